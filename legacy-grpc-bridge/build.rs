@@ -32,8 +32,8 @@ impl ServiceGenerator for Methods {
             let (asked, answered) = (inside(&method.input_type), inside(&method.output_type));
             let _ = writeln!(
                 out,
-                "    /// `{path}`\n    pub const {name}: crate::method::Method<{asked}, {answered}> = \
-                 crate::method::Method::new(\"{path}\");"
+                "    /// `{path}`\n    pub const {name}: crate::method::RpcMethod<{asked}, {answered}> = \
+                 crate::method::RpcMethod::new(\"{path}\");"
             );
         }
         out.push_str("}\n");

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::method::Method;
+use crate::method::RpcMethod;
 use crate::protocol::tfplugin as m;
 use crate::protocol::tfplugin5::provider as five;
 use crate::protocol::tfplugin6::provider as six;
-use crate::{Limits, ProtocolVersion};
+use crate::{NativeLimits, ProtocolVersion};
 
 /// What a call may have to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,21 +19,21 @@ pub(crate) enum Reach {
 
 /// One call in both protocols.
 pub(crate) struct Rpc<Q, A> {
-    five: Method<Q, A>,
-    six: Method<Q, A>,
+    five: RpcMethod<Q, A>,
+    six: RpcMethod<Q, A>,
     reach: Reach,
 }
 
 impl<Q, A> Rpc<Q, A> {
-    const fn local(five: Method<Q, A>, six: Method<Q, A>) -> Self {
+    const fn local(five: RpcMethod<Q, A>, six: RpcMethod<Q, A>) -> Self {
         Self { five, six, reach: Reach::Local }
     }
 
-    const fn remote(five: Method<Q, A>, six: Method<Q, A>) -> Self {
+    const fn remote(five: RpcMethod<Q, A>, six: RpcMethod<Q, A>) -> Self {
         Self { five, six, reach: Reach::Remote }
     }
 
-    pub(crate) const fn method(&self, version: ProtocolVersion) -> Method<Q, A> {
+    pub(crate) const fn method(&self, version: ProtocolVersion) -> RpcMethod<Q, A> {
         match version {
             ProtocolVersion::Five => self.five,
             ProtocolVersion::Six => self.six,
@@ -45,7 +45,7 @@ impl<Q, A> Rpc<Q, A> {
         self.six.name()
     }
 
-    pub(crate) fn time(&self, limits: &Limits) -> Duration {
+    pub(crate) fn time(&self, limits: &NativeLimits) -> Duration {
         match self.reach {
             Reach::Local => limits.local_call,
             Reach::Remote => limits.remote_call,

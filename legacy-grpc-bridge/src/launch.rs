@@ -28,6 +28,7 @@ use crate::stderr::{CrashOutput, StderrSource};
 use crate::tls::{self, Identity, IdentityError};
 use crate::{executable, sandbox_exec};
 use wardian_plugin::RecentSensitiveValues;
+use wardian_plugin::transport::format_seconds;
 use wardian_process::{Confinement, ConfinementError, Prepared, Spawner};
 
 /// What every plugin of the protocol expects to find in its environment; it says
@@ -288,7 +289,7 @@ enum Problem {
 impl Problem {
     fn told(self, package: &NativePackage, running: &Running, limit: Duration) -> LaunchError {
         let executable = package.executable.clone();
-        let said = running.last_words();
+        let said = running.crash_output();
         match self {
             // Ended by itself or by us: it was asked before it was killed.
             Self::NoLine => match running.own_end() {
@@ -400,7 +401,7 @@ async fn connect(
             (Some(_), None) => return Err(Problem::NoCertificate),
             (Some(identity), Some(certificate)) => {
                 let secured = identity.connect(stream, certificate.clone()).await;
-                Box::new(secured.map_err(|error| unreachable(tls::told(&error)))?)
+                Box::new(secured.map_err(|error| unreachable(tls::describe_error(&error)))?)
             }
         };
         Http2Connection::begin(stream).await.map_err(|error| unreachable(error.to_string()))

@@ -69,7 +69,7 @@ pub use wardian_process::{Confinement, ConfinementError, TcpPorts};
 
 /// How long plugins may take.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct NativeLimits {
     /// Time from a process's start to the connection.
     pub start: std::time::Duration,
     /// Time for calls that reach nothing outside: schemas, validation, state
@@ -79,7 +79,7 @@ pub struct Limits {
     pub remote_call: std::time::Duration,
 }
 
-impl Default for Limits {
+impl Default for NativeLimits {
     fn default() -> Self {
         Self {
             start: std::time::Duration::from_mins(1),

@@ -4,12 +4,12 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// An RPC of a service, as `proto/` describes it: `Q` is asked, `A` answered.
-pub struct Method<Q, A> {
+pub struct RpcMethod<Q, A> {
     path: &'static str,
     messages: PhantomData<fn(Q) -> A>,
 }
 
-impl<Q, A> Method<Q, A> {
+impl<Q, A> RpcMethod<Q, A> {
     /// An RPC at a path, `/package.Service/Name`.
     pub const fn new(path: &'static str) -> Self {
         Self { path, messages: PhantomData }
@@ -26,20 +26,20 @@ impl<Q, A> Method<Q, A> {
     }
 
     /// The same RPC, whose answer is read as another message of the same form.
-    pub(crate) const fn with_answer<B>(self) -> Method<Q, B> {
-        Method::new(self.path)
+    pub(crate) const fn with_answer<B>(self) -> RpcMethod<Q, B> {
+        RpcMethod::new(self.path)
     }
 }
 
-impl<Q, A> Clone for Method<Q, A> {
+impl<Q, A> Clone for RpcMethod<Q, A> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<Q, A> Copy for Method<Q, A> {}
+impl<Q, A> Copy for RpcMethod<Q, A> {}
 
-impl<Q, A> fmt::Debug for Method<Q, A> {
+impl<Q, A> fmt::Debug for RpcMethod<Q, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.path)
     }

@@ -13,7 +13,7 @@ use wardian_plugin::Provider;
 use wardian_plugin::transport::Transport;
 use wardian_process::Spawner;
 
-use crate::Limits;
+use crate::NativeLimits;
 use crate::launch::NativePackage;
 use crate::provider::NativeWire;
 use crate::provisioner::NativeProvisioner;
@@ -26,13 +26,13 @@ use crate::shared_process::SharedProcesses;
 #[derive(Default)]
 pub struct Bridge {
     spawner: Arc<Spawner>,
-    limits: Limits,
+    limits: NativeLimits,
     schemas: Option<Arc<SchemaCache>>,
 }
 
 impl Bridge {
     /// A bridge for plugins with these limits.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: NativeLimits) -> Self {
         Self { spawner: Arc::default(), limits, schemas: None }
     }
 
@@ -52,11 +52,11 @@ impl Bridge {
     pub fn reattached(&self, name: Arc<str>, reattachment: Reattachment) -> NativePlugin {
         // Somebody may be looking at it step by step.
         let longest = self.limits.local_call.max(self.limits.remote_call);
-        let limits = Limits { local_call: longest, remote_call: longest, ..self.limits.clone() };
+        let limits = NativeLimits { local_call: longest, remote_call: longest, ..self.limits.clone() };
         self.shared(Origin::Elsewhere { name, reattachment }, limits)
     }
 
-    fn shared(&self, origin: Origin, limits: Limits) -> NativePlugin {
+    fn shared(&self, origin: Origin, limits: NativeLimits) -> NativePlugin {
         let shared = Shared {
             origin,
             spawner: Arc::clone(&self.spawner),

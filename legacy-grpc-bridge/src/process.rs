@@ -25,7 +25,7 @@ use crate::ProtocolVersion;
 use crate::codec::{Messages, Undecodable};
 use crate::failure::{self, Aftermath, EndedProcess};
 use crate::http2::{Http2Connection, Http2Error};
-use crate::method::Method;
+use crate::method::RpcMethod;
 use crate::protocol::plugin::{grpccontroller, grpcstdio};
 use crate::stderr::{self, CrashOutput, StderrSource};
 use wardian_process::Spawner;
@@ -114,7 +114,7 @@ impl Running {
         self.end.borrow().as_deref().map(str::to_owned)
     }
 
-    pub(crate) fn last_words(&self) -> Option<String> {
+    pub(crate) fn crash_output(&self) -> Option<String> {
         self.words.text()
     }
 
@@ -229,7 +229,7 @@ impl Process {
     pub(crate) async fn unary<Q, A>(
         &self,
         context: &CallContext,
-        method: Method<Q, A>,
+        method: RpcMethod<Q, A>,
         request: Q,
         limit: Duration,
         largest_answer: usize,
@@ -258,7 +258,7 @@ impl Process {
     pub(crate) async fn stream<Q, A, B>(
         &self,
         context: &CallContext,
-        method: Method<Q, A>,
+        method: RpcMethod<Q, A>,
         request: Q,
         limit: Duration,
         mut each: impl FnMut(A) -> std::ops::ControlFlow<B> + Send,
@@ -330,7 +330,7 @@ impl Process {
             {
                 return PluginFailure::from(EndedProcess {
                     status: how.to_string(),
-                    last_output: running.last_words(),
+                    last_output: running.crash_output(),
                     reason: running.by_us.get().cloned(),
                 });
             }
@@ -385,7 +385,7 @@ impl Process {
 
 async fn open_stream<Q, A>(
     grpc: &mut Grpc<Http2Connection>,
-    method: Method<Q, A>,
+    method: RpcMethod<Q, A>,
     request: Q,
 ) -> Result<Streaming<A>, Status>
 where

@@ -19,14 +19,14 @@ use wardian_value::Value;
 
 use crate::conversion::{diagnostics, encode};
 use crate::launch::{LaunchError, NativePackage, Offer, launch};
-use crate::method::Method;
+use crate::method::RpcMethod;
 use crate::process::{MAX_MESSAGE_LENGTH, Process};
 use crate::protocol::tfplugin as m;
 use crate::protocol::tfplugin5::{
     get_provisioner_schema, provision_resource, provisioner as calls, validate_provisioner_config,
 };
 use crate::schema;
-use crate::{Limits, ProtocolVersion};
+use crate::{NativeLimits, ProtocolVersion};
 
 /// A native plugin that is a provisioner. Clones are the same. Its process ends in order
 /// with [`NativeProvisioner::close`], and otherwise when it is dropped, by being killed.
@@ -34,7 +34,7 @@ use crate::{Limits, ProtocolVersion};
 pub struct NativeProvisioner(Arc<Shared>);
 
 impl NativeProvisioner {
-    pub(crate) fn new(package: NativePackage, spawner: Arc<Spawner>, limits: Limits) -> Self {
+    pub(crate) fn new(package: NativePackage, spawner: Arc<Spawner>, limits: NativeLimits) -> Self {
         let process = Mutex::new(State::NotStarted);
         Self(Arc::new(Shared { package, spawner, limits, schema: OnceCell::new(), process }))
     }
@@ -62,13 +62,13 @@ enum State {
 struct Shared {
     package: NativePackage,
     spawner: Arc<Spawner>,
-    limits: Limits,
+    limits: NativeLimits,
     schema: OnceCell<Arc<Schema>>,
     process: Mutex<State>,
 }
 
 impl Shared {
-    fn plugin_call<Q, A>(&self, context: &CallContext, method: Method<Q, A>) -> PluginCall {
+    fn plugin_call<Q, A>(&self, context: &CallContext, method: RpcMethod<Q, A>) -> PluginCall {
         PluginCall::new(&self.package.name, method.name(), None, context)
     }
 
@@ -94,7 +94,7 @@ impl Shared {
     async fn ask<Q, A>(
         &self,
         context: &CallContext,
-        method: Method<Q, A>,
+        method: RpcMethod<Q, A>,
         request: Q,
     ) -> Result<A, PluginFailure>
     where

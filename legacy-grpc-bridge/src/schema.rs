@@ -44,7 +44,7 @@ pub(crate) fn provider_schema(answered: Answered) -> Result<DecodedSchema, Strin
             return Err(format!("{}: the name is empty", kind.place("")));
         }
         let names: Vec<Str> = schemas.keys().map(|name| Str::new(name)).collect();
-        Ok(SchemaTable::of(names, Arc::new(Undecoded { kind, version, schemas })))
+        Ok(SchemaTable::new(names, Arc::new(Undecoded { kind, version, schemas })))
     };
     let schema = ProviderSchema {
         capabilities: ServerCapabilities {

@@ -47,7 +47,7 @@ const FAREWELL: Duration = Duration::from_millis(50);
 
 /// What a host says to a plugin, by the environment.
 #[derive(Clone, Debug, Default)]
-pub struct Host {
+pub struct HostHandshake {
     /// `TF_PLUGIN_MAGIC_COOKIE`
     pub cookie: Option<String>,
     /// `PLUGIN_PROTOCOL_VERSIONS`: numbers with commas between, in any order.
@@ -97,7 +97,7 @@ pub enum ServeError {
 pub async fn serve(
     provider: Arc<dyn Provider>,
     versions: &[ProtocolVersion],
-    host: &Host,
+    host: &HostHandshake,
     out: &mut (dyn Write + Send),
 ) -> Result<(), ServeError> {
     if host.cookie.as_deref() != Some(MAGIC_COOKIE.1) {

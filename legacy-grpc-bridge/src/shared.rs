@@ -17,7 +17,7 @@ use crate::reattach::Reattachment;
 use crate::schema::{self, Answered};
 use crate::schema_cache::SchemaCache;
 use crate::shared_process::SharedProcesses;
-use crate::{Limits, ProtocolVersion};
+use crate::{NativeLimits, ProtocolVersion};
 
 /// The most that a schema's message may hold.
 const MAX_SCHEMA_LENGTH: usize = 64 << 20;
@@ -49,7 +49,7 @@ impl Origin {
 pub(crate) struct Shared {
     pub(crate) origin: Origin,
     pub(crate) spawner: Arc<Spawner>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: NativeLimits,
     pub(crate) schemas: Option<Arc<SchemaCache>>,
     /// What was said of configurations, by the request.
     pub(crate) validated: std::sync::Mutex<HashMap<Vec<u8>, Arc<OnceCell<PluginDiagnostics>>>>,
@@ -61,7 +61,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &NativeLimits {
         &self.limits
     }
 

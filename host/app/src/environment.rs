@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use wardian_legacy_grpc_bridge::server::Host;
+use wardian_legacy_grpc_bridge::server::HostHandshake;
 use wardian_policy::{POLICY_FILE_NAME, PolicyPlaces};
 
 /// The directory of the organisation's policy, which no variable changes.
@@ -187,9 +187,9 @@ impl ProcessEnvironment {
     }
 
     /// Returns what a host that started this process as its plugin passes in the environment.
-    pub fn host(&self) -> Host {
+    pub fn host(&self) -> HostHandshake {
         let text = |name| self.text(name).map(str::to_owned);
-        Host {
+        HostHandshake {
             cookie: text(PLUGIN_COOKIE),
             versions: text(PLUGIN_VERSIONS),
             certificate: text(PLUGIN_CERTIFICATE),

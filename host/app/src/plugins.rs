@@ -11,7 +11,7 @@ use tokio::sync::OnceCell;
 use wardian_address::{ProviderAddress, provisioner_name};
 use wardian_install::package::{NativeArtifact, PluginArtifact};
 use wardian_legacy_grpc_bridge::{
-    Bridge, Confinement, Limits, NativePackage, NativePlugin, NativeProvisioner, Reattachment, Security,
+    Bridge, Confinement, NativeLimits, NativePackage, NativePlugin, NativeProvisioner, Reattachment, Security,
 };
 use wardian_monitor::{AuditLog, Monitor};
 use wardian_network::proxy::ProxySettings;
@@ -110,8 +110,8 @@ impl Plugins {
     ) -> Result<Self, AppError> {
         let Supervision { policy, audit_log, states } = supervision;
         let bridge = match plugin_caches::schemas(environment, &working_directory) {
-            Some(cache) => Bridge::new(Limits::default()).with_schema_cache(cache),
-            None => Bridge::new(Limits::default()),
+            Some(cache) => Bridge::new(NativeLimits::default()).with_schema_cache(cache),
+            None => Bridge::new(NativeLimits::default()),
         };
         let mut native = BTreeMap::new();
         let mut native_provisioners = BTreeMap::new();

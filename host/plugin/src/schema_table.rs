@@ -26,7 +26,7 @@ pub trait SchemaSource: Send + Sync {
 
 impl SchemaTable {
     /// A table of these names.
-    pub fn of(names: impl IntoIterator<Item = Str>, source: Arc<dyn SchemaSource>) -> Self {
+    pub fn new(names: impl IntoIterator<Item = Str>, source: Arc<dyn SchemaSource>) -> Self {
         let schemas = names.into_iter().map(|name| (name, OnceLock::new())).collect();
         Self { schemas, source: Some(source) }
     }
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn what_is_asked_for_is_decoded_once_and_nothing_else() {
         let source = Arc::new(Counting::default());
-        let table = SchemaTable::of(["a".into(), "b".into(), "broken".into()], source.clone());
+        let table = SchemaTable::new(["a".into(), "b".into(), "broken".into()], source.clone());
         assert_eq!(table.keys().map(|name| &**name).collect::<Vec<_>>(), ["a", "b", "broken"]);
         assert!(table.contains_key("b") && !table.contains_key("c"));
         assert_eq!(table.get("b").map(|schema| schema.version), Some(7));

@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
     use crate::grants::Grants;
-    use crate::limits::Limits;
+    use crate::limits::SandboxLimits;
 
     const fn milliseconds(count: u64) -> Duration {
         Duration::from_millis(count)
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_stands_still_computes_nothing_and_each_call_has_all_of_its_time() {
-        let limits = Limits { computation: milliseconds(30), ..Limits::default() };
+        let limits = SandboxLimits { computation: milliseconds(30), ..SandboxLimits::default() };
         let clock = CpuClock::new(&EffectiveLimits::new(&limits, Grants::nothing().monitor.policy()));
         for _ in 0..2 {
             clock.restart();

@@ -43,7 +43,7 @@ pub(crate) fn create() -> wasmtime::Result<Engine> {
 pub(crate) struct Compatibility([u8; 32]);
 
 impl Compatibility {
-    pub(crate) fn of(engine: &Engine) -> Self {
+    pub(crate) fn from_engine(engine: &Engine) -> Self {
         let mut hasher = WideHasher(blake3::Hasher::new());
         engine.precompile_compatibility_hash().hash(&mut hasher);
         Self(*hasher.0.finalize().as_bytes())
@@ -78,12 +78,12 @@ mod tests {
     #[test]
     fn engines_made_alike_run_each_others_code() {
         let (one, other) = (create().unwrap(), create().unwrap());
-        assert!(Compatibility::of(&one) == Compatibility::of(&other));
+        assert!(Compatibility::from_engine(&one) == Compatibility::from_engine(&other));
     }
 
     #[test]
     fn an_engine_with_other_settings_does_not() {
         let other = Engine::new(Config::new().concurrency_support(false)).unwrap();
-        assert!(Compatibility::of(&create().unwrap()) != Compatibility::of(&other));
+        assert!(Compatibility::from_engine(&create().unwrap()) != Compatibility::from_engine(&other));
     }
 }

@@ -53,7 +53,7 @@ pub use code_cache::CacheDirectories;
 pub use error::{LoadError, SandboxError, SurplusImport};
 pub use grants::Grants;
 pub use imports::offers_import;
-pub use limits::Limits;
+pub use limits::SandboxLimits;
 pub use network::{MissingSecret, NetworkOptions, Secret, Secrets};
 pub use provisioner::{LoadedProvisioner, ProvisionerGrants};
 pub use sandbox::{LoadedPlugin, Sandbox, SandboxOptions};

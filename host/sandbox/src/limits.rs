@@ -10,7 +10,7 @@ use wasmtime::ResourceLimiter;
 
 /// Limits of one instance and of each call on it.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct SandboxLimits {
     /// Time that a call may compute.
     pub computation: Duration,
     /// Time for calls that reach nothing outside: schemas, validation, state
@@ -33,7 +33,7 @@ pub struct Limits {
     pub output: usize,
 }
 
-impl Default for Limits {
+impl Default for SandboxLimits {
     fn default() -> Self {
         Self {
             computation: Duration::from_secs(30),
@@ -104,7 +104,7 @@ pub(crate) struct EffectiveLimits {
 }
 
 impl EffectiveLimits {
-    pub(crate) fn new(host: &Limits, policy: &PluginPolicy) -> Self {
+    pub(crate) fn new(host: &SandboxLimits, policy: &PluginPolicy) -> Self {
         let (set, widened) = (&policy.settings().limits, policy.limits_of_the_machine());
         let memory = set.memory.as_ref().map(|set| Set {
             value: usize::try_from(set.value).unwrap_or(usize::MAX),
@@ -241,7 +241,7 @@ mod tests {
 
     use super::*;
 
-    fn effective(limits: &Limits, policy: &[(Level, &str)]) -> EffectiveLimits {
+    fn effective(limits: &SandboxLimits, policy: &[(Level, &str)]) -> EffectiveLimits {
         let root = std::path::Path::new("/srv/project");
         let file = |(level, limits): &(Level, &str)| {
             let text = format!("otherwise = \"defer\"\nplugin \"*\" {{\n  limits {{\n{limits}\n  }}\n}}\n");
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_root_module_narrows_and_who_answers_for_the_machine_widens() {
-        let host = Limits { memory: 100 << 20, ..Limits::default() };
+        let host = SandboxLimits { memory: 100 << 20, ..SandboxLimits::default() };
         let memory = |policy: &[(Level, &str)]| {
             let memory = effective(&host, policy).memory;
             (memory.value >> 20, memory.set_at.map(|place| place.line))
@@ -271,17 +271,18 @@ mod tests {
 
     #[test]
     fn wall_time_bounds_all_calls() {
-        let limits = effective(&Limits::default(), &[(Level::RootModule, "wall_time = \"1s\"")]);
+        let limits = effective(&SandboxLimits::default(), &[(Level::RootModule, "wall_time = \"1s\"")]);
         let second = Duration::from_secs(1);
         assert_eq!((limits.local_call.value, limits.remote_call.value), (second, second));
-        let limits = effective(&Limits::default(), &[(Level::User, "wall_time = \"10h\"")]);
+        let limits = effective(&SandboxLimits::default(), &[(Level::User, "wall_time = \"10h\"")]);
         assert_eq!(limits.remote_call.value, Duration::from_hours(10));
-        assert_eq!(limits.local_call, Bound::of_host(Limits::default().local_call));
+        assert_eq!(limits.local_call, Bound::of_host(SandboxLimits::default().local_call));
     }
 
     #[test]
     fn many_small_memories_count_as_one_large_one() {
-        let mut budget = MemoryLimiter::new(&effective(&Limits { memory: 100, ..Limits::default() }, &[]));
+        let mut budget =
+            MemoryLimiter::new(&effective(&SandboxLimits { memory: 100, ..SandboxLimits::default() }, &[]));
         assert!(budget.memory_growing(0, 60, None).unwrap());
         assert!(!budget.memory_growing(0, 60, None).unwrap());
         assert_eq!(budget.take_refusal(), Some(Refusal::Memory { wanted: 120, limit: Bound::of_host(100) }));
@@ -291,7 +292,7 @@ mod tests {
 
     #[test]
     fn tables_of_big_sdks_fit() {
-        let mut budget = MemoryLimiter::new(&effective(&Limits::default(), &[]));
+        let mut budget = MemoryLimiter::new(&effective(&SandboxLimits::default(), &[]));
         assert!(budget.table_growing(0, 65_536, None).unwrap());
         assert!(!budget.table_growing(65_536, usize::MAX, None).unwrap());
     }

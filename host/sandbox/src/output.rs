@@ -109,7 +109,7 @@ impl Output {
     }
 
     pub(crate) fn stream(&self, stream: Stream) -> impl StdoutStream + use<> {
-        OutputStream { output: self.clone(), stream }
+        GuestStream { output: self.clone(), stream }
     }
 
     fn lock(&self) -> MutexGuard<'_, OutputState> {
@@ -134,7 +134,7 @@ impl OutputState {
         }
     }
 
-    fn hear(&mut self, stream: Stream, bytes: &[u8]) {
+    fn feed(&mut self, stream: Stream, bytes: &[u8]) {
         // The end of a panic message must be there whatever was said before.
         // Of a secret that is cut at their beginning enough is kept to find it.
         if stream == Stream::Error {
@@ -243,18 +243,18 @@ pub(crate) fn is_heard(severity: Severity) -> bool {
 }
 
 /// Standard output or error of an instance.
-struct OutputStream {
+struct GuestStream {
     output: Output,
     stream: Stream,
 }
 
-impl IsTerminal for OutputStream {
+impl IsTerminal for GuestStream {
     fn is_terminal(&self) -> bool {
         false
     }
 }
 
-impl StdoutStream for OutputStream {
+impl StdoutStream for GuestStream {
     fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
         Box::new(Self { output: self.output.clone(), stream: self.stream })
     }
@@ -264,9 +264,9 @@ impl StdoutStream for OutputStream {
     }
 }
 
-impl OutputStream for OutputStream {
+impl OutputStream for GuestStream {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        self.output.lock().hear(self.stream, &bytes);
+        self.output.lock().feed(self.stream, &bytes);
         Ok(())
     }
 
@@ -280,17 +280,17 @@ impl OutputStream for OutputStream {
 }
 
 #[async_trait]
-impl Pollable for OutputStream {
+impl Pollable for GuestStream {
     async fn ready(&mut self) {}
 }
 
-impl AsyncWrite for OutputStream {
+impl AsyncWrite for GuestStream {
     fn poll_write(
         self: Pin<&mut Self>,
         _context: &mut std::task::Context<'_>,
         bytes: &[u8],
     ) -> std::task::Poll<std::io::Result<usize>> {
-        self.output.lock().hear(self.stream, bytes);
+        self.output.lock().feed(self.stream, bytes);
         std::task::Poll::Ready(Ok(bytes.len()))
     }
 
@@ -317,8 +317,8 @@ mod tests {
         Output::new(PluginCall::outside_of_calls(&Arc::from("acme/x")), budget)
     }
 
-    fn hear(output: &Output, text: &str) {
-        output.lock().hear(Stream::Error, text.as_bytes());
+    fn feed(output: &Output, text: &str) {
+        output.lock().feed(Stream::Error, text.as_bytes());
     }
 
     #[test]

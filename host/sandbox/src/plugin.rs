@@ -7,7 +7,7 @@ use wardian_plugin::transport::DecodedSchema;
 use wasmtime::Engine;
 
 use crate::bindings::ProviderPluginPre;
-use crate::limits::Limits;
+use crate::limits::SandboxLimits;
 use crate::network::NetworkOptions;
 use crate::state::GuestState;
 use crate::ticker::Ticker;
@@ -18,7 +18,7 @@ pub(crate) struct Plugin {
     pub(crate) engine: Engine,
     pub(crate) component: ProviderPluginPre<GuestState>,
     pub(crate) ticker: Arc<Ticker>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: SandboxLimits,
     pub(crate) network: Arc<NetworkOptions>,
     /// The most instances of one provider configuration at a time.
     pub(crate) parallelism: usize,

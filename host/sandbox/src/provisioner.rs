@@ -30,7 +30,7 @@ use crate::capability::{Connection, LocalPaths, Programs, Spawner};
 use crate::conversion::diagnostics;
 use crate::grants::Grants;
 use crate::instance::{Running, begin, finish};
-use crate::limits::{Bound, EffectiveLimits, Limits};
+use crate::limits::{Bound, EffectiveLimits, SandboxLimits};
 use crate::network::{NetworkOptions, ProviderNetwork};
 use crate::schema;
 use crate::state::GuestState;
@@ -50,7 +50,7 @@ pub(crate) struct ProvisionerPlugin {
     pub(crate) engine: Engine,
     pub(crate) component: ProvisionerPluginPre<GuestState>,
     pub(crate) ticker: Arc<Ticker>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: SandboxLimits,
     pub(crate) network: Arc<NetworkOptions>,
     pub(crate) schema: OnceCell<Arc<Schema>>,
 }

@@ -17,7 +17,7 @@ use crate::engine::{self, Compatibility};
 use crate::error::{LoadError, SandboxError, chain};
 use crate::grants::Grants;
 use crate::imports::World;
-use crate::limits::Limits;
+use crate::limits::SandboxLimits;
 use crate::network::NetworkOptions;
 use crate::plugin::Plugin;
 use crate::pool::Pool;
@@ -34,7 +34,7 @@ pub struct SandboxOptions {
     /// compiles.
     pub cache: Option<CacheDirectories>,
     /// What an instance and a call may use.
-    pub limits: Limits,
+    pub limits: SandboxLimits,
     /// The most instances, and so the most concurrent calls, of one provider
     /// configuration.
     pub parallelism: usize,
@@ -44,7 +44,12 @@ pub struct SandboxOptions {
 
 impl Default for SandboxOptions {
     fn default() -> Self {
-        Self { cache: None, limits: Limits::default(), parallelism: 10, network: NetworkOptions::default() }
+        Self {
+            cache: None,
+            limits: SandboxLimits::default(),
+            parallelism: 10,
+            network: NetworkOptions::default(),
+        }
     }
 }
 
@@ -56,7 +61,7 @@ pub struct Sandbox {
     linker: Linker<GuestState>,
     cache: Result<Option<CodeCache>, CacheError>,
     ticker: Arc<Ticker>,
-    limits: Limits,
+    limits: SandboxLimits,
     parallelism: usize,
     network: Arc<NetworkOptions>,
 }
@@ -71,7 +76,7 @@ impl Sandbox {
         capability::link(&mut linker).map_err(failed)?;
         let cache = options
             .cache
-            .map(|directories| CodeCache::open(&directories, Compatibility::of(&engine)))
+            .map(|directories| CodeCache::open(&directories, Compatibility::from_engine(&engine)))
             .transpose();
         Ok(Self {
             ticker: Arc::new(Ticker::new(&engine)),

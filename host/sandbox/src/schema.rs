@@ -78,7 +78,7 @@ fn by_name<A, B>(
     let mut decoded = BTreeMap::new();
     for (name, answer) in named {
         let place = format!("{kind} {:?}", shown(&name));
-        budget.spend(&place, Extent::of(name.len()))?;
+        budget.spend(&place, Extent::with_text(name.len()))?;
         let value = decode(&place, answer, budget)?;
         insert(&place, "", &mut decoded, name, value)?;
     }
@@ -131,7 +131,7 @@ struct Extent {
 
 impl Extent {
     /// One element with so much text.
-    fn of(text: usize) -> Self {
+    fn with_text(text: usize) -> Self {
         Self { elements: 1, text, depth: 0 }
     }
 
@@ -255,7 +255,7 @@ fn blocks(
     for (index, block) in answer.into_iter().enumerate().rev() {
         let here = format!("{place}, block {index}");
         let names: usize = block.block_types.iter().map(|inner| inner.type_name.len()).sum();
-        let mut extent = Extent::of(names + remarks(&block.description, &block.deprecation));
+        let mut extent = Extent::with_text(names + remarks(&block.description, &block.deprecation));
         budget.spend(&here, extent)?;
         let attributes = attributes(&here, block.attributes, objects, None, &mut extent, budget)?;
         let mut block_types = BTreeMap::new();
@@ -337,7 +337,7 @@ fn attributes(
             wit_types::AttributeType::Nested(_) => 0,
         };
         let remarks = remarks(&attribute.description, &attribute.deprecation);
-        let own = Extent::of(attribute.name.len() + type_text + remarks);
+        let own = Extent::with_text(attribute.name.len() + type_text + remarks);
         budget.spend(&here, own)?;
         extent.add(own);
         let ty = match attribute.type_ {
@@ -390,10 +390,10 @@ fn deprecation(answer: wit_types::Deprecation) -> Deprecation {
 
 fn function(place: &str, answer: wit::Function, budget: &mut Budget) -> Result<Function, String> {
     let remarks = remarks(&answer.description, &answer.deprecation);
-    budget.spend(place, Extent::of(answer.return_type.len() + answer.summary.len() + remarks))?;
+    budget.spend(place, Extent::with_text(answer.return_type.len() + answer.summary.len() + remarks))?;
     for parameter in answer.parameters.iter().chain(&answer.variadic_parameter) {
         let text = parameter.name.len() + parameter.type_.len() + parameter.description.text.len();
-        budget.spend(place, Extent::of(text))?;
+        budget.spend(place, Extent::with_text(text))?;
     }
     Ok(Function {
         parameters: answer
@@ -431,7 +431,7 @@ fn identity(
     for attribute in answer.attributes {
         let here = format!("{place}, attribute {:?}", shown(&attribute.name));
         let text = attribute.name.len() + attribute.type_.len() + attribute.description.len();
-        budget.spend(&here, Extent::of(text))?;
+        budget.spend(&here, Extent::with_text(text))?;
         let ty = type_of_json(&here, &attribute.type_)?;
         let primitives = match &ty {
             Type::List(element) => element.is_primitive(),

@@ -57,7 +57,7 @@ pub(crate) fn create(
         clock: Arc::new(CpuClock::new(limits)),
         output,
         network: Arc::clone(network),
-        destinations,
+        egress,
         deterministic,
         output_sink: None,
     };
@@ -85,7 +85,7 @@ mod tests {
     use wasmtime::{Instance, Module};
 
     use super::*;
-    use crate::limits::Limits;
+    use crate::limits::SandboxLimits;
 
     /// A core module with nothing in it but a table of that many functions.
     fn module_with_table(elements: u32) -> Vec<u8> {
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn a_store_bounds_the_tables_of_what_runs_in_it() {
         let engine = crate::engine::create().unwrap();
-        let limits = Limits { table_elements: 70_000, ..Limits::default() };
+        let limits = SandboxLimits { table_elements: 70_000, ..SandboxLimits::default() };
         let grants = Grants::nothing();
         let limits = EffectiveLimits::new(&limits, grants.monitor.policy());
         let instantiate = |elements| {

@@ -186,7 +186,7 @@ fn owners(
 fn tables(parts: &[Part], of: fn(&ProviderSchema) -> &SchemaTable) -> SchemaTable {
     let names = parts.iter().flat_map(|part| of(&part.schema).keys().cloned());
     let schemas = parts.iter().map(|part| Arc::clone(&part.schema)).collect();
-    SchemaTable::of(names, Arc::new(Tables { schemas, of }))
+    SchemaTable::new(names, Arc::new(Tables { schemas, of }))
 }
 
 struct Tables {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, NativePlugin, Security};
+use wardian_legacy_grpc_bridge::{Bridge, NativeLimits, NativePackage, NativePlugin, Security};
 use wardian_plugin::{
     CallContext, ClientCapabilities, ConfigureRequest, PlanRequest, PrivateBytes, Provider, has_errors,
 };
@@ -26,7 +26,7 @@ async fn main() -> Result<(), Failed> {
     let (Some(fake), Some(served)) = (arguments.next(), arguments.next()) else {
         return Err("usage: round_trips FAKE SERVED".into());
     };
-    let bridge = Bridge::new(Limits::default());
+    let bridge = Bridge::new(NativeLimits::default());
     print("bridge: plan call", plan_call(&bridge, &fake).await?.as_secs_f64() * 1e6, "µs");
     // Alternating, so that both are measured under the same load.
     let (mut bare, mut of_component) = (Vec::new(), Vec::new());

@@ -47,8 +47,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
-use wardian_legacy_grpc_bridge::server::{self, Host, Multiplexed};
-use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, NativePlugin, ProtocolVersion, Security};
+use wardian_legacy_grpc_bridge::server::{self, HostHandshake, Multiplexed};
+use wardian_legacy_grpc_bridge::{
+    Bridge, NativeLimits, NativePackage, NativePlugin, ProtocolVersion, Security,
+};
 
 /// The words of `NATIVE_PLUGIN`.
 pub(crate) struct Words(Vec<String>);
@@ -140,7 +142,7 @@ async fn serve_backends(words: &Words) -> Result<(), Box<dyn Error>> {
     use ProtocolVersion::{Five, Six};
     let rest: Vec<&str> =
         words.0.iter().map(String::as_str).filter(|word| !word.starts_with("serves")).collect();
-    let bridge = Bridge::new(Limits::default());
+    let bridge = Bridge::new(NativeLimits::default());
     let first = backend(&bridge, "acme/fake", &rest.join(","))?;
     let mut all = vec![first];
     let mut provider = all[0].provider();
@@ -152,7 +154,7 @@ async fn serve_backends(words: &Words) -> Result<(), Box<dyn Error>> {
         provider = Arc::new(Multiplexed::new(parts).await?);
     }
     let variable = |name| std::env::var(name).ok();
-    let host = Host {
+    let host = HostHandshake {
         cookie: variable("TF_PLUGIN_MAGIC_COOKIE"),
         versions: variable("PLUGIN_PROTOCOL_VERSIONS"),
         certificate: variable("PLUGIN_CLIENT_CERT"),

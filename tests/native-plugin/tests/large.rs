@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, Security};
+use wardian_legacy_grpc_bridge::{Bridge, NativeLimits, NativePackage, Security};
 use wardian_plugin::{
     CallContext, ClientCapabilities, ConfigureRequest, Provider, ReadDataSourceRequest,
     ReadDataSourceResponse,
@@ -16,7 +16,7 @@ use wardian_value::{Path as ValuePath, Type, Value, View};
 const LARGE: usize = 256_000_000;
 
 fn provider(words: &str) -> (Bridge, Arc<dyn Provider>) {
-    let bridge = Bridge::new(Limits::default());
+    let bridge = Bridge::new(NativeLimits::default());
     let package = NativePackage {
         name: Arc::from("acme/fake v1.2.3"),
         executable: Path::new(env!("CARGO_BIN_EXE_wardian-native-plugin")).to_owned(),

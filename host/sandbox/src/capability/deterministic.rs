@@ -19,9 +19,6 @@ use std::time::Duration;
 use rand_core::TryRng;
 use wardian_address::ProviderAddress;
 use wardian_plugin::PluginCall;
-use wasmtime::component::Resource;
-use wasmtime_wasi::clocks::WasiClocksView as _;
-use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtxBuilder};
 
 /// From the beginning of 1970 to that of 2000: 10,957 days.

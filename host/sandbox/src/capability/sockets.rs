@@ -69,7 +69,7 @@ impl Capability for Sockets {
         new.wasi
             .allow_tcp(true)
             .allow_udp(true)
-            .socket_addr_check(move |address, purpose| destinations.permits(address, purpose));
+            .socket_addr_check(move |address, purpose| egress.permits(address, purpose));
     }
 
     fn begin_call(&self, state: &mut GuestState) {

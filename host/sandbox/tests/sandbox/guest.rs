@@ -12,7 +12,7 @@ use wardian_plugin::{
     PrivateBytes, Provider, ReadDataSourceRequest, ReadDataSourceResponse,
 };
 use wardian_policy::{Level, Policy, PolicyFile};
-use wardian_sandbox::{CacheDirectories, Grants, Limits, LoadedPlugin, Sandbox, SandboxOptions};
+use wardian_sandbox::{CacheDirectories, Grants, LoadedPlugin, Sandbox, SandboxLimits, SandboxOptions};
 use wardian_value::{Type, Value, View};
 
 /// The bytes of a test component.
@@ -37,17 +37,17 @@ fn directory() -> PathBuf {
 }
 
 /// Limits that are met at once, and not so tight that a busy machine meets them.
-pub(crate) fn short() -> Limits {
-    Limits {
+pub(crate) fn short() -> SandboxLimits {
+    SandboxLimits {
         computation: Duration::from_secs(5),
         local_call: Duration::from_secs(20),
         remote_call: Duration::from_secs(20),
-        ..Limits::default()
+        ..SandboxLimits::default()
     }
 }
 
 /// A sandbox whose compiled code all tests share.
-pub(crate) fn sandbox(limits: Limits) -> Sandbox {
+pub(crate) fn sandbox(limits: SandboxLimits) -> Sandbox {
     let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let cache = CacheDirectories { code: place.join("code"), key: place.join("key") };
     let sandbox = Sandbox::new(SandboxOptions {
@@ -61,11 +61,11 @@ pub(crate) fn sandbox(limits: Limits) -> Sandbox {
     sandbox
 }
 
-pub(crate) fn load(limits: Limits) -> LoadedPlugin {
+pub(crate) fn load(limits: SandboxLimits) -> LoadedPlugin {
     sandbox(limits).load("acme/hostile", &bytes("hostile"), None, &|_| {}).unwrap()
 }
 
-pub(crate) fn provider(limits: Limits) -> Arc<dyn Provider> {
+pub(crate) fn provider(limits: SandboxLimits) -> Arc<dyn Provider> {
     load(limits).provider(Grants::nothing())
 }
 

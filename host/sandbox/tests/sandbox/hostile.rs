@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wardian_plugin::{CallContext, Provider};
-use wardian_sandbox::Limits;
+use wardian_sandbox::SandboxLimits;
 
 use crate::guest::{object, plan, read_probe, short, text};
 pub(crate) use network::DISGUISES;
@@ -44,8 +44,8 @@ impl Attempt {
     }
 }
 
-fn limits() -> Limits {
-    Limits {
+fn limits() -> SandboxLimits {
+    SandboxLimits {
         memory: 64 << 20,
         computation: Duration::from_secs(2),
         remote_call: Duration::from_secs(4),

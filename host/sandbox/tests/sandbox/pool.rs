@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_of_calls::all;
 use wardian_plugin::CallContext;
-use wardian_sandbox::{Grants, Limits};
+use wardian_sandbox::{Grants, SandboxLimits};
 
 use crate::guest::{assert_well, configure, load, plan_error, probe, provider, short};
 
@@ -57,7 +57,7 @@ async fn a_configuration_that_is_refused_does_not_stay() {
 
 #[tokio::test]
 async fn concurrent_calls_run_at_once_up_to_the_parallelism() {
-    let limits = Limits { remote_call: std::time::Duration::from_millis(1_500), ..short() };
+    let limits = SandboxLimits { remote_call: std::time::Duration::from_millis(1_500), ..short() };
     let provider = provider(limits);
     let started = std::time::Instant::now();
     let errors = all((0..8).map(|_| plan_error(&*provider, "hostile_sleep"))).await;

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use wardian_plugin::CallContext;
-use wardian_sandbox::{Grants, Limits};
+use wardian_sandbox::{Grants, SandboxLimits};
 
 use crate::guest::{allow, granted, load, short};
 
@@ -14,7 +14,7 @@ async fn schema_error(variant: &str) -> String {
     fs::write(place.path().join("variant"), variant).unwrap();
     let grants = granted(place.path(), &allow("read", &["."]));
     let computation = Duration::from_secs(if variant == "loop" { 1 } else { 20 });
-    let limits = Limits { computation, local_call: Duration::from_mins(1), ..short() };
+    let limits = SandboxLimits { computation, local_call: Duration::from_mins(1), ..short() };
     let provider = load(limits).provider(grants);
     let started = Instant::now();
     let diagnostics = match provider.schema(&CallContext::default()).await {

@@ -32,7 +32,8 @@ use wardian_network::{Resolver, TlsRoots};
 use wardian_plugin::Provider;
 use wardian_policy::{CredentialSource, Level, Policy, PolicyFile};
 use wardian_sandbox::{
-    CacheDirectories, Grants, Limits, MissingSecret, NetworkOptions, Sandbox, SandboxOptions, Secret, Secrets,
+    CacheDirectories, Grants, MissingSecret, NetworkOptions, Sandbox, SandboxLimits, SandboxOptions, Secret,
+    Secrets,
 };
 
 use crate::guest::{bytes, short};
@@ -267,7 +268,7 @@ impl Reaching {
         Self::with(rules, short(), Vec::new())
     }
 
-    pub(crate) fn with(rules: &str, limits: Limits, roots: Vec<CertificateDer<'static>>) -> Self {
+    pub(crate) fn with(rules: &str, limits: SandboxLimits, roots: Vec<CertificateDer<'static>>) -> Self {
         let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let nobody = IpAddr::from([192, 0, 2, 1]);
         let answers = [

@@ -3,7 +3,9 @@
 use std::net::TcpListener;
 use std::path::Path;
 
-use wardian_legacy_grpc_bridge::{Bridge, Confinement, ConfinementError, Limits, NativePackage, TcpPorts};
+use wardian_legacy_grpc_bridge::{
+    Bridge, Confinement, ConfinementError, NativeLimits, NativePackage, TcpPorts,
+};
 use wardian_plugin::{CallContext, ClientCapabilities, ReadDataSourceRequest};
 use wardian_value::{Path as ValuePath, Type, Value, View};
 
@@ -25,7 +27,7 @@ fn supports_confinement() -> bool {
 
 /// Returns the plugin's result of an operation.
 async fn attempt(confinement: Confinement, what: &str) -> String {
-    let bridge = Bridge::new(Limits::default());
+    let bridge = Bridge::new(NativeLimits::default());
     let plugin = bridge.plugin(NativePackage { confinement: Some(confinement), ..package("") });
     let provider = configured(&plugin).await;
     let request = ReadDataSourceRequest {
@@ -113,7 +115,7 @@ async fn child_processes_are_confined() {
         confinement: Some(Confinement { read, ..Confinement::default() }),
         ..package_of(&path, "", wardian_legacy_grpc_bridge::Security::MutualTls)
     };
-    let bridge = Bridge::new(Limits::default());
+    let bridge = Bridge::new(NativeLimits::default());
     let message = call_error(&*bridge.plugin(confined(Vec::new())).provider(), "GetProviderSchema").await;
     assert!(message.contains("secret: Permission denied"), "{message}");
     let own = vec![Path::new("/proc").to_owned(), root.path().to_owned()];

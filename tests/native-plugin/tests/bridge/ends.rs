@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, SchemaCache};
+use wardian_legacy_grpc_bridge::{Bridge, NativeLimits, NativePackage, SchemaCache};
 use wardian_plugin::{CallContext, ProviderSchema};
 use wardian_value::{Type, Value};
 
@@ -87,7 +87,7 @@ async fn cached_schema_needs_no_process() {
     let open = |content: &str| {
         let cache = SchemaCache::open(&root.path().join("schemas"), &root.path().join("key")).unwrap();
         let package = NativePackage { content: Some(content.into()), ..package(&mark) };
-        Bridge::new(Limits::default()).with_schema_cache(cache).plugin(package)
+        Bridge::new(NativeLimits::default()).with_schema_cache(cache).plugin(package)
     };
     let first = open("h1:one=");
     let asked = first.provider().schema(&CallContext::default()).await.unwrap();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
-use wardian_legacy_grpc_bridge::{Bridge, Limits, Security};
+use wardian_legacy_grpc_bridge::{Bridge, NativeLimits, Security};
 use wardian_plugin::CallContext;
 
 use crate::each_call::{CALLS, EachCall, When, call_error};
@@ -179,7 +179,7 @@ async fn documentation_lists_error_of_every_fault() {
     for (fault, told, _) in CALL_FAULTS {
         row(&mut table, told, &normalized(&call_fault(fault, planning, "").await));
     }
-    let flooded = Bridge::new(Limits::default()).plugin(package("flood@PlanResourceChange"));
+    let flooded = Bridge::new(NativeLimits::default()).plugin(package("flood@PlanResourceChange"));
     let provider = configured(&flooded).await;
     assert_eq!(call_error(&*provider, planning.name).await, "", "what it logs is no reason to fail");
     provider.close().await;

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, NativePlugin, Security};
+use wardian_legacy_grpc_bridge::{Bridge, NativeLimits, NativePackage, NativePlugin, Security};
 use wardian_plugin::{CallContext, ClientCapabilities, ConfigureRequest, PluginDiagnostics, Provider};
 use wardian_value::{Type, Value};
 
@@ -31,7 +31,7 @@ fn fake(words: &str) -> (Bridge, NativePlugin) {
 }
 
 fn plugin(executable: &Path, words: &str, security: Security) -> (Bridge, NativePlugin) {
-    let limits = Limits {
+    let limits = NativeLimits {
         start: Duration::from_secs(20),
         local_call: Duration::from_secs(2),
         remote_call: Duration::from_secs(2),

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wardian_legacy_grpc_bridge::{Bridge, Limits, NativeProvisioner, Security};
+use wardian_legacy_grpc_bridge::{Bridge, NativeLimits, NativeProvisioner, Security};
 use wardian_plugin::{CallContext, PluginDiagnostics, ProvisionRequest, Provisioner, SharedByObject};
 use wardian_value::{Type, Value};
 
 use crate::{only, package_of, wait_until};
 
 fn fake(words: &str) -> (Bridge, NativeProvisioner) {
-    let limits = Limits {
+    let limits = NativeLimits {
         start: Duration::from_secs(20),
         local_call: Duration::from_secs(2),
         remote_call: Duration::from_secs(5),

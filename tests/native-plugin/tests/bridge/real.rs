@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePackage, Security};
+use wardian_legacy_grpc_bridge::{Bridge, NativeLimits, NativePackage, Security};
 use wardian_plugin::{
     Attribute, AttributeType, Block, BlockNesting, CallContext, ClientCapabilities, ConfigKind, PlanRequest,
     PrivateBytes, ValidateConfigRequest,
@@ -53,7 +53,7 @@ fn block(block: &Block, set: &[(&str, Value)]) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn aws_provider_validates_and_plans() {
     let Some(executable) = aws() else { return };
-    let bridge = Bridge::new(Limits::default());
+    let bridge = Bridge::new(NativeLimits::default());
     let home = tempfile::tempdir().unwrap();
     let plugin = bridge.plugin(NativePackage {
         name: Arc::from("hashicorp/aws"),

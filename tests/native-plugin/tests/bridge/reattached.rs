@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use wardian_legacy_grpc_bridge::{Bridge, Limits, NativePlugin, parse_reattachments};
+use wardian_legacy_grpc_bridge::{Bridge, NativeLimits, NativePlugin, parse_reattachments};
 use wardian_plugin::CallContext;
 use wardian_value::{Type, Value};
 
@@ -58,7 +58,7 @@ impl Drop for RunningPlugin {
 }
 
 fn bridge() -> Bridge {
-    Bridge::new(Limits::default())
+    Bridge::new(NativeLimits::default())
 }
 
 #[tokio::test(flavor = "multi_thread")]

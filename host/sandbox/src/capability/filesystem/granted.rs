@@ -81,7 +81,7 @@ impl GrantedFiles {
         if files.working_directory.is_none() && granted.keys().any(|outer| root_module.starts_with(outer)) {
             files.working_directory = Some(root(root_module));
         }
-        files.names = Names::of(policy);
+        files.names = Names::from_policy(policy);
         files
     }
 
@@ -157,7 +157,7 @@ struct Alias {
 }
 
 impl Names {
-    fn of(policy: &PluginPolicy) -> Self {
+    fn from_policy(policy: &PluginPolicy) -> Self {
         let named: Vec<PathBuf> = policy.named_paths().into_iter().map(Path::to_owned).collect();
         let alias = |named: &PathBuf| Some(Alias { real: real(named)?, named: named.clone() });
         let aliases = named.iter().filter_map(alias).filter(|alias| alias.real != alias.named).collect();

@@ -67,7 +67,7 @@ impl Connections {
         }
     }
 
-    pub(super) fn of(&self, socket: u32) -> Option<&Arc<Connection>> {
+    pub(super) fn get(&self, socket: u32) -> Option<&Arc<Connection>> {
         self.of_sockets.get(&socket)
     }
 

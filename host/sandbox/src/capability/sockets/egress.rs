@@ -234,16 +234,16 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_bounded_and_the_oldest_goes_first() {
-        let egress = destinations();
+        let egress = egress();
         let name = |number: usize| Host::parse(&format!("n{number}.example")).unwrap();
         let address = |number: u32| IpAddr::from((0x0a00_0000 + number).to_be_bytes());
         for number in 0..2_000 {
-            destinations.remember(&name(number as usize), &[address(number)]);
+            egress.remember(&name(number as usize), &[address(number)]);
         }
         for number in 0..100 {
-            destinations.remember(&name(number), &[address(1_999)]);
+            egress.remember(&name(number), &[address(1_999)]);
         }
-        let known = destinations.known();
+        let known = egress.known();
         assert_eq!((known.names.len(), known.order.len()), (MAX_ADDRESSES, MAX_ADDRESSES));
         assert!(!known.names.contains_key(&address(999)) && known.names.contains_key(&address(1_000)));
         assert_eq!(known.names[&address(1_999)].len(), MAX_NAMES);
@@ -251,8 +251,8 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_but_an_address_of_the_systems_choice_is_bound() {
-        let egress = destinations();
-        let permits = |address: &str, purpose| destinations.permits(address.parse().unwrap(), purpose);
+        let egress = egress();
+        let permits = |address: &str, purpose| egress.permits(address.parse().unwrap(), purpose);
         assert!(permits("0.0.0.0:0", SocketAddrUse::TcpBind).await);
         assert!(permits("[::]:0", SocketAddrUse::UdpBind).await);
         for (address, purpose) in [

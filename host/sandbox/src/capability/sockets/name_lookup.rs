@@ -86,13 +86,13 @@ fn resolve(state: &GuestState, name: &str) -> Result<Answers, ErrorCode> {
     let asked = Request::LookUp(host.clone());
     let usage =
         current_call.monitor().begin(&current_call.get(), asked).map_err(|_| ErrorCode::AccessDenied)?;
-    let (resolver, destinations) = (Arc::clone(state.network().resolver()), Arc::clone(state.egress()));
+    let (resolver, egress) = (Arc::clone(state.network().resolver()), Arc::clone(state.egress()));
     Ok(Answers::Awaited(spawn(async move {
         let found = resolver.resolve(&text).await;
         drop(usage);
         let addresses = found.map_err(|_| ErrorCode::NameUnresolvable)?;
         let addresses: Vec<IpAddr> = addresses.iter().map(IpAddr::to_canonical).collect();
-        destinations.remember(&host, &addresses);
+        egress.remember(&host, &addresses);
         Ok(addresses)
     })))
 }

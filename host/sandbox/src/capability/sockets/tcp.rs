@@ -78,7 +78,7 @@ fn finish_connect(
             return Ok(Err(code));
         }
     };
-    let connection = state.egress().connections().of(number).map(Arc::clone);
+    let connection = state.egress().connections().get(number).map(Arc::clone);
     let meter = connection.ok_or_else(|| wasmtime::format_err!("a connection that nobody decided on"))?;
     let socket = Resource::<TcpSocket>::new_borrow(number);
     let table = state.table();

@@ -8,7 +8,7 @@ use wardian_plugin::{
     PluginDiagnostics, PrivateBytes, Provider, RawState, ReadResourceRequest, UpgradeStateRequest,
     ValidateConfigRequest,
 };
-use wardian_sandbox::{Grants, Limits};
+use wardian_sandbox::{Grants, SandboxLimits};
 use wardian_value::Value;
 
 use super::{Attempt, answer, is_well, limits};
@@ -49,7 +49,7 @@ pub(super) async fn attempts() -> Vec<Attempt> {
     for type_name in PLANS {
         attempts.push(plan(&*provider, type_name).await);
     }
-    let roomy = Limits { computation: Duration::from_secs(10), ..short() };
+    let roomy = SandboxLimits { computation: Duration::from_secs(10), ..short() };
     attempts.push(plan(&*crate::guest::provider(roomy), "hostile_huge").await);
     attempts.extend(panics().await);
     attempts.extend(handles().await);
@@ -223,7 +223,7 @@ async fn sockets() -> Vec<Attempt> {
 
 /// A flood of lines is dropped, and the call goes on.
 async fn flood() -> Attempt {
-    let limits = Limits {
+    let limits = SandboxLimits {
         computation: Duration::from_mins(1),
         local_call: Duration::from_mins(2),
         remote_call: Duration::from_mins(2),
