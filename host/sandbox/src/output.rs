@@ -324,11 +324,11 @@ mod tests {
     #[test]
     fn last_words_are_those_of_the_call() {
         let output = output(1_000);
-        hear(&output, "of the call before\n");
+        feed(&output, "of the call before\n");
         output.begin(PluginCall::outside_of_calls(&Arc::from("acme/x")));
         assert_eq!(output.last_output(), None);
-        hear(&output, "panicked at ");
-        hear(&output, "lib.rs:1\n\u{1b}[31mred\n");
+        feed(&output, "panicked at ");
+        feed(&output, "lib.rs:1\n\u{1b}[31mred\n");
         assert_eq!(output.last_output().as_deref(), Some("panicked at lib.rs:1\n\u{fffd}[31mred"));
     }
 
@@ -348,8 +348,8 @@ mod tests {
     #[test]
     fn last_words_are_kept_after_a_flood() {
         let output = output(10);
-        hear(&output, &"x".repeat(3 * MAX_LAST_OUTPUT));
-        hear(&output, "the reason");
+        feed(&output, &"x".repeat(3 * MAX_LAST_OUTPUT));
+        feed(&output, "the reason");
         let words = output.last_output().unwrap();
         assert!(words.ends_with("the reason"));
         assert!(words.len() <= MAX_LAST_OUTPUT);
