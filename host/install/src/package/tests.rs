@@ -116,7 +116,7 @@ fn plugin_in_package_is_found_by_name() {
         "terraform-provider-dns_v1.wasm"
     );
     assert_eq!(find(&["a.txt", "other.wasm"]).unwrap(), "other.wasm");
-    assert!(find(&["terraform-provider-dnsx"]).unwrap_err().contains("holds no plugin"));
+    assert!(find(&["terraform-provider-dnsx"]).unwrap_err().contains("contains no plugin"));
     assert!(find(&["a.wasm", "b.wasm"]).unwrap_err().contains("several components (a.wasm, b.wasm)"));
 }
 
