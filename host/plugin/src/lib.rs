@@ -7,6 +7,8 @@
 //! [sensitive values](SensitiveValues) that a plugin received in what is shown and
 //! recorded of it.
 
+#![warn(missing_docs)]
+
 mod call_context;
 mod diagnostic;
 mod file_gate;

@@ -10,6 +10,8 @@
 //! elements have exactly the element type that the collection's type states; whether a value
 //! contains unknowns or marks is known in constant time.
 
+#![warn(missing_docs)]
+
 mod codec;
 pub mod convert;
 pub mod duration;

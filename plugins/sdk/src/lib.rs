@@ -43,6 +43,8 @@
 //! wardian_sdk::assert_valid_provider(provider());
 //! ```
 
+#![warn(missing_docs)]
+
 // The generated bindings and the doc tests refer to this crate by its external name.
 extern crate self as wardian_sdk;
 
