@@ -1,9 +1,9 @@
-//! The command line: commands, options and what they mean.
+//! The command line: commands, options and their meaning.
 //!
-//! Options are stated once, here, for clap. People type them as Terraform's:
-//! with one dash. [`normalise`] turns what they type into what clap expects and
-//! refuses what no option means; it learns all names from the commands below.
-//! Options and commands of Terraform that are not here yet are in [`unsupported`].
+//! Options are declared once, here, for clap. Users type them as Terraform's, with one dash.
+//! [`normalise`] converts the typed form to the form that clap expects and rejects unknown
+//! options; it learns all names from the commands below. Terraform's commands and options that
+//! are not available yet are in [`unsupported`].
 
 mod audit;
 mod configuration;
@@ -44,13 +44,13 @@ pub(crate) use state::*;
 pub(crate) use variables::{VariableArgument, VariableArguments};
 pub(crate) use workspace::*;
 
-/// What a person asked for.
+/// The parsed request of the user.
 #[derive(Debug)]
 pub(crate) enum Request {
-    /// Text that explains commands and options, and whether it was asked for or
-    /// is shown because a command is missing.
+    /// A help text, and whether the user requested it or it is printed because a command is
+    /// missing.
     Help(String, Status),
-    /// A command.
+    /// A command to run.
     Run(Box<CommandLine>),
 }
 
@@ -63,119 +63,119 @@ pub(crate) enum Request {
     args_override_self = true
 )]
 pub(crate) struct CommandLine {
-    /// Change to this directory before anything else.
+    /// Change to this directory before running the command.
     #[arg(long, value_name = "DIR")]
     pub(crate) chdir: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// The commands, those of every day first.
+/// The commands, the main ones first.
 #[derive(Debug, Subcommand)]
 #[command(disable_help_flag = true, args_override_self = true)]
 pub(crate) enum Command {
     /// Prepare the directory for other commands.
     ///
-    /// Chooses a version of every provider that the configuration needs, puts
-    /// the plugins in place and records them in .terraform.lock.hcl. Safe to run
-    /// again at any time.
+    /// Selects a version of every provider that the configuration needs, installs the plugins
+    /// and records them in .terraform.lock.hcl. Safe to run again at any time.
     Init(InitArguments),
     /// Check whether the configuration is valid.
     ///
-    /// Looks at the configuration alone: at no state, no variables and no real
-    /// objects.
+    /// Checks the configuration alone, without the state, variables or real objects.
     Validate(ValidateArguments),
-    /// Show what an apply would change.
+    /// Show the changes that an apply would make.
     ///
-    /// Reads the real objects, compares them with the configuration and changes
-    /// nothing. With -out the plan is kept, and `wardian apply FILE` does exactly
-    /// what it says.
+    /// Reads the real objects, compares them with the configuration and changes nothing. With
+    /// -out the plan is saved, and `wardian apply FILE` performs exactly its actions.
     Plan(PlanArguments),
-    /// Create, change and destroy objects as the configuration says.
+    /// Create, change and destroy objects to match the configuration.
     ///
-    /// Makes a plan, shows it and asks before doing it. Takes all options of
-    /// `plan` that shape one. Given a saved plan, it does that without asking.
+    /// Makes a plan, shows it and asks for approval before performing it. Takes all planning
+    /// options of `plan`. Given a saved plan, performs it without asking.
     Apply(ApplyArguments),
     /// Destroy all objects of the configuration.
     ///
-    /// The same as `wardian apply -destroy`.
+    /// Equivalent to `wardian apply -destroy`.
     Destroy(DestroyArguments),
-    /// Sum up what plugins touched.
+    /// Summarize the accesses of plugins.
     ///
-    /// Reads the log of a run that was given -audit-log or WARDIAN_AUDIT: what each plugin
-    /// used and was denied, and for which resources. With -suggest-policy it prints the
+    /// Reads the audit log of a run with -audit-log or WARDIAN_AUDIT: the accesses that each
+    /// plugin made or was denied, and for which resources. With -suggest-policy it prints the
     /// least policy that the run needs.
     Audit(AuditCommandArguments),
     /// Try expressions against the state.
     ///
-    /// Reads expressions line by line and shows their values. Changes nothing.
+    /// Reads expressions line by line and prints their values. Changes nothing.
     Console(ConsoleArguments),
-    /// Bring files to the standard style.
+    /// Reformat files to the standard style.
     ///
-    /// Rewrites the files of the language in the current directory: .tf, .tfvars,
-    /// .tftest.hcl and .tfmock.hcl. Files in JSON are left alone. Exits with 2 where a
-    /// file cannot be read or understood.
+    /// Rewrites the files in native syntax in the current directory: .tf, .tfvars, .tftest.hcl
+    /// and .tfmock.hcl. JSON files are left alone. Exits with 2 if a file cannot be read or
+    /// parsed.
     Fmt(FmtArguments),
-    /// Release a lock that nobody holds any more.
+    /// Release a stuck lock on the state.
+    ///
+    /// The system releases the lock of a local state when the process that holds it ends, so
+    /// there is nothing to release, and this command always fails.
     ForceUnlock(ForceUnlockArguments),
     /// Bring an existing object under management.
     ///
-    /// Asks the provider for the object and puts it into the state as an instance of a
-    /// resource, whose configuration must be there. Changes no real object. An import
-    /// block does the same as part of a plan, which shows what would follow.
+    /// Asks the provider for the object and adds it to the state as an instance of a resource,
+    /// which the configuration must declare. Changes no real object. An import block does the
+    /// same as part of a plan, which shows the changes that would follow.
     Import(ImportArguments),
-    /// Record where modules are.
+    /// Record the locations of modules.
     ///
-    /// Lists them in .terraform/modules, where Terraform looks for them. `wardian init`
-    /// does it too, and no other command of this program needs it.
+    /// Lists them in .terraform/modules, where Terraform expects them. `wardian init` does so
+    /// too, and no other command of Wardian needs the list.
     Get(GetArguments),
-    /// Print the graph of dependencies.
+    /// Print the dependency graph.
     ///
-    /// Without -type it holds the resources alone, each with those that it has to wait
-    /// for.
+    /// Without -type the graph contains only the resources, each with the resources that it
+    /// depends on.
     Graph(GraphArguments),
-    /// Tell about the program itself.
+    /// Print information about Wardian itself.
     Metadata(MetadataArguments),
     /// List the modules that the configuration calls.
     Modules(ModulesArguments),
     /// Show outputs of the root module.
     Output(OutputArguments),
-    /// UnlockedState into a plugin, or make a native one of it.
+    /// Inspect a plugin, or bundle it as a native plugin.
     Plugin(PluginArguments),
-    /// Check and explain what policies let plugins do.
+    /// Check, explain and extend the policies for plugins.
     ///
-    /// Policies are files that say what each plugin may touch: wardian.policy.hcl of the
-    /// organisation, of the person and beside the configuration.
+    /// Policies are files that state the access that each plugin is allowed: wardian.policy.hcl
+    /// of the organisation, of the user and in the configuration's directory.
     Policy(PolicyArguments),
     /// Show which providers the configuration needs, and why.
     Providers(ProvidersArguments),
-    /// Bring the state to what the real objects are.
+    /// Update the state to match the real objects.
     ///
-    /// `wardian apply -refresh-only` does the same and asks first.
+    /// `wardian apply -refresh-only` does the same and asks for approval first.
     Refresh(RefreshArguments),
     /// Serve a component as a native plugin.
     ///
-    /// Terraform, OpenTofu or this program start it as a plugin of their own; a person has
-    /// nothing from it. What the component may touch, policies say as in any run.
+    /// Started by Terraform, OpenTofu or Wardian; not meant to be run by hand. Policies decide
+    /// the component's access as in any run.
     Serve(ServeArguments),
     /// Show the state or a saved plan.
     Show(ShowArguments),
-    /// UnlockedState into the state, and change it by hand.
+    /// Inspect and edit the state.
     State(StateArguments),
-    /// Have an object replaced by the next apply.
+    /// Mark an object as tainted, so that the next apply replaces it.
     ///
-    /// `wardian apply -replace=ADDRESS` does that at once, and shows it first.
+    /// `wardian apply -replace=ADDRESS` replaces it at once, and shows the plan first.
     Taint(TaintArguments),
-    /// Take an object for whole that was half made or tainted.
+    /// Remove the tainted mark from an object.
     Untaint(UntaintArguments),
-    /// Show the versions of the program and of the chosen plugins.
+    /// Show the versions of Wardian and of the selected plugins.
     Version(VersionArguments),
-    /// Keep several states of one configuration apart.
+    /// Manage workspaces: separate states of one configuration.
     Workspace(WorkspaceArguments),
 }
 
 impl Command {
-    /// Returns what there is to know about the command.
+    /// Returns the command's properties.
     pub(crate) fn spec(&self) -> &dyn CommandSpec {
         match self {
             Self::Init(one) => one,
@@ -234,8 +234,8 @@ impl Command {
     }
 }
 
-/// Whether arguments ask for messages to programs, told before they are understood: what
-/// is wrong with them is to be told in that form too.
+/// Returns whether the arguments select JSON messages. This is decided before they are parsed,
+/// because errors in them must be reported in that form too.
 pub(crate) fn wants_json_messages(given: &[OsString]) -> bool {
     let mut texts = given.iter().filter_map(|argument| argument.to_str());
     let command = texts.by_ref().find(|text| !text.starts_with('-'));
@@ -244,10 +244,10 @@ pub(crate) fn wants_json_messages(given: &[OsString]) -> bool {
             .any(|text| matches!(text.trim_start_matches('-'), "json" | "json=true") && text.starts_with('-'))
 }
 
-/// Reads the arguments behind the program's name.
+/// Parses the arguments after the program's name.
 ///
 /// # Errors
-/// Where they name no command, no option or no value that there is.
+/// If a command, an option or a value is unknown or missing.
 pub(crate) fn parse(given: Vec<OsString>, environment: &ProcessEnvironment) -> Result<Request, Usage> {
     let mut root = CommandLine::command();
     root.build();
@@ -285,7 +285,8 @@ fn usage(error: &clap::Error, command: &str) -> Usage {
         ErrorKind::UnknownArgument => (
             "Too many command line arguments".to_owned(),
             format!(
-                "\"{}\" is more than this command takes. To work in another directory, use the global option -chdir.",
+                "\"{}\" is one argument too many. To work in another directory, use the global option \
+                 -chdir.",
                 context(ContextKind::InvalidArg)
             ),
         ),
@@ -304,17 +305,17 @@ fn usage(error: &clap::Error, command: &str) -> Usage {
         }
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
             let why = std::error::Error::source(error).map_or_else(
-                || format!("possible is {}", context(ContextKind::ValidValue)),
+                || format!("the valid values are: {}", context(ContextKind::ValidValue)),
                 |source| source.to_string(),
             );
             (format!("Invalid value for {option}"), format!("\"{value}\" cannot be used: {why}."))
         }
-        _ => ("Command line not understood".to_owned(), error.to_string()),
+        _ => ("Invalid command line".to_owned(), error.to_string()),
     };
     Usage { summary, detail, command: command.to_owned() }
 }
 
-/// `--lock-timeout <DURATION>` as people type it: `-lock-timeout`.
+/// Converts `--lock-timeout <DURATION>` to the form that users type: `-lock-timeout`.
 fn option_name(shown: &str) -> String {
     let name = shown.split([' ', '=']).next().unwrap_or_default();
     name.strip_prefix('-').filter(|rest| rest.starts_with('-')).unwrap_or(name).to_owned()

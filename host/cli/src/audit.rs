@@ -1,4 +1,4 @@
-//! The audit log of a run: where it is, and what is told of it at the end.
+//! The audit log of a run: its location, and the report at the end of the run.
 
 use std::fmt::Write as _;
 
@@ -9,10 +9,10 @@ use wardian_monitor::DeniedUse;
 use crate::command_context::CommandContext;
 use crate::failure::{Failure, Outcome};
 
-/// Denied uses that are told one by one; the log has all.
+/// The maximum number of denials that are listed; the log has all of them.
 const MAX_REPORTED_DENIALS: usize = 20;
 
-/// Tells what was denied, and fails a run that was not recorded as asked.
+/// Reports denials, and fails a run whose audit log is incomplete.
 pub(crate) fn conclude(context: &CommandContext, outcome: Outcome) -> Outcome {
     let denials = context.app.audit_log.denials();
     if !denials.is_empty() {
@@ -21,19 +21,19 @@ pub(crate) fn conclude(context: &CommandContext, outcome: Outcome) -> Outcome {
     match context.app.audit_log.failure() {
         None => outcome,
         Some(failure) => {
-            // What the command failed with is told first: it is what was asked for.
+            // The command's own failure comes first.
             if let Err(earlier) = outcome {
                 context.shell.failure(&earlier);
             }
-            let detail = sentence(&format!("{failure}; from there on everything was denied"));
+            let detail = sentence(&format!("{failure}; all accesses after that were denied"));
             Err(Failure::error("Audit log is not complete", detail))
         }
     }
 }
 
-/// The denied uses, each once, and the rules that would allow them.
+/// Returns the denied accesses, each once, and the rules that would allow them.
 fn denials_text(denials: &[DeniedUse]) -> String {
-    let mut text = String::from("Plugins asked for what no policy grants them, and did not get it:\n");
+    let mut text = String::from("Plugins requested access that no policy grants, and were denied:\n");
     for denied in denials.iter().take(MAX_REPORTED_DENIALS) {
         let record = &denied.record;
         let resource = record.resource.as_deref().map(|name| format!(", for {name}")).unwrap_or_default();
@@ -52,7 +52,7 @@ fn denials_text(denials: &[DeniedUse]) -> String {
     rules.sort_unstable();
     rules.dedup();
     if !rules.is_empty() {
-        text.push_str("\nIf that should be allowed, add to wardian.policy.hcl:\n\n");
+        text.push_str("\nTo allow this, add to wardian.policy.hcl:\n\n");
         text.push_str(&rules.join("\n"));
     }
     text.trim_end().to_owned()

@@ -1,13 +1,14 @@
-//! One file that is a plugin to any host: this program, and a component behind it.
+//! A bundle: one file that is a plugin to any host, made of this program and a component
+//! appended to it.
 //!
 //! | part | content |
 //! |---|---|
-//! | the program | as it is; what is behind it, the system does not load |
+//! | the program | unchanged; the system does not load the data after it |
 //! | component | the bytes |
-//! | address | the provider's, as text |
+//! | address | the provider's address as a string |
 //! | trailer, 32 bytes | magic; length of the component (8 bytes) and of the address (4), little endian; protocol (4): 0 for both, 5, 6 |
 //!
-//! A program that is called `terraform-provider-…` looks at its own end.
+//! A program whose name is `terraform-provider-…` checks its own file for a trailer.
 
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write};
@@ -18,21 +19,21 @@ use wardian_install::package::MAX_COMPONENT_BYTES;
 
 use crate::arguments::Protocol;
 
-/// States the format and its version.
+/// Identifies the format and its version.
 const MAGIC: &[u8; 16] = b"wardian bundle1\n";
 const TRAILER: u64 = 32;
 const MAX_ADDRESS_BYTES: u32 = 1000;
 
-/// What a bundle holds beside the program.
+/// The data of a bundle, without the program.
 pub(crate) struct Bundle {
     pub(crate) address: ProviderAddress,
-    /// Both where absent.
+    /// The protocol to serve; `None` for both.
     pub(crate) protocol: Option<Protocol>,
     pub(crate) component: Vec<u8>,
 }
 
 impl Bundle {
-    /// What a file holds behind the program, if anything.
+    /// Reads the bundle that is appended to a program, if there is one.
     pub(crate) fn read(path: &Path) -> io::Result<Option<Self>> {
         let mut file = File::open(path)?;
         let length = file.metadata()?.len();
@@ -70,7 +71,7 @@ impl Bundle {
         Ok(Some(Self { address, protocol, component }))
     }
 
-    /// Writes a bundle with a program. The program must not be a bundle itself.
+    /// Writes a program followed by the bundle. The program must not be a bundle itself.
     pub(crate) fn write(&self, program: &mut dyn Read, out: &mut dyn Write) -> io::Result<()> {
         io::copy(program, out)?;
         let address = self.address.to_string();
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_bundled_is_found_behind_the_program() {
+    fn bundle_is_read_back_after_the_program() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("terraform-provider-dns_v1.0.0");
         for protocol in [None, Some(Protocol::Five), Some(Protocol::Six)] {
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_bundle_is_told_from_one_that_is_damaged() {
+    fn damaged_bundle_is_distinguished_from_plain_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         for plain in [&b""[..], b"short", &[0; 200]] {

@@ -1,4 +1,4 @@
-//! Everything that a command works with.
+//! The context that a command runs in.
 
 use std::sync::Arc;
 
@@ -10,17 +10,13 @@ use wardian_engine::EngineContext;
 use crate::progress::Progress;
 use crate::shell::Shell;
 
-/// The library's context and the terminal.
 pub(crate) struct CommandContext {
-    /// The terminal.
     pub(crate) shell: Arc<Shell>,
-    /// The library's context.
     pub(crate) app: AppContext,
 }
 
 impl CommandContext {
-    /// Returns everything that the engine needs to work on a configuration. Progress is shown
-    /// in the shell.
+    /// Returns the engine's run for a configuration. Progress is shown in the shell.
     pub(crate) fn engine_run(
         &self,
         configuration: Arc<Configuration>,

@@ -1,7 +1,7 @@
-//! What the program needs to know about a command before it runs it.
+//! The properties of a command that the program needs before it runs the command.
 //!
 //! Each argument struct implements [`CommandSpec`] next to its command in `commands/`; the
-//! defaults are those of most commands. A new command needs a variant and an arm of
+//! defaults fit most commands. A new command needs a variant and an arm of
 //! [`Command`](crate::arguments::Command), and a file.
 
 use std::path::Path;
@@ -16,15 +16,15 @@ use crate::shell::{OutputKind, ViewOptions};
 /// A command with its arguments.
 #[async_trait(?Send)]
 pub(crate) trait CommandSpec {
-    /// Returns the options about colors and warnings.
+    /// Returns the color and warning options.
     fn view(&self) -> ViewOptions;
 
-    /// Returns what the command writes to standard output.
+    /// Returns the kind of data that the command writes to standard output.
     fn output_kind(&self) -> OutputKind {
         OutputKind::Data
     }
 
-    /// Returns whether the command reads the state of the selected workspace, or names it.
+    /// Returns whether the command reads the selected workspace's state or prints its name.
     fn needs_workspace(&self) -> bool {
         true
     }
@@ -39,10 +39,10 @@ pub(crate) trait CommandSpec {
         None
     }
 
-    /// Checks what clap cannot: which options can be combined.
+    /// Checks the combinations of options that clap cannot check.
     ///
     /// # Errors
-    /// If some cannot.
+    /// If options cannot be combined.
     fn check(&self) -> Result<(), InvalidOptions> {
         Ok(())
     }

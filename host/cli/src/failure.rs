@@ -1,28 +1,27 @@
-//! The one error of this crate: what it is, what to say and which exit code.
+//! The error type and the exit codes of this crate.
 
 use wardian_app::AppError;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_state::{LockError, StateError};
 
-/// How a command that did its work ends.
+/// How a command ended that was able to do its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// All is well.
     Success,
-    /// It is not, and that was said already.
+    /// The command failed and has reported it.
     Failed,
-    /// A plan with changes, where the person wanted to be told so.
+    /// The plan has changes, and the user gave `-detailed-exitcode`.
     Changes,
-    /// Files that could not be formatted, and that was said already.
+    /// Some files could not be formatted, which has been reported.
     NotFormatted,
-    /// Files that are not in the standard style.
+    /// Some files are not in the standard style.
     Unformatted,
     /// No command was given.
     NothingAsked,
 }
 
 impl Status {
-    /// What the shell gets.
+    /// Returns the process's exit code.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Success => 0,
@@ -34,31 +33,30 @@ impl Status {
     }
 }
 
-/// Why a command could not do its work.
+/// The reason why a command could not do its work.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The command line cannot be understood.
+    /// The command line is invalid.
     Usage(Usage),
-    /// Anything else, warnings that belong to it included.
+    /// Any other errors, with the warnings that accompany them.
     Diagnostics(Diagnostics),
 }
 
-/// What is wrong with a command line.
+/// An error in the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
-    /// What, in a few words.
     pub(crate) summary: String,
-    /// Why, and what would be right.
+    /// The reason, and the correct form.
     pub(crate) detail: String,
-    /// The command whose help says more; empty for the program's own.
+    /// The command whose help explains more; empty for the program's own help.
     pub(crate) command: String,
 }
 
-/// What every command returns.
+/// The result of every command.
 pub(crate) type Outcome<T = Status> = Result<T, Failure>;
 
 impl Failure {
-    /// An error without a place.
+    /// Returns an error without a source span.
     pub(crate) fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
         Diagnostic::error(summary, detail).into()
     }

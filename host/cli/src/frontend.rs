@@ -1,4 +1,4 @@
-//! The terminal as the library's user interface: how its progress and its questions look.
+//! The terminal as the library's user interface: its progress messages and questions.
 
 use std::fmt::Write as _;
 use std::io;
@@ -20,17 +20,17 @@ impl Frontend for Shell {
     fn report(&self, event: AppEvent<'_>) {
         match event {
             AppEvent::Compiling { plugin } => {
-                self.note(format_args!("Compiling {plugin} once; later runs find it compiled."));
+                self.note(format_args!("Compiling {plugin}; later runs reuse the compiled code."));
             }
             AppEvent::CliConfigWarning(warning) => self.note(format_args!("Warning: {warning}")),
             AppEvent::WaitingForStateLock(refused) => {
                 self.say(format_args!("Waiting for the state lock: {refused}."));
             }
             AppEvent::BackendConfigured => {
-                self.say("The backend \"local\" is configured, and is used until its block changes.");
+                self.say("The backend \"local\" is configured and is used until its block changes.");
             }
             AppEvent::BackendUnset => {
-                self.say("The backend is unset; states are kept in this directory.");
+                self.say("The backend is no longer configured; states are stored in this directory.");
             }
             AppEvent::StateCopied { from, to } => {
                 self.say(format_args!("Copied {} to {}.", from.display(), to.display()));
@@ -38,19 +38,22 @@ impl Frontend for Shell {
             AppEvent::CapabilitiesRequested { plugin, approved_version, requests } => {
                 match approved_version {
                     Some(version) => {
-                        self.say(format_args!("- {plugin} asks for other things than v{version} did:"));
+                        self.say(format_args!("- {plugin} requests other capabilities than v{version} did:"));
                     }
-                    None => self.say(format_args!("- {plugin} asks for:")),
+                    None => self.say(format_args!("- {plugin} requests:")),
                 }
                 self.print(&consent_text(requests, self.render_options()));
             }
             AppEvent::RulesAdded { address, count } => {
                 let rules = if count == 1 { "One rule was" } else { "Rules were" };
-                self.say(format_args!("\n{rules} added to {POLICY_FILE_NAME} for {}.", address.for_display()));
+                self.say(format_args!(
+                    "\n{rules} added to {POLICY_FILE_NAME} for {}.",
+                    address.for_display()
+                ));
             }
             AppEvent::ConsentRecorded => self.say(format_args!(
-                "\nWhat the plugins ask for, as it was agreed to, is recorded in {AGREEMENTS_FILE_NAME}.\nKeep it under \
-                 version control, as the lock file."
+                "\nYour consent to these requests is recorded in {AGREEMENTS_FILE_NAME}.\nKeep it under \
+                 version control, like the lock file."
             )),
         }
     }
@@ -63,7 +66,8 @@ impl Frontend for Shell {
         let text = match question {
             Confirmation::CopyStates(copies) => copy_states_question(self, copies),
             Confirmation::Grant(address) => format!(
-                "\n{}\n  The rules go to {POLICY_FILE_NAME}. Only 'yes' will be accepted to approve.\n\n  {} ",
+                "\n{}\n  The rules are added to {POLICY_FILE_NAME}. Only 'yes' will be accepted to \
+                 approve.\n\n  {} ",
                 self.paint(Paint::Bold, &format!("Grant this to {}?", address.for_display())),
                 self.paint(Paint::Bold, "Enter a value:")
             ),
@@ -74,11 +78,11 @@ impl Frontend for Shell {
 
 fn copy_states_question(shell: &Shell, copies: &[StateCopy]) -> String {
     let mut question =
-        format!("\n{}\n", shell.paint(Paint::Bold, "Do you want to copy the states to their new place?"));
+        format!("\n{}\n", shell.paint(Paint::Bold, "Do you want to copy the states to their new location?"));
     for StateCopy { workspace, from, to, replaces } in copies {
         let over = match replaces {
             Some(state) => format!(
-                ", over a state at serial {} with {} resources",
+                ", replacing a state at serial {} with {} resources",
                 state.serial,
                 state.resources().len()
             ),
@@ -89,8 +93,8 @@ fn copy_states_question(shell: &Shell, copies: &[StateCopy]) -> String {
     }
     let _ = write!(
         question,
-        "  Only 'yes' copies them. After any other answer they stay where they are, and the new place is used as it \
-         is.\n\n  {} ",
+        "  Only 'yes' copies them. With any other answer they stay where they are, and the new location is \
+         used as it is.\n\n  {} ",
         shell.paint(Paint::Bold, "Enter a value:")
     );
     question

@@ -1,9 +1,8 @@
-//! Ctrl-C, and a request of the system to end.
+//! Ctrl-C, and the system's termination signal.
 //!
-//! The first time, what is in flight is finished and the state saved. The second
-//! time, what is in flight is given up, and the state saved as it is known. The
-//! third time, the process ends: even then the journal beside the state has
-//! everything that was done.
+//! The first signal lets running operations finish, and the state is saved. The second abandons
+//! running operations and saves the state as far as it is known. The third ends the process at
+//! once: even then the journal beside the state records every completed change.
 
 use std::io;
 use std::sync::Arc;
@@ -13,13 +12,16 @@ use wardian_engine::{Stop, StopSignal, stop_channel};
 use crate::failure::Failure;
 use crate::shell::{Paint, Shell};
 
-/// Listens from now on.
+/// Starts to listen for signals.
 ///
 /// # Errors
-/// Where the system does not let this process listen.
+/// If the system does not let this process listen.
 pub(crate) fn listen(shell: &Arc<Shell>) -> Result<StopSignal, Failure> {
     let mut requests = Requests::new().map_err(|error| {
-        Failure::error("Signals cannot be heard", format!("The system refused to deliver signals: {error}."))
+        Failure::error(
+            "Signals cannot be received",
+            format!("The system refused to deliver signals: {error}."),
+        )
     })?;
     let (stopper, signal) = stop_channel();
     let shell = Arc::clone(shell);
@@ -34,12 +36,12 @@ pub(crate) fn listen(shell: &Arc<Shell>) -> Result<StopSignal, Failure> {
             let text = match asked {
                 Stop::No => continue,
                 Stop::Graceful => {
-                    "Interrupt received. Finishing what is in flight and saving the state; interrupt again to stop \
-                     now."
+                    "Interrupt received. Waiting for running operations to finish and saving the state; \
+                     interrupt again to stop now."
                 }
                 Stop::Now => {
-                    "Second interrupt received. Giving up what is in flight and saving what is known. Objects that \
-                     were being changed may be other than the state says."
+                    "Second interrupt received. Abandoning running operations and saving the state as far \
+                     as it is known. Objects that were being changed may differ from the state."
                 }
             };
             shell.say(format_args!("\n{}\n", shell.paint(Paint::Warning, text)));

@@ -1,13 +1,13 @@
 //! The `wardian` command line.
 //!
-//! Here, and nowhere else, are the arguments, the terminal, the process's environment and
-//! signals. [`arguments`] parses the command line into argument structs, each of which
-//! describes its command ([`command_spec`]); `commands/` has one file for each command;
-//! `render/` turns values into text and JSON; [`shell`] writes everything that the user
-//! sees. The commands' work is done by `wardian-app`, whose progress and questions [`frontend`] shows.
+//! Only this crate handles the arguments, the terminal, the process's environment and signals.
+//! [`arguments`] parses the command line into argument structs, each of which describes its
+//! command ([`command_spec`]); `commands/` has one file for each command; `render/` turns values
+//! into text and JSON; [`shell`] writes all output for the user. The commands' work is done by
+//! `wardian-app`, whose progress and questions [`frontend`] shows.
 //!
-//! Nothing here decides about plans, versions, states or plugins. No crate depends on this
-//! one.
+//! This crate makes no decisions about plans, versions, states or plugins. No crate depends on
+//! it.
 //!
 //! Invariants: a command ends with one of the exit codes of [`failure::Status`]; a state that
 //! was locked is unlocked and complete when the process ends, however it ends.
@@ -44,11 +44,11 @@ use command_context::CommandContext;
 use failure::{Failure, Outcome};
 use shell::{OutputKind, Shell, ViewOptions};
 
-/// The most threads that calls of providers share.
+/// The maximum number of threads for provider calls.
 const THREADS: usize = 8;
 
-/// Does what the arguments behind the program's name ask for. Under the name of a
-/// native plugin the program is that plugin, whatever they are.
+/// Runs the command that the arguments name. If the program has the name of a native plugin, it
+/// serves that plugin and ignores the arguments.
 pub fn main(program: Option<OsString>, arguments: Vec<OsString>) -> ExitCode {
     let environment = process_environment();
     let (environment, arguments) = match program.filter(|program| is_plugin(Path::new(program))) {
@@ -103,7 +103,7 @@ fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) 
         context.app.close().await;
         audit::conclude(&context, outcome)
     });
-    // A thread that waits for an answer must not keep the process.
+    // A thread that waits for input must not keep the process running.
     runtime.shutdown_background();
     outcome
 }
@@ -121,7 +121,7 @@ fn is_plugin(program: &Path) -> bool {
     name.is_some_and(|name| name.starts_with(commands::serve::PREFIX))
 }
 
-/// Where this program's file is, by the name that it was started under.
+/// Returns the path of this program's file, by the name that it was started under.
 fn own_file() -> OsString {
     let named = std::env::args_os().next().map(PathBuf::from).filter(|path| path.is_file());
     named.or_else(|| std::env::current_exe().ok()).unwrap_or_default().into_os_string()

@@ -1,5 +1,5 @@
-//! Log lines, for whoever looks for what went wrong inside. Off unless asked for:
-//! nothing is set up then, and nothing is paid.
+//! Log lines for finding internal problems. Off by default: without a log setting nothing is set
+//! up, and there is no cost.
 
 use std::fs::OpenOptions;
 use std::sync::Mutex;
@@ -8,8 +8,10 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use wardian_app::ProcessEnvironment;
 
-/// Starts logging, where the environment asks for it. Returns what is wrong with
-/// what it asks for.
+/// Starts logging if the environment asks for it.
+///
+/// # Errors
+/// If a log setting is invalid or the log file cannot be opened.
 pub(crate) fn start(environment: &ProcessEnvironment) -> Result<(), String> {
     let Some(LogSettings { filter, is_json }) = LogSettings::from_environment(environment) else {
         return Ok(());
@@ -32,10 +34,11 @@ pub(crate) fn start(environment: &ProcessEnvironment) -> Result<(), String> {
     started.map_err(|error| error.to_string())
 }
 
-/// What plugins say; what else there is of ours begins with `wardian` too.
+/// The target of plugins' log lines. All other targets of this program also begin with
+/// `wardian`.
 const PLUGINS: &str = "wardian::plugin";
 
-/// What is logged, and how.
+/// The filter, format and destination of log lines.
 #[derive(Debug, PartialEq, Eq)]
 struct LogSettings {
     filter: String,
@@ -43,10 +46,10 @@ struct LogSettings {
 }
 
 impl LogSettings {
-    /// None where nothing is.
+    /// Reads the settings; `None` if nothing is to be logged.
     fn from_environment(environment: &ProcessEnvironment) -> Option<Self> {
         let (all, core) = (environment.log(), environment.core_log());
-        // What is said of the core alone is not said of plugins.
+        // A level for the core alone does not apply to plugins.
         let unsaid = core.filter(|_| all.is_none()).map(|_| "off");
         let (of_core, of_plugins) = (all.or(core), environment.provider_log().or(unsaid));
         let is_json = of_core.into_iter().chain(of_plugins).any(|text| text.eq_ignore_ascii_case("json"));
@@ -61,8 +64,8 @@ impl LogSettings {
     }
 }
 
-/// A bare level is about this program and its plugins; what the libraries below
-/// have to say is asked for by their names.
+/// Converts a log filter. A bare level applies to this program and its plugins; log lines of
+/// libraries are selected by the libraries' names.
 fn level_for_all(text: &str) -> Option<String> {
     match level(text) {
         Some("off") => None,
@@ -71,7 +74,7 @@ fn level_for_all(text: &str) -> Option<String> {
     }
 }
 
-/// The level that a text is. `json` is everything, in another form.
+/// Parses a log level. `json` is the most detailed level, in another format.
 fn level(text: &str) -> Option<&'static str> {
     const LEVELS: [(&str, &str); 8] = [
         ("off", "off"),
@@ -97,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_are_those_of_everything_or_of_a_part() {
+    fn level_applies_to_everything_or_one_part() {
         let some = |filter: &str, is_json| Some((filter.to_owned(), is_json));
         for (variables, expected) in [
             (&[][..], None),

@@ -1,5 +1,5 @@
-//! What `plan`, `apply`, `destroy` and `refresh` have in common: a configuration,
-//! variables, a locked state and a run over them; and how a run ends.
+//! The common part of `plan`, `apply`, `destroy` and `refresh`: a configuration, variables, a
+//! locked state, a run over them, and the end of that run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,39 +30,34 @@ use crate::report;
 use crate::shell::Paint;
 use crate::variables::{self, Prompting};
 
-/// What a person asks of an operation, from whichever command.
+/// The user's options for an operation, independent of the command.
 pub(crate) struct OperationRequest<'a> {
-    /// What kind of plan.
     pub(crate) options: PlanOptions,
-    /// Values of variables.
     pub(crate) variables: &'a VariableArguments,
-    /// How it is carried out.
     pub(crate) operation: OperationArguments,
-    /// Which state, and its lock.
+    /// The state to use, and its lock.
     pub(crate) lock: &'a LockArguments,
-    /// Where a changed state goes.
+    /// The destination of a changed state.
     pub(crate) state_out: &'a StateOutArguments,
-    /// What the lock is held for.
+    /// The purpose that the lock information records.
     pub(crate) purpose: LockPurpose,
 }
 
-/// All that an operation works on. The state is locked while this lives.
+/// Everything that an operation works on. The state stays locked as long as this value exists.
 pub(crate) struct Operation {
-    /// The run.
     pub(crate) run: EngineContext,
-    /// The state's file.
     pub(crate) file: StateFile,
-    /// The state as it was found.
+    /// The state before the operation.
     pub(crate) state: Arc<State>,
     /// Values of the root module's variables, for a plan.
     pub(crate) variables: RootVariables,
-    /// What the plugins are recognised by.
+    /// The hashes that identify the plugins.
     pub(crate) plugins: BTreeMap<String, String>,
-    /// Somebody wants it to end.
+    /// Signals that the user wants the operation to stop.
     pub(crate) stop: StopSignal,
 }
 
-/// The options of a plan in a mode.
+/// Returns the plan options for a mode.
 pub(crate) fn plan_options(mode: Mode, scope: &ScopeArguments, operation: OperationArguments) -> PlanOptions {
     PlanOptions {
         mode,
@@ -75,7 +70,7 @@ pub(crate) fn plan_options(mode: Mode, scope: &ScopeArguments, operation: Operat
     }
 }
 
-/// The mode that options ask for.
+/// Returns the plan mode that the options select.
 pub(crate) fn mode(planning: &PlanningArguments) -> Mode {
     match (planning.destroy, planning.refresh_only) {
         (true, _) => Mode::Destroy,
@@ -85,17 +80,17 @@ pub(crate) fn mode(planning: &PlanningArguments) -> Mode {
 }
 
 impl Operation {
-    /// Loads and locks everything.
+    /// Loads and locks everything that the operation needs.
     ///
     /// # Errors
-    /// Whatever stands in the way; nothing was changed then.
+    /// If anything prevents the operation from starting; nothing has been changed then.
     pub(crate) async fn prepare(context: &CommandContext, request: &OperationRequest<'_>) -> Outcome<Self> {
         let stop = interrupt::listen(&context.shell)?;
         let configuration = match request.options.mode {
             Mode::Destroy => context.app.configuration()?,
             Mode::Normal | Mode::RefreshOnly => context.app.configuration_with_files()?,
         };
-        // Nobody is asked for values of a run that cannot begin.
+        // Do not ask for variables of a run that cannot start.
         backend::in_effect(&context.app.data_directory(), Some(&configuration))?;
         let asks = request.operation.input && !context.shell.is_for_programs();
         let asking = if asks { Prompting::Allowed } else { Prompting::Forbidden };
@@ -127,7 +122,7 @@ impl Operation {
         })
     }
 
-    /// Plans. The plan is there after errors too, for what could be planned.
+    /// Makes a plan. If there are errors, the plan has the part that could be planned.
     pub(crate) async fn plan(&self, options: &PlanOptions) -> (Option<Plan>, Diagnostics) {
         let (state, variables) = ((*self.state).clone(), self.variables.clone());
         let planned = self.run.plan(state, variables, options, self.stop.clone()).await;
@@ -135,18 +130,19 @@ impl Operation {
         if !options.targets.is_empty() || !options.excludes.is_empty() {
             diagnostics.push(Diagnostic::warning(
                 "Resource targeting is in effect",
-                "With -target or -exclude only a part of the configuration was looked at, so that there may be more to do than \
-                 this plan shows. That is for mistakes and emergencies; `wardian plan` without it shows all.",
+                "With -target or -exclude only a part of the configuration was planned, so there may be \
+                 more changes than this plan shows. Use these options for mistakes and emergencies \
+                 only; `wardian plan` without them shows all changes.",
             ));
         }
         (plan, diagnostics)
     }
 
-    /// Carries out a plan and saves the state, whatever came of it. What is still to be
-    /// told of the plan is told with what comes of it.
+    /// Applies a plan and saves the state, even after errors. Diagnostics of the plan that have
+    /// not been shown yet are shown with those of the apply.
     ///
     /// # Errors
-    /// Where nothing was begun.
+    /// If the apply could not start.
     pub(crate) async fn apply(
         &mut self,
         plan: &Plan,
@@ -154,7 +150,7 @@ impl Operation {
         parallelism: usize,
         context: &CommandContext,
     ) -> Outcome<Done> {
-        // Moves are one step for the state, and the journal has one object at a time.
+        // Moves are one step for the state, but the journal records one object at a time.
         let is_moved = plan.changes.iter().any(|change| change.previous_address.is_some())
             || plan.mode == Mode::Destroy && !plan.previous_state.same_content(&self.state);
         if is_moved {
@@ -168,8 +164,8 @@ impl Operation {
         if plan.is_partial() {
             diagnostics.push(Diagnostic::warning(
                 "Applied changes may be incomplete",
-                "The plan was made with -target or -exclude, so that some of what the configuration says may not be done yet. \
-                 `wardian plan` shows whether there is more.",
+                "The plan was made with -target or -exclude, so parts of the configuration may not be \
+                 applied yet. `wardian plan` shows the remaining changes.",
             ));
         }
         let journal = recorder.into_journal();
@@ -178,7 +174,7 @@ impl Operation {
             Ok(saved) => saved,
             Err(error) => {
                 diagnostics.push(state_diagnostic(&error));
-                // Newer than what the journal may be folded in as.
+                // A higher serial than the journal may be merged in with.
                 state.serial = self.state.serial.saturating_add(2);
                 state.lineage = lineage;
                 TERRAFORM_VERSION.clone_into(&mut state.terraform_version);
@@ -192,39 +188,38 @@ impl Operation {
         Ok(Done { state, counts, status })
     }
 
-    /// The configuration.
     pub(crate) fn configuration(&self) -> &Configuration {
         &self.run.configuration
     }
 }
 
-/// What came of carrying out a plan.
+/// The result of an apply.
 pub(crate) struct Done {
     /// The state as it was saved.
     pub(crate) state: Arc<State>,
-    /// What was done.
     pub(crate) counts: ChangeCounts,
-    /// How the command ends.
+    /// The command's exit status.
     pub(crate) status: Status,
 }
 
 impl Done {
-    /// Says what was done and what the outputs are.
+    /// Reports the number of changes and the outputs.
     pub(crate) fn report(&self, summary: Summary, context: &CommandContext) {
         report::done(&context.shell, summary, self.counts, &self.state);
     }
 }
 
-/// A state that cannot be stored where it belongs must not be lost. Where no file can
-/// be written at all, people get it to see.
+/// Saves a state that cannot be stored in its usual location, so that it is not lost. If no file
+/// can be written at all, the state is printed.
 fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics, context: &CommandContext) {
     let error = match StateFile::write_errored(Path::new(""), state) {
         Ok(path) => {
             diagnostics.error(
                 "State saved elsewhere",
                 format!(
-                    "The new state could not be written to its place and is in {0} instead: nothing else knows what was \
-                     changed. Once its place can be written again, run `wardian state push {0}` before anything else.",
+                    "The new state could not be written to its file and is in {0} instead: no other file \
+                     records these changes. As soon as the usual file can be written again, run \
+                     `wardian state push {0}` before any other command.",
                     path.display()
                 ),
             );
@@ -238,25 +233,24 @@ fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics, context: &Comman
     }
     diagnostics.error(
         "State not saved",
-        "The new state could not be written to any file, so it is printed above. Keep that text: put it into a file \
-         once there is room for one, and run `wardian state push FILE` before anything else. The journal beside the \
-         state has every change that could be recorded, and the next command that locks the state takes it in.",
+        "The new state could not be written to any file, so it is printed above. Copy that text to a file \
+         as soon as there is space for one, and run `wardian state push FILE` before any other \
+         command. The journal beside the state has every change that could be recorded, and the next \
+         command that locks the state recovers them.",
     );
 }
 
-/// What happens where an approval was asked for.
+/// The result of a question for approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Approval {
-    /// Go on.
     Given,
-    /// Do nothing.
     Refused,
 }
 
-/// Asks whether a plan shall be carried out.
+/// Asks whether to apply a plan.
 ///
 /// # Errors
-/// Where nobody answers.
+/// If there is no answer.
 pub(crate) async fn ask_for_approval(
     mode: Mode,
     stop: &StopSignal,
@@ -265,16 +259,17 @@ pub(crate) async fn ask_for_approval(
     let (question, explanation) = match mode {
         Mode::Normal => (
             "Do you want to perform these actions?",
-            "Wardian will do what is described above.\n  Only 'yes' will be accepted to approve.",
+            "Wardian will perform the actions described above.\n  Only 'yes' will be accepted to approve.",
         ),
         Mode::Destroy => (
             "Do you really want to destroy all resources?",
-            "Wardian will destroy everything shown above. There is no undo.\n  Only 'yes' will be accepted to confirm.",
+            "Wardian will destroy everything shown above. This cannot be undone.\n  Only 'yes' will be \
+             accepted to confirm.",
         ),
         Mode::RefreshOnly => (
             "Would you like to update the state to reflect these detected changes?",
-            "Wardian will write these changes to the state and change no real object.\n  Only 'yes' will be accepted \
-             to confirm.",
+            "Wardian will write these changes to the state without changing any real object.\n  Only 'yes' \
+             will be accepted to confirm.",
         ),
     };
     let shell = &context.shell;
@@ -289,8 +284,9 @@ pub(crate) async fn ask_for_approval(
         Ok(Some(_)) => Ok(Approval::Refused),
         Ok(None) => Err(Failure::error(
             "No answer",
-            "The plan has to be approved, and the input ended without an answer. Nothing was changed. Where nobody \
-             can be asked, use -auto-approve, or `wardian plan -out=FILE` and `wardian apply FILE`.",
+            "The plan needs approval, and the input ended without an answer. Nothing was changed. If there \
+             is no terminal, use -auto-approve, or `wardian plan -out=FILE` and `wardian apply \
+             FILE`.",
         )),
         Err(error) => Err(Failure::error("No answer", format!("The answer cannot be read: {error}."))),
     }

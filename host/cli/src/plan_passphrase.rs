@@ -11,19 +11,19 @@ use crate::command_context::CommandContext;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt;
 
-/// The passphrase for a new plan file: the environment's, or one that is typed twice.
+/// Returns the passphrase for a new plan file, from the environment or typed twice.
 ///
 /// # Errors
-/// Where there is none, or the two are not the same.
+/// If there is no passphrase, or the two differ.
 pub(crate) async fn new_passphrase(context: &CommandContext, stop: &StopSignal) -> Outcome<String> {
     if let Some(passphrase) = context.app.environment.plan_passphrase() {
         return Ok(passphrase);
     }
     let first = ask_passphrase(context, stop, "Passphrase for the plan file: ").await?;
-    if first != ask_passphrase(context, stop, "The same once more: ").await? {
+    if first != ask_passphrase(context, stop, "Repeat the passphrase: ").await? {
         return Err(Failure::error(
             "Passphrases differ",
-            "The two passphrases are not the same, so that the plan was not saved.",
+            "The two passphrases differ, so the plan was not saved.",
         ));
     }
     Ok(first)
@@ -35,7 +35,7 @@ async fn ask_passphrase(context: &CommandContext, stop: &StopSignal, question: &
         Ok(Some(passphrase)) if !passphrase.is_empty() => Ok(passphrase),
         Ok(_) => Err(Failure::error(
             "No passphrase",
-            "An encrypted plan file needs a passphrase, and none was given. Where nobody can be asked, set \
+            "An encrypted plan file needs a passphrase, and none was given. If there is no terminal, set \
              WARDIAN_PLAN_PASSPHRASE.",
         )),
         Err(error) => {
@@ -44,11 +44,11 @@ async fn ask_passphrase(context: &CommandContext, stop: &StopSignal, question: &
     }
 }
 
-/// Reads a saved plan. Asks for a passphrase if it is encrypted, until the user wants the
-/// command to end.
+/// Reads a saved plan. Asks for a passphrase if the plan is encrypted, until the user interrupts
+/// the command.
 ///
 /// # Errors
-/// If it is not a plan of this program and version.
+/// If the file is not a plan of this program and version.
 pub(crate) async fn read_plan(
     path: &Path,
     context: &CommandContext,
@@ -60,7 +60,7 @@ pub(crate) async fn read_plan(
 /// Decodes a saved plan like [`read_plan`].
 ///
 /// # Errors
-/// If it is not a plan of this program and version.
+/// If the file is not a plan of this program and version.
 pub(crate) async fn decode_plan(
     path: &Path,
     bytes: &[u8],

@@ -1,4 +1,4 @@
-//! What a run tells while it goes on: as lines for people, as messages for programs.
+//! Progress of a run: as lines of text, or as JSON messages for programs.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,7 +17,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Lines in a shell.
+    /// Returns a listener that writes to a shell.
     pub(crate) fn new(shell: &Arc<Shell>) -> Self {
         Self { shell: Arc::clone(shell) }
     }
@@ -39,9 +39,9 @@ impl Events for Progress {
     }
 }
 
-/// What a provisioner shows, with who shows it before each line. Lines end where a terminal
-/// would go back to the first column, and those without anything to see are left out: of
-/// nothing but such a line, the break remains.
+/// Adds the prefix of the resource and provisioner to each line of a provisioner's output. A
+/// carriage return ends a line, as on a terminal. Lines without visible text are dropped; output
+/// that consists only of such a line keeps its line break.
 fn output_lines(text: &str, prefix: &str) -> String {
     let lines = text.split(['\n', '\r']).map(str::trim_end).filter(|line| !line.is_empty());
     let lines: Vec<String> =
@@ -49,7 +49,7 @@ fn output_lines(text: &str, prefix: &str) -> String {
     lines.join("\n")
 }
 
-/// Text without the sequences that would colour it on a terminal.
+/// Removes the escape sequences that set colors on a terminal.
 fn without_colours(text: &str) -> Cow<'_, str> {
     const BEGIN: &str = "\u{1b}[";
     if !text.contains(BEGIN) {
@@ -69,10 +69,10 @@ fn without_colours(text: &str) -> Cow<'_, str> {
 fn line(event: &Event<'_>) -> Option<String> {
     Some(match event {
         Event::RefreshStarted { address, id } => format!("{address}: Refreshing state...{}", Id(id)),
-        // Its start was said; that it is done is seen in the plan.
+        // The start was reported; the plan shows that it is complete.
         Event::RefreshCompleted { .. } => return None,
         Event::ImportStarted { address, id } => format!("{address}: Preparing import... [{id}]"),
-        // What was found is read next, and that is said.
+        // The found object is read next, which is reported.
         Event::ImportFound { .. } => return None,
         Event::Importing { address, id } => format!("{address}: Importing... [{id}]"),
         Event::Imported { address, id } => format!("{address}: Import complete [{id}]"),
@@ -90,7 +90,7 @@ fn line(event: &Event<'_>) -> Option<String> {
         }
         Event::Completed { address, action, id, elapsed } => {
             let words = ActionNames::for_action(*action)?;
-            // What is destroyed has no name any more.
+            // A destroyed object no longer has an ID.
             let id = if *action == Action::Delete { &None } else { id };
             format!("{address}: {} complete after {}{}", words.done, Elapsed(*elapsed), Id(id))
         }
@@ -111,14 +111,14 @@ fn line(event: &Event<'_>) -> Option<String> {
                 Elapsed(*elapsed)
             )
         }
-        // Of what is shown each line has its prefix; that it is done is seen in what follows.
+        // Each line of output has its prefix; later lines show that the provisioner is complete.
         Event::ProvisionOutput { .. } | Event::ProvisionCompleted { .. } => return None,
         // The error itself is shown when the run is over.
         Event::Failed { .. } | Event::ProvisionFailed { .. } | Event::EphemeralFailed { .. } => return None,
     })
 }
 
-/// How an action is called.
+/// The names of an action.
 struct ActionNames {
     in_progress: &'static str,
     done: &'static str,
@@ -131,7 +131,7 @@ impl ActionNames {
             Action::Read => ("Reading", "Read"),
             Action::Update => ("Modifying", "Modifications"),
             Action::Delete => ("Destroying", "Destruction"),
-            // A replacement is told as its two halves.
+            // A replacement is reported as its two halves.
             Action::NoOp | Action::Forget | Action::DeleteThenCreate | Action::CreateThenDelete => {
                 return None;
             }
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_become_lines() {
+    fn events_are_rendered_as_lines() {
         let address = "random_id.a[0]".parse().unwrap();
         let (id, elapsed) = (Some("id=x".to_owned()), Duration::from_millis(70_900));
         let check = |event: Event<'_>, expected: &str| assert_eq!(line(&event).unwrap_or_default(), expected);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_of_output_says_whose_it_is() {
+    fn provisioner_output_lines_have_prefix() {
         assert_eq!(output_lines("one\n  two  \n\n", "a: "), "a: one\na:   two");
         assert_eq!(output_lines("10 %\r20 %\n", "a: "), "a: 10 %\na: 20 %");
         assert_eq!(output_lines("\n", "a: "), "");

@@ -1,5 +1,5 @@
-//! What operations tell of plans and of what came of them: to people as text, to
-//! programs as messages.
+//! Reports of operations about plans and results: as text for people, as JSON messages for
+//! programs.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::render::plan::{PlanNote, render_note, render_plan};
 use crate::render::value::render_outputs;
 use crate::shell::{Paint, Shell};
 
-/// Tells of a plan that was made just now.
+/// Reports a new plan.
 pub(crate) fn plan(shell: &Shell, plan: &Plan) {
     if !shell.is_for_programs() {
         if !plan.errored || plan.has_changes() {
@@ -33,14 +33,14 @@ pub(crate) fn plan(shell: &Shell, plan: &Plan) {
     }
 }
 
-/// Says what can be done with a plan. That is for people only.
+/// Explains how to apply a plan. Only people get this note.
 pub(crate) fn note(shell: &Shell, plan: &Plan, note: PlanNote<'_>) {
     if !shell.is_for_programs() && plan.is_applyable() {
         shell.print(&render_note(note, shell.render_options()));
     }
 }
 
-/// Tells programs what a saved plan is about to do; people have seen it when it was
+/// Reports the planned changes of a saved plan to programs; people saw them when the plan was
 /// made.
 pub(crate) fn saved_plan(shell: &Shell, plan: &Plan) {
     if shell.is_for_programs() {
@@ -52,13 +52,13 @@ pub(crate) fn saved_plan(shell: &Shell, plan: &Plan) {
     }
 }
 
-/// That a data source goes is nobody's concern.
+/// Returns whether a change is reported: not if a data source is removed.
 fn is_reported(change: &ResourceChange) -> bool {
     let goes = change.address.mode() == ResourceMode::Data && change.action == Action::Delete;
     !goes && (change.action != Action::NoOp || change.is_moved() || change.importing.is_some())
 }
 
-/// Tells what an apply has done, and the outputs.
+/// Reports the result of an apply, and the outputs.
 pub(crate) fn done(shell: &Shell, summary: Summary, counts: ChangeCounts, state: &State) {
     if shell.is_for_programs() {
         shell.message(&Message::Summary(summary, counts));
@@ -70,7 +70,7 @@ pub(crate) fn done(shell: &Shell, summary: Summary, counts: ChangeCounts, state:
     }
 }
 
-/// Tells outputs: programs also that there are none.
+/// Reports outputs. Programs also get an empty set.
 pub(crate) fn outputs(shell: &Shell, outputs: &BTreeMap<Str, OutputValue>) {
     if shell.is_for_programs() {
         shell.message(&Message::Outputs(outputs));

@@ -1,10 +1,9 @@
-//! All output and all questions go through here.
+//! All output and all questions.
 //!
-//! What a command was asked for goes to standard output, and warnings with it
-//! unless programs may read that output; errors go to standard error. Colour is
-//! for terminals only and never carries a meaning that the text does not. A reader
-//! that went away ends no command: an apply whose output nobody reads any more
-//! still has a state to save.
+//! A command's result goes to standard output, and so do warnings unless the output is data for
+//! programs; errors go to standard error. Color is used on terminals only and never carries
+//! information that the text lacks. A closed output does not end a command: an apply whose
+//! output is no longer read still has a state to save.
 
 mod style;
 
@@ -27,23 +26,22 @@ use crate::render::json::{Message, write_compact};
 
 pub(crate) use style::{Paint, Painted};
 
-/// The width where nobody says one.
+/// The width if the environment does not specify one.
 const WIDTH: usize = 78;
 
-/// What a command writes to standard output.
+/// The kind of data that a command writes to standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum OutputKind {
     /// Text for people, warnings included.
     #[default]
     Report,
-    /// The data that the command was asked for and nothing else; warnings go to standard
-    /// error.
+    /// Only the data that the user requested; warnings go to standard error.
     Data,
     /// JSON messages for programs, one on each line, diagnostics included.
     JsonMessages,
 }
 
-/// The user's options about output.
+/// The user's options for output.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ViewOptions {
     /// `-no-color`.
@@ -58,13 +56,13 @@ pub(crate) struct Shell {
     out: Stream,
     errors: Stream,
     compact_warnings: bool,
-    /// Warnings go to standard error.
+    /// Whether warnings go to standard error.
     data_only: bool,
-    /// Everything is told in messages.
+    /// Whether all output is JSON messages.
     for_programs: bool,
-    /// There is somebody who can answer.
+    /// Whether a user can answer questions.
     asks: bool,
-    /// One line of several at a time.
+    /// Held while one of several lines is written.
     writing: Mutex<()>,
 }
 
@@ -72,12 +70,12 @@ pub(crate) struct Shell {
 struct Stream {
     color: bool,
     width: usize,
-    /// Nobody reads it any more.
+    /// Whether the reader has closed the stream.
     gone: AtomicBool,
 }
 
 impl Shell {
-    /// The process's own streams.
+    /// Returns a shell for the process's own streams.
     pub(crate) fn new(environment: &ProcessEnvironment, view: ViewOptions, output: OutputKind) -> Self {
         let for_programs = output == OutputKind::JsonMessages;
         let colorful = environment.wants_color() && !view.no_color && !for_programs;
@@ -98,22 +96,22 @@ impl Shell {
         shell
     }
 
-    /// How texts for standard output are laid out.
+    /// Returns the layout of text for standard output.
     pub(crate) fn render_options(&self) -> RenderOptions {
         RenderOptions { color: self.out.color, width: self.out.width }
     }
 
-    /// A text for standard output in a style.
+    /// Returns a styled text for standard output.
     pub(crate) fn paint<'a>(&self, paint: Paint, text: &'a str) -> Painted<'a> {
         Painted::new(text, paint, self.out.color)
     }
 
-    /// Whether programs read what is told, in messages.
+    /// Returns whether the output is JSON messages.
     pub(crate) fn is_for_programs(&self) -> bool {
         self.for_programs
     }
 
-    /// Tells programs something.
+    /// Writes a JSON message if the output is for programs.
     pub(crate) fn message(&self, message: &Message<'_>) {
         let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string();
         let mut line = message.line(&now);
@@ -121,8 +119,8 @@ impl Shell {
         self.write(true, &line);
     }
 
-    /// Writes text as it is to standard output. Where programs read that, it is a
-    /// message for people that they may pass on.
+    /// Writes text to standard output unchanged. If the output is JSON messages, the text
+    /// becomes a log message.
     pub(crate) fn print(&self, text: &str) {
         if self.for_programs {
             self.message(&Message::Log(text.trim()));
@@ -142,7 +140,7 @@ impl Shell {
         });
     }
 
-    /// Writes bytes to standard output that need not be text.
+    /// Writes bytes to standard output; they may be invalid UTF-8.
     pub(crate) fn print_bytes(&self, bytes: &[u8]) {
         let _turn = self.turn();
         self.out.write(&mut io::stdout().lock(), bytes);
@@ -158,7 +156,7 @@ impl Shell {
         self.write(false, &format!("{line}\n"));
     }
 
-    /// Shows errors and warnings, each where it belongs.
+    /// Shows errors and warnings, each on its stream.
     pub(crate) fn diagnostics(&self, diagnostics: &Diagnostics) {
         if self.for_programs {
             for diagnostic in diagnostics {
@@ -193,11 +191,11 @@ impl Shell {
             });
             let _ = writeln!(text, "- {}{place}", warning.summary);
         }
-        text.push_str("\nWithout -compact-warnings they are shown in full.\n");
+        text.push_str("\nTo see the full warnings, run without -compact-warnings.\n");
         self.write(!self.data_only, &text);
     }
 
-    /// To standard output, or else to standard error.
+    /// Writes text to standard output or standard error.
     fn write(&self, is_out: bool, text: &str) {
         let _turn = self.turn();
         if is_out {
@@ -207,7 +205,7 @@ impl Shell {
         }
     }
 
-    /// Shows why a command did not do its work, and returns how it ends.
+    /// Shows why a command failed, and returns its exit status.
     pub(crate) fn failure(&self, failure: &Failure) -> Status {
         match failure {
             Failure::Diagnostics(diagnostics) => self.diagnostics(diagnostics),
@@ -225,21 +223,20 @@ impl Shell {
         Status::Failed
     }
 
-    /// Whether a person can be asked.
+    /// Returns whether a user can be asked.
     pub(crate) fn can_ask(&self) -> bool {
         self.asks
     }
 
-    /// Asks, and waits for one line. A person who closes the input, or a script
-    /// that has nothing more to say, gives no answer.
+    /// Asks a question and waits for one line. Returns `None` if the input has ended.
     ///
     /// # Errors
-    /// Where the input cannot be read.
+    /// If the input cannot be read.
     pub(crate) async fn ask(&self, question: &str) -> io::Result<Option<String>> {
         self.print(question);
         let (sender, answer) = tokio::sync::oneshot::channel();
-        // A thread of its own, which nothing waits for: a person may interrupt
-        // the program rather than answer.
+        // A separate thread that is not awaited: the user may interrupt the program instead of
+        // answering.
         std::thread::spawn(move || {
             let mut line = String::new();
             let read = io::stdin().lock().read_line(&mut line);
@@ -247,28 +244,29 @@ impl Shell {
         });
         let line = answer.await.map_err(io::Error::other)??;
         if !self.can_ask() {
-            // Nobody typed a line break that would be seen.
+            // The input has no visible line break.
             self.say("");
         }
         Ok(line.map(|line| line.trim_end_matches(['\n', '\r']).to_owned()))
     }
 
-    /// As [`Shell::ask`], for something that must not be seen while it is typed.
+    /// Asks like [`Shell::ask`], without showing the typed characters.
     ///
     /// # Errors
-    /// Where the input cannot be read.
+    /// If the input cannot be read.
     pub(crate) async fn ask_secret(&self, question: &str) -> io::Result<Option<String>> {
-        // What is typed is shown again when this goes, also where nobody waits any more.
+        // Typed characters become visible again when this is dropped, also if the question is
+        // abandoned.
         let silence = Silence::begin();
         let answer = self.ask(question).await;
         if silence.is_some() {
-            // Nor was the line break seen.
+            // The typed line break was not visible either.
             self.say("");
         }
         answer
     }
 
-    /// Shows warnings and hands on the value, or the errors with them.
+    /// Shows the warnings and returns the value, or returns the errors with the warnings.
     pub(crate) fn warned<T>(&self, value: T, warnings: &Diagnostics) -> Outcome<T> {
         if warnings.has_errors() {
             return Err(warnings.clone().into());
@@ -298,8 +296,8 @@ impl Stream {
     }
 }
 
-/// Warnings of one kind are shown once: a provider may have the same to say about
-/// a hundred objects. Errors are all shown, and what checks have to say.
+/// Shows warnings of one kind once: a provider may report the same for a hundred objects. Errors
+/// and results of checks are all shown.
 fn consolidated(diagnostics: &Diagnostics) -> Vec<Diagnostic> {
     let mut shown: Vec<(Diagnostic, usize)> = Vec::new();
     let mut warned: HashMap<&str, usize> = HashMap::new();
@@ -325,13 +323,13 @@ fn consolidated(diagnostics: &Diagnostics) -> Vec<Diagnostic> {
     shown.into_iter().map(told).collect()
 }
 
-/// A terminal that does not show what is typed, while this lives.
+/// A terminal that does not show typed characters, until this is dropped.
 #[cfg(unix)]
 struct Silence(rustix::termios::Termios);
 
 #[cfg(unix)]
 impl Silence {
-    /// Nothing where the input is no terminal.
+    /// Hides typed characters; `None` if the input is not a terminal.
     fn begin() -> Option<Self> {
         use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
         let shown = tcgetattr(io::stdin()).ok()?;
@@ -345,7 +343,7 @@ impl Silence {
 #[cfg(unix)]
 impl Drop for Silence {
     fn drop(&mut self) {
-        // A terminal that is gone needs no repair.
+        // A terminal that is gone needs no restoring.
         let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, &self.0);
     }
 }

@@ -1,6 +1,6 @@
-//! Values of the root module's variables: from the environment, from files, from
-//! the command line, and from the person, in that order. What they mean is for
-//! `wardian-config` to say; here they are collected.
+//! Values of the root module's variables: from the environment, from files, from the command
+//! line, and from the user, in that order. They are collected here; `wardian-config` interprets
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -25,20 +25,20 @@ use crate::arguments::{VariableArgument, VariableArguments};
 use crate::failure::{Failure, Outcome};
 use crate::shell::{Paint, Shell};
 
-/// Whether a person may be asked for what is missing.
+/// Whether the user may be asked for missing values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Prompting {
-    /// Yes, where there is one.
+    /// Ask if there is a terminal.
     Allowed,
-    /// No.
+    /// Never ask.
     Forbidden,
 }
 
-/// The values, converted to the variables' types, with what is wrong with those that do
-/// not suit.
+/// Returns the values, converted to the variables' types, and diagnostics for those that are
+/// invalid.
 ///
 /// # Errors
-/// Where a value cannot be read, or is missing.
+/// If a value cannot be read or is missing.
 pub(crate) async fn collect(
     module: &Module,
     arguments: &VariableArguments,
@@ -65,10 +65,10 @@ pub(crate) async fn collect(
     shell.warned(variables, &warnings)
 }
 
-/// The values that are given, converted to the variables' types. Others stay unknown.
+/// Returns the given values, converted to the variables' types. Other variables are unknown.
 ///
 /// # Errors
-/// Where a value cannot be read or converted.
+/// If a value cannot be read or converted.
 pub(crate) fn as_far_as_given(
     module: &Module,
     arguments: &VariableArguments,
@@ -90,11 +90,11 @@ pub(crate) fn as_far_as_given(
     shell.warned(values, &warnings)
 }
 
-/// The values of ephemeral variables that are given for a saved plan, in which the
-/// others have the values `planned`.
+/// Returns the values of ephemeral variables for a saved plan, in which the other variables have
+/// the values `planned`.
 ///
 /// # Errors
-/// Where a value cannot be read or converted, or is another one than the planned.
+/// If a value cannot be read or converted, or differs from the planned value.
 pub(crate) fn for_saved_plan(
     module: &Module,
     arguments: &VariableArguments,
@@ -120,7 +120,7 @@ fn argument(argument: &VariableArgument) -> Outcome<VariableSource> {
             }
             _ => Err(Failure::error(
                 "Invalid -var option",
-                format!("\"{given}\" names no variable and value. Write -var 'name=value'."),
+                format!("\"{given}\" is not a variable name and a value. Use the form -var 'name=value'."),
             )),
         },
         VariableArgument::File(path) => match read(path)? {
@@ -133,7 +133,7 @@ fn argument(argument: &VariableArgument) -> Outcome<VariableSource> {
     }
 }
 
-/// The files that are read without being named.
+/// Returns the files that are loaded automatically.
 fn automatic_files(directory: &Path) -> Outcome<Vec<Arc<SourceFile>>> {
     let mut names = vec!["terraform.tfvars".to_owned(), "terraform.tfvars.json".to_owned()];
     let entries = fs::read_dir(directory).map_err(|error| unreadable(directory, &error))?;
@@ -156,7 +156,13 @@ fn read(path: &Path) -> Outcome<Option<Arc<SourceFile>>> {
     if path.extension().is_some_and(|extension| extension == "json") {
         let text = String::from_utf8(bytes).map_err(|error| {
             let byte = error.utf8_error().valid_up_to();
-            Failure::error("Variables file is not text", format!("{name}: byte {byte} is not UTF-8."))
+            Failure::error(
+                "Variables file is not text",
+                format!(
+                    "{name}: the byte at offset {byte} is not \
+                valid UTF-8."
+                ),
+            )
         })?;
         return Ok(Some(SourceFile::new(name, text)));
     }
@@ -167,7 +173,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
     Failure::error("Variables cannot be read", format!("{}: {error}.", path.display()))
 }
 
-/// Variables without a default that nothing gives a value to.
+/// Returns the variables that have neither a default nor a value.
 fn missing<'a>(module: &'a Module, inputs: &VariableInputs) -> Vec<&'a Variable> {
     let required = || module.variables.values().filter(|variable| variable.default.is_none());
     if required().next().is_none() {
@@ -188,8 +194,8 @@ fn missing<'a>(module: &'a Module, inputs: &VariableInputs) -> Vec<&'a Variable>
     required().filter(|variable| !given.contains(variable.name.as_str())).collect()
 }
 
-/// The variables that a file gives values to. One that cannot be read gives none
-/// here; what is wrong with it is said when its values are taken.
+/// Returns the names of the variables that a file sets. A file that cannot be read sets none
+/// here; its error is reported when its values are evaluated.
 fn names_in(file: &Arc<SourceFile>) -> Vec<String> {
     if Path::new(file.name()).extension().is_some_and(|extension| extension == "json") {
         let object: Option<serde_json::Map<String, serde_json::Value>> =
@@ -200,13 +206,13 @@ fn names_in(file: &Arc<SourceFile>) -> Vec<String> {
     body.attributes.iter().map(|attribute| attribute.name.to_string()).collect()
 }
 
-/// Whether an answer suits its variable: what is wrong is said of the answer, not of
-/// an option that nobody gave.
+/// Checks the answer to a question for a variable. The error refers to the answer, not to an
+/// option.
 fn check_answer(variable: &Variable, text: &str) -> Outcome<()> {
     let unsuitable = |reason: &str| {
         Diagnostic::error(
             "Invalid value for input variable",
-            format!("The answer that was typed does not suit var.{}: {reason}.", variable.name),
+            format!("The answer is not a valid value for var.{}: {reason}.", variable.name),
         )
         .at(variable.span.clone())
     };
@@ -247,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_answer_is_not_blamed_on_an_option() {
+    fn invalid_answer_is_not_attributed_to_an_option() {
         let text = "variable \"n\" {\n  type = number\n}\nvariable \"l\" {\n  type = list(number)\n}\n";
         let files = MemoryFiles::new([("main.tf", text)]);
         let configuration = wardian_config::load_root_from(&files, Path::new(".")).unwrap();

@@ -9,10 +9,10 @@ use super::options::ColorArguments;
 /// `audit`.
 #[derive(Args, Debug)]
 pub(crate) struct AuditCommandArguments {
-    /// The log: what -audit-log or WARDIAN_AUDIT named in a run.
+    /// The audit log: the file that -audit-log or WARDIAN_AUDIT named in a run.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Print the policy that allows what was allowed in the run, and nothing else.
+    /// Print only the policy that allows the accesses that were allowed in the run.
     #[arg(long, conflicts_with = "json")]
     pub(crate) suggest_policy: bool,
     /// Print JSON.

@@ -1,4 +1,4 @@
-//! Commands about the configuration alone, and what it is prepared with.
+//! Commands that prepare and check the configuration.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use super::values::duration;
 /// `init`.
 #[derive(Args, Debug)]
 pub(crate) struct InitArguments {
-    /// Take the newest acceptable versions, whatever the lock file says.
+    /// Select the newest acceptable versions, even if the lock file has others.
     #[arg(long)]
     pub(crate) upgrade: bool,
     /// `readonly`: fail rather than change the lock file.
     #[arg(long, value_name = "MODE", value_parser = ["readonly"])]
     pub(crate) lockfile: Option<String>,
-    /// `false`: do not fetch modules. Local ones need no fetching.
+    /// `false`: do not fetch modules. Local modules are never fetched.
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) get: bool,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub(crate) struct InitArguments {
 }
 
 impl InitArguments {
-    /// Returns how consent to what plugins request is obtained.
+    /// Returns how to obtain the user's consent to capability requests.
     pub(crate) fn consent_options(&self) -> ConsentOptions {
         ConsentOptions {
             input: self.backend.input,
@@ -43,35 +43,35 @@ impl InitArguments {
     }
 }
 
-/// What becomes of the backend, and of the states in it.
+/// Options for the backend and the states in it.
 #[derive(Args, Debug)]
 pub(crate) struct BackendArguments {
     /// `false`: leave the backend as it is.
     #[arg(long, alias = "cloud", action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) backend: bool,
-    /// An argument that the backend block leaves out, as NAME=VALUE, or a file of such
-    /// lines. Repeatable.
+    /// An argument that the backend block omits, as NAME=VALUE, or a file with such lines.
+    /// Repeatable.
     #[arg(long, value_name = "ARGUMENT")]
     pub(crate) backend_config: Vec<String>,
-    /// Leave the states where they are, whatever the backend was before.
+    /// Leave the states where they are, whatever the previous backend was.
     #[arg(long)]
     pub(crate) reconfigure: bool,
-    /// Bring the states along to a backend that has changed.
+    /// Copy the states to a changed backend.
     #[arg(long)]
     pub(crate) migrate_state: bool,
-    /// As -migrate-state, without asking.
+    /// Like -migrate-state, without asking.
     #[arg(long)]
     pub(crate) force_copy: bool,
-    /// `false`: never ask anything.
+    /// `false`: never ask questions.
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) input: bool,
-    /// `false`: do not lock states that are brought along.
+    /// `false`: do not lock states while they are copied.
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) lock: bool,
-    /// How long to wait for a lock that somebody else holds.
+    /// How long to wait for a lock that another process holds.
     #[arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION")]
     pub(crate) lock_timeout: Duration,
-    /// Accepted; there is no remote backend.
+    /// Accepted without effect; there is no remote backend.
     #[arg(long, hide = true)]
     pub(crate) ignore_remote_version: bool,
 }
@@ -97,10 +97,10 @@ pub(crate) struct ValidateArguments {
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Accepted; test files are not looked at.
+    /// Accepted without effect; test files are not read.
     #[arg(long, hide = true)]
     pub(crate) no_tests: bool,
-    /// Accepted; test files are not looked at.
+    /// Accepted without effect; test files are not read.
     #[arg(long, hide = true, value_name = "PATH")]
     pub(crate) test_directory: Option<PathBuf>,
     /// The directory of the configuration, instead of the current one.
@@ -117,10 +117,10 @@ pub(crate) struct ValidateArguments {
 /// `get`.
 #[derive(Args, Debug)]
 pub(crate) struct GetArguments {
-    /// UnlockedState at modules again that are recorded already.
+    /// Check modules again that are already recorded.
     #[arg(long)]
     pub(crate) update: bool,
-    /// Accepted; test files are not looked at.
+    /// Accepted without effect; test files are not read.
     #[arg(long, hide = true, value_name = "PATH")]
     pub(crate) test_directory: Option<PathBuf>,
     #[command(flatten)]
@@ -130,7 +130,8 @@ pub(crate) struct GetArguments {
 /// `fmt`.
 #[derive(Args, Debug)]
 pub(crate) struct FmtArguments {
-    /// Files and directories, instead of the current directory; `-` for standard input.
+    /// Files and directories to format; `-` for standard input. The default is the current
+    /// directory.
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<PathBuf>,
     /// `false`: do not list files that are not in the standard style.
@@ -139,13 +140,13 @@ pub(crate) struct FmtArguments {
     /// `false`: leave files as they are.
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) write: bool,
-    /// Show what differs from the standard style.
+    /// Show the differences from the standard style.
     #[arg(long)]
     pub(crate) diff: bool,
-    /// Leave files as they are, and exit with 3 where one is not in the standard style.
+    /// Leave files as they are, and exit with 3 if one is not in the standard style.
     #[arg(long)]
     pub(crate) check: bool,
-    /// UnlockedState into directories of directories too, but not into hidden ones.
+    /// Also format files in subdirectories, except hidden ones.
     #[arg(long)]
     pub(crate) recursive: bool,
     #[command(flatten)]
@@ -160,7 +161,7 @@ pub(crate) struct MetadataArguments {
     pub(crate) command: MetadataCommand,
 }
 
-/// What is told about the program itself.
+/// Information about the program itself.
 #[derive(Debug, Subcommand)]
 pub(crate) enum MetadataCommand {
     /// Print the signatures of all functions as JSON.

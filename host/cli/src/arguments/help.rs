@@ -1,4 +1,4 @@
-//! Help texts, made from what clap knows, with options as people type them.
+//! Help texts, generated from clap's definitions, with options as users type them.
 
 use clap::Command;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use wardian_app::VARIABLES;
 
 const MAIN_COMMANDS: [&str; 5] = ["init", "validate", "plan", "apply", "destroy"];
 
-/// The help of a command, which is named with its parents.
+/// Returns the help of the command with the given path.
 pub(super) fn text(root: &Command, path: &[String]) -> String {
     if path.is_empty() {
         return program(root);
@@ -45,10 +45,9 @@ fn program(root: &Command) -> String {
         let _ = writeln!(text, "  {name:<12} {about}");
     }
     text.push_str(
-        "\nGlobal options (before the command):\n  \
-         -chdir=DIR   Change to this directory before anything else.\n  \
-         -help        Show this, or the help of a command that follows.\n  \
-         -version     The same as the command `version`.\n",
+        "\nGlobal options (before the command):\n  -chdir=DIR   Change to this directory before running the \
+         command.\n  -help        Show this help, or the help of the command that follows.\n  \
+         -version     Show the version, like the command `version`.\n",
     );
     text.push_str("\nEnvironment variables:\n");
     for variable in VARIABLES {

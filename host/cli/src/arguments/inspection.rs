@@ -1,4 +1,4 @@
-//! Commands that look and change nothing.
+//! Commands that only read.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::options::{AuditArguments, ColorArguments, ViewArguments};
 /// `console`.
 #[derive(Args, Debug)]
 pub(crate) struct ConsoleArguments {
-    /// Make a plan first, and evaluate against what it would lead to.
+    /// Make a plan first, and evaluate expressions against the planned state.
     #[arg(long)]
     pub(crate) plan: bool,
     /// The state file to read, instead of terraform.tfstate.
@@ -27,13 +27,13 @@ pub(crate) struct ConsoleArguments {
 /// `output`.
 #[derive(Args, Debug)]
 pub(crate) struct OutputArguments {
-    /// Only this output.
+    /// The name of the only output to print.
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print the text of one output as it is, without quotes or line break.
+    /// Print the value of one output as it is, without quotes or a line break.
     #[arg(long)]
     pub(crate) raw: bool,
     /// The state file to read, instead of terraform.tfstate.
@@ -47,7 +47,7 @@ pub(crate) struct OutputArguments {
 #[derive(Args, Debug)]
 #[command(disable_help_flag = true, disable_help_subcommand = true, args_override_self = true)]
 pub(crate) struct ProvidersArguments {
-    /// Accepted; test files are not looked at.
+    /// Accepted without effect; test files are not read.
     #[arg(long, hide = true, value_name = "PATH")]
     pub(crate) test_directory: Option<PathBuf>,
     #[command(flatten)]
@@ -56,7 +56,7 @@ pub(crate) struct ProvidersArguments {
     pub(crate) command: Option<ProvidersCommand>,
 }
 
-/// What else there is about providers.
+/// Other commands about providers.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProvidersCommand {
     /// Print the schemas of all providers of the configuration as JSON.
@@ -76,19 +76,19 @@ pub(crate) struct ProvidersSchemaArguments {
 /// `graph`.
 #[derive(Args, Debug)]
 pub(crate) struct GraphArguments {
-    /// The whole graph that such a run walks, instead of the resources alone.
+    /// Print the whole graph of this kind of run, instead of only the resources.
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) kind: Option<GraphKind>,
-    /// The graph of what a saved plan does, destructions included.
+    /// Print the graph of a saved plan's actions, destruction included.
     #[arg(long, value_name = "PATH")]
     pub(crate) plan: Option<PathBuf>,
-    /// How the graph is written.
+    /// The output format.
     #[arg(long, value_name = "FORMAT", default_value = "dot")]
     pub(crate) format: GraphFormat,
-    /// Colour the edges of a cycle, in the graph of a run.
+    /// Color the edges of a cycle in the graph of a run.
     #[arg(long)]
     pub(crate) draw_cycles: bool,
-    /// Accepted; it has no effect.
+    /// Accepted without effect.
     #[arg(long, hide = true, value_name = "N", allow_negative_numbers = true)]
     pub(crate) module_depth: Option<i64>,
     #[command(flatten)]
@@ -108,7 +108,7 @@ pub(crate) enum GraphKind {
     Apply,
 }
 
-/// How a graph is written.
+/// The output format of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum GraphFormat {
     /// For Graphviz.

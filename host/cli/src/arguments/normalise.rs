@@ -1,20 +1,20 @@
-//! From what people type to what clap reads.
+//! Conversion of the typed arguments to the form that clap parses.
 //!
 //! | typed | becomes |
 //! |---|---|
 //! | `-auto-approve`, `--auto-approve` | `--auto-approve` |
 //! | `-auto-approve=true` | `--auto-approve` |
-//! | `-auto-approve=false` | nothing, and an earlier `-auto-approve` is taken back |
+//! | `-auto-approve=false` | nothing, and an earlier `-auto-approve` is removed |
 //! | `-lock` | `--lock=true` |
 //! | `-lock=0` | `--lock=false` |
 //! | `-var a=b`, `-var=a=b` | `--var=a=b`, whatever the value begins with |
-//! | `-`, and all behind `--` | itself |
+//! | `-`, and everything after `--` | itself |
 //! | `-help`, `--help`, `-h` | a request for help |
 //! | `-version`, `--version`, `-v` before the command | `version` |
 //!
-//! Only known names are touched; an unknown one is an error that suggests the
-//! nearest. Arguments from the environment stand right behind the command, so
-//! that those typed come last and win.
+//! Only known names are converted; an unknown name is an error that suggests the nearest one.
+//! Arguments from the environment are inserted directly after the command, so that the typed
+//! ones come last and take precedence.
 
 use std::any::TypeId;
 use std::collections::VecDeque;
@@ -27,20 +27,20 @@ use wardian_diagnostic::closest;
 use super::{shell_words, unsupported};
 use crate::failure::Usage;
 
-/// A command line that clap can read.
+/// A command line that clap can parse.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Normalised {
     /// The command with its parents.
     pub(super) command: Vec<String>,
-    /// Whether its help is wanted.
+    /// Whether the user requested the command's help.
     pub(super) asks_for_help: bool,
-    /// Whether no subcommand is missing.
+    /// Whether all required subcommands are given.
     pub(super) is_complete: bool,
-    /// What to hand to clap.
+    /// The arguments for clap.
     pub(super) arguments: Vec<OsString>,
 }
 
-/// Brings arguments to clap's form. `root` knows all commands and options.
+/// Converts arguments to clap's form. `root` defines all commands and options.
 pub(super) fn normalise(
     root: &Command,
     given: Vec<OsString>,
@@ -81,13 +81,13 @@ struct Reader<'a> {
     command: &'a Command,
     environment: &'a ProcessEnvironment,
     queue: VecDeque<OsString>,
-    /// The environment's arguments are in the queue, or were.
+    /// Whether the environment's arguments have been queued.
     has_further: bool,
     done: Normalised,
 }
 
 impl Reader<'_> {
-    /// Whether the command has subcommands and does something without one.
+    /// Returns whether the command has subcommands but can run without one.
     fn works_alone(&self) -> bool {
         self.command.has_subcommands()
             && !self.command.is_subcommand_required_set()

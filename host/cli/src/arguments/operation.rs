@@ -16,24 +16,24 @@ use super::options::{
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) planning: PlanningArguments,
-    /// Keep the plan in this file.
+    /// Save the plan to this file.
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// Encrypt that file with the passphrase in WARDIAN_PLAN_PASSPHRASE, or one that
-    /// is asked for.
+    /// Encrypt the plan file with the passphrase in WARDIAN_PLAN_PASSPHRASE, or with one that is
+    /// asked for.
     #[arg(long, requires = "out")]
     pub(crate) encrypt: bool,
-    /// Write the configuration of imported objects that have none to this file, which must
-    /// not exist.
+    /// Write configuration for imported objects that have none to this file, which must not
+    /// exist.
     #[arg(long, value_name = "PATH")]
     pub(crate) generate_config_out: Option<PathBuf>,
-    /// Exit with 2 where there is something to do, and 0 where there is not.
+    /// Exit with 2 if there are changes, and with 0 if there are none.
     #[arg(long)]
     pub(crate) detailed_exitcode: bool,
-    /// Accepted; a plan writes no state.
+    /// Accepted without effect; a plan writes no state.
     #[arg(long, value_name = "PATH", hide = true)]
     pub(crate) state_out: Option<PathBuf>,
-    /// Accepted; a plan writes no state.
+    /// Accepted without effect; a plan writes no state.
     #[arg(long, value_name = "PATH", hide = true)]
     pub(crate) backup: Option<PathBuf>,
     #[command(flatten)]
@@ -46,7 +46,7 @@ pub(crate) struct PlanArguments {
     pub(crate) audit: AuditArguments,
     #[command(flatten)]
     pub(crate) view: ViewArguments,
-    /// Tell what happens as JSON, one document on each line, for programs.
+    /// Print progress and results as JSON, one document per line, for programs.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -54,10 +54,10 @@ pub(crate) struct PlanArguments {
 /// `apply`.
 #[derive(Args, Debug)]
 pub(crate) struct ApplyArguments {
-    /// A saved plan.
+    /// The saved plan to apply.
     #[arg(value_name = "PLAN")]
     pub(crate) plan: Option<PathBuf>,
-    /// Do not ask before doing it.
+    /// Do not ask for approval.
     #[arg(long)]
     pub(crate) auto_approve: bool,
     #[command(flatten)]
@@ -72,7 +72,7 @@ pub(crate) struct ApplyArguments {
     pub(crate) audit: AuditArguments,
     #[command(flatten)]
     pub(crate) view: ViewArguments,
-    /// Tell what happens as JSON, one document on each line, for programs.
+    /// Print progress and results as JSON, one document per line, for programs.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -80,7 +80,7 @@ pub(crate) struct ApplyArguments {
 /// `destroy`.
 #[derive(Args, Debug)]
 pub(crate) struct DestroyArguments {
-    /// Do not ask before doing it.
+    /// Do not ask for approval.
     #[arg(long)]
     pub(crate) auto_approve: bool,
     #[command(flatten)]
@@ -95,7 +95,7 @@ pub(crate) struct DestroyArguments {
     pub(crate) audit: AuditArguments,
     #[command(flatten)]
     pub(crate) view: ViewArguments,
-    /// Tell what happens as JSON, one document on each line, for programs.
+    /// Print progress and results as JSON, one document per line, for programs.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -103,8 +103,7 @@ pub(crate) struct DestroyArguments {
 /// `refresh`.
 #[derive(Args, Debug)]
 pub(crate) struct RefreshArguments {
-    /// UnlockedState only at this module, resource or instance, and what it needs.
-    /// Repeatable.
+    /// Include only this module, resource or instance, and its dependencies. Repeatable.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) target: Vec<TargetAddress>,
     #[command(flatten)]
@@ -119,7 +118,7 @@ pub(crate) struct RefreshArguments {
     pub(crate) audit: AuditArguments,
     #[command(flatten)]
     pub(crate) view: ViewArguments,
-    /// Tell what happens as JSON, one document on each line, for programs.
+    /// Print progress and results as JSON, one document per line, for programs.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -127,16 +126,16 @@ pub(crate) struct RefreshArguments {
 /// `import`.
 #[derive(Args, Debug)]
 pub(crate) struct ImportArguments {
-    /// The instance that the object becomes.
+    /// The address of the instance to import the object to.
     #[arg(value_name = "ADDRESS")]
     pub(crate) address: String,
-    /// The provider's name for the object.
+    /// The provider's ID of the object.
     #[arg(value_name = "ID", allow_hyphen_values = true)]
     pub(crate) id: String,
     /// The directory of the configuration, instead of the current one.
     #[arg(long, value_name = "PATH")]
     pub(crate) config: Option<PathBuf>,
-    /// Accepted; there is no other version to ignore.
+    /// Accepted without effect; there is no remote backend.
     #[arg(long, hide = true)]
     pub(crate) ignore_remote_version: bool,
     #[command(flatten)]

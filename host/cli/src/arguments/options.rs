@@ -14,40 +14,39 @@ use super::values::{at_least_one, duration};
 use crate::command_spec::InvalidOptions;
 use crate::shell::ViewOptions;
 
-/// How warnings and colours are shown.
+/// Options for color and warnings.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct ViewArguments {
-    /// No colour.
+    /// Print without color.
     #[arg(long)]
     pub(crate) no_color: bool,
-    /// Show warnings that come without errors by their titles only.
+    /// Show only the summaries of warnings, unless there are errors.
     #[arg(long)]
     pub(crate) compact_warnings: bool,
 }
 
-/// Where it is recorded what plugins touch.
+/// The option for the audit log.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct AuditArguments {
-    /// Record each use of a capability by a plugin, allowed or denied, as a line of JSON at
-    /// the end of this file.
+    /// Append a line of JSON to this file for each access of a plugin, allowed or denied.
     #[arg(long, value_name = "PATH")]
     pub(crate) audit_log: Option<PathBuf>,
 }
 
-/// Whose the configuration is.
+/// The option for untrusted configurations.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct TrustArguments {
-    /// The configuration is a stranger's, such as that of a pull request: no native plugin
-    /// runs, nothing is written or started, requests go only where the organisation's
-    /// policy says, and no file outside of the directory is read.
+    /// Do not trust the configuration, for example that of a pull request: native plugins are
+    /// not run, nothing is written or started, requests go only where the organisation's policy
+    /// allows, and files outside the directory are not read.
     #[arg(long)]
     pub(crate) untrusted: bool,
 }
 
-/// Colours alone, for commands that warn about nothing.
+/// The color option, for commands without warnings.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct ColorArguments {
-    /// No colour.
+    /// Print without color.
     #[arg(long)]
     pub(crate) no_color: bool,
 }
@@ -74,10 +73,10 @@ impl From<ColorArguments> for ViewOptions {
 /// The state and its lock, for commands that lock it.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LockArguments {
-    /// `false`: do not lock the state. Dangerous if somebody else works on it.
+    /// `false`: do not lock the state. Dangerous if others may use it at the same time.
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) lock: bool,
-    /// How long to wait for a lock that somebody else holds.
+    /// How long to wait for a lock that another process holds.
     #[arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION")]
     pub(crate) lock_timeout: Duration,
     /// The state file to read, instead of terraform.tfstate.
@@ -92,13 +91,13 @@ impl LockArguments {
     }
 }
 
-/// Where a changed state goes.
+/// Options for the destination of a changed state.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StateOutArguments {
     /// The file to write the state to, instead of the one that is read.
     #[arg(long, value_name = "PATH")]
     pub(crate) state_out: Option<PathBuf>,
-    /// Where to keep the state as it was; `-` for nowhere.
+    /// The backup file for the previous state; `-` for none.
     #[arg(long, value_name = "PATH")]
     pub(crate) backup: Option<PathBuf>,
 }
@@ -110,45 +109,44 @@ impl StateOutArguments {
     }
 }
 
-/// How an operation is carried out.
+/// Options for running an operation.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct OperationArguments {
     /// `false`: never ask for values of variables.
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) input: bool,
-    /// The most provider operations at a time.
+    /// The maximum number of concurrent provider operations.
     #[arg(long, default_value_t = 10, value_parser = at_least_one, value_name = "N")]
     pub(crate) parallelism: usize,
 }
 
-/// What shapes a plan.
+/// Options for making a plan.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PlanningArguments {
     /// Plan to destroy every object.
     #[arg(long)]
     pub(crate) destroy: bool,
-    /// Only bring the state to what the real objects are.
+    /// Only update the state to match the real objects.
     #[arg(long)]
     pub(crate) refresh_only: bool,
     #[command(flatten)]
     pub(crate) scope: ScopeArguments,
 }
 
-/// What a plan looks at.
+/// Options for the scope of a plan.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ScopeArguments {
     /// `false`: plan from the state, without reading the real objects first.
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) refresh: bool,
-    /// Replace this instance even if nothing else asks for it. Repeatable.
+    /// Replace this instance even if no change requires it. Repeatable.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) replace: Vec<ResourceInstanceAddress>,
-    /// UnlockedState only at this module, resource or instance, and what it needs.
-    /// Repeatable.
+    /// Include only this module, resource or instance, and its dependencies. Repeatable.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) target: Vec<TargetAddress>,
-    /// Leave out this module, resource or instance, and what depends on it.
-    /// Repeatable; not together with -target.
+    /// Leave out this module, resource or instance, and everything that depends on it.
+    /// Repeatable; cannot be combined with -target.
     #[arg(long, value_name = "ADDRESS", conflicts_with = "target")]
     pub(crate) exclude: Vec<TargetAddress>,
     #[command(flatten)]
@@ -159,19 +157,19 @@ impl PlanningArguments {
     /// Checks the combination of plan modes and their options.
     ///
     /// # Errors
-    /// If some cannot be combined.
+    /// If options cannot be combined.
     pub(crate) fn check(&self) -> Result<(), InvalidOptions> {
         if self.destroy && self.refresh_only {
             return Err(InvalidOptions::new(
                 "Incompatible options",
-                "A plan cannot be made with both -destroy and -refresh-only.",
+                "-destroy and -refresh-only cannot be combined.",
             ));
         }
         if self.refresh_only && !self.scope.refresh {
             return Err(InvalidOptions::new(
                 "Incompatible options",
-                "-refresh-only reads the real objects and does nothing else, so -refresh=false leaves nothing \
-                 to do.",
+                "-refresh-only does nothing but read the real objects, so it cannot be combined with \
+                 -refresh=false.",
             ));
         }
         self.scope.check_replace(!self.destroy && !self.refresh_only)
@@ -189,8 +187,8 @@ impl ScopeArguments {
         }
         Err(InvalidOptions::new(
             "Unsupported plan mode",
-            "-replace makes objects anew, which a plan that destroys everything or only refreshes does not do: give it \
-             without -destroy and -refresh-only.",
+            "-replace recreates objects, which a plan with -destroy or -refresh-only never does. Use \
+             -replace without these options.",
         ))
     }
 }

@@ -13,25 +13,25 @@ pub(crate) struct PluginArguments {
     pub(crate) command: PluginCommand,
 }
 
-/// What can be done with plugins.
+/// Commands on plugins.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginCommand {
-    /// Say what a plugin is linked with and what it asks for.
+    /// Show a plugin's imports and the capabilities that it requests.
     ///
-    /// Reads a component's file, or finds an installed or embedded plugin by its address.
-    /// Nothing of it is run.
+    /// Reads a component's file, or finds an installed or embedded plugin by its address. The
+    /// plugin is not run.
     Inspect(PluginInspectArguments),
     /// Write a plugin as one file that Terraform and OpenTofu can run.
     ///
-    /// The file is this program with the component behind it. It belongs into a mirror,
-    /// under the name terraform-provider-TYPE_vVERSION, or into a development override.
+    /// The file is this program with the component appended. Put it into a mirror, named
+    /// terraform-provider-TYPE_vVERSION, or use it as a development override.
     Bundle(BundleArguments),
 }
 
 /// `plugin inspect`.
 #[derive(Args, Debug)]
 pub(crate) struct PluginInspectArguments {
-    /// A component's file, or the address of a plugin such as hashicorp/local.
+    /// A component's file, or a plugin's address such as hashicorp/local.
     #[arg(value_name = "FILE|ADDRESS")]
     pub(crate) plugin: String,
     /// Print JSON.

@@ -15,28 +15,28 @@ pub(crate) struct PolicyArguments {
     pub(crate) command: PolicyCommand,
 }
 
-/// What can be done with policies.
+/// Commands on policies.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
-    /// Say what is wrong with policies.
+    /// Check policies for errors.
     ///
-    /// Reads the policies of all levels or, where a file is given, that one alone, as if
-    /// it were the organisation's.
+    /// Reads the policies of all levels or, if a file is given, only that file, as if it were
+    /// the organisation's.
     Check(PolicyCheckArguments),
-    /// Say what policies let a plugin do, and by which lines.
+    /// Explain what policies allow a plugin to do, and which rules allow it.
     Explain(PolicyExplainArguments),
-    /// Grant a plugin what it asks for.
+    /// Grant a plugin the access that it requests.
     ///
-    /// Adds rules to wardian.policy.hcl beside the configuration: for what the plugin
-    /// declares and no policy grants yet or, where a capability is named, for that, with
-    /// the arguments that `allow` has in a policy.
+    /// Adds rules to wardian.policy.hcl in the configuration's directory: for all requests of
+    /// the plugin that no policy grants yet or, if a capability is given, for that capability,
+    /// with the arguments that `allow` has in a policy.
     Grant(Box<PolicyGrantArguments>),
 }
 
 /// `policy check`.
 #[derive(Args, Debug)]
 pub(crate) struct PolicyCheckArguments {
-    /// The file to check, instead of those that are in effect.
+    /// The file to check, instead of the policies in effect.
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Print JSON.
@@ -55,19 +55,19 @@ pub(crate) struct PolicyGrantArguments {
     /// network, filesystem, environment, process or communicator.
     #[arg(value_name = "CAPABILITY")]
     pub(crate) capability: Option<String>,
-    /// Hosts, parted by commas (network, communicator).
+    /// Hosts, separated by commas (network, communicator).
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) hosts: Vec<String>,
     /// https, http, tcp, udp (network).
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) schemes: Vec<String>,
-    /// Ports and ranges of them (network, communicator).
+    /// Ports and port ranges (network, communicator).
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) ports: Vec<String>,
-    /// Methods of HTTP (network).
+    /// HTTP methods (network).
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) methods: Vec<String>,
-    /// Where names may lead (network, communicator).
+    /// IP addresses that names may resolve to (network, communicator).
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) addresses: Vec<String>,
     /// Directories (filesystem).
@@ -82,16 +82,16 @@ pub(crate) struct PolicyGrantArguments {
     /// The program (process).
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) program: Option<String>,
-    /// Patterns of its arguments (process); empty for none.
+    /// Patterns of the program's arguments (process); empty for none.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) arguments: Option<Vec<String>>,
-    /// Why, for whoever reads the policy.
+    /// The reason, for readers of the policy.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
-    /// UnlockedState at the version that `wardian init -upgrade` would choose.
+    /// Use the version that `wardian init -upgrade` would select.
     #[arg(long)]
     pub(crate) upgrade: bool,
-    /// Do not ask before the rules are added.
+    /// Add the rules without asking.
     #[arg(long)]
     pub(crate) yes: bool,
     #[command(flatten)]

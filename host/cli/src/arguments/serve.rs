@@ -1,4 +1,4 @@
-//! Commands that make native plugins of components, and of other native plugins.
+//! Commands that serve components and native plugins as native plugins.
 
 use std::path::PathBuf;
 
@@ -7,29 +7,28 @@ use wardian_address::ProviderAddress;
 
 use super::options::ColorArguments;
 
-/// A major version of the protocol of native plugins.
+/// A major version of the native plugins' protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Protocol {
-    /// Hosts of Terraform 0.12 and later know it; it has no nested attributes.
+    /// Supported by Terraform 0.12 and later; it has no nested attributes.
     #[value(name = "5")]
     Five,
-    /// Hosts of Terraform 1.0 and later know it.
+    /// Supported by Terraform 1.0 and later.
     #[value(name = "6")]
     Six,
 }
 
-/// Which plugin, and how it is served.
+/// The plugin to serve, and how to serve it.
 #[derive(Args, Debug)]
 pub(crate) struct ServedArguments {
-    /// A component's file, that of a native plugin for `serve`, or the address of a plugin of this program such as
-    /// hashicorp/random.
+    /// A component's file, a native plugin's file (`serve` only), or the address of an embedded
+    /// plugin such as hashicorp/random.
     #[arg(value_name = "PLUGIN")]
     pub(crate) plugin: String,
-    /// Serve one version of the protocol alone: 5 or 6. Both otherwise, of which the host
-    /// chooses.
+    /// Serve only this version of the protocol: 5 or 6. By default the host chooses one of both.
     #[arg(long, value_name = "VERSION")]
     pub(crate) protocol: Option<Protocol>,
-    /// The address of the provider, where the file's name does not say it.
+    /// The provider's address, if the file's name does not contain it.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) address: Option<ProviderAddress>,
 }
@@ -39,7 +38,7 @@ pub(crate) struct ServedArguments {
 pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) served: ServedArguments,
-    /// Further plugins, to be served with the first as one provider.
+    /// More plugins, served together with the first as one provider.
     #[arg(value_name = "FURTHER")]
     pub(crate) further: Vec<String>,
     #[command(flatten)]

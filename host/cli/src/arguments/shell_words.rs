@@ -1,8 +1,8 @@
-//! Splitting the text of `TF_CLI_ARGS` as a shell would: white space parts
-//! words, `'…'` keeps everything, `"…"` keeps all but `\`, and `\` keeps the
-//! next character. Nothing is expanded.
+//! Splitting the text of `TF_CLI_ARGS` like a shell: white space separates words, `'…'`
+//! preserves everything, `"…"` preserves everything but `\`, and `\` preserves the next
+//! character. Nothing is expanded.
 
-/// The words, or what is wrong with the text.
+/// Splits a text into words, or returns why it is invalid.
 pub(super) fn split(text: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_split_as_a_shell_would() {
+    fn words_are_split_like_in_a_shell() {
         let check = |text: &str, words: &[&str]| assert_eq!(split(text).unwrap(), words, "{text}");
         check("", &[]);
         check("  -a  -b=1 ", &["-a", "-b=1"]);
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_closed_is_an_error() {
+    fn unclosed_quote_is_an_error() {
         for text in ["'a", "\"a", "a\\", "\"a\\\""] {
             assert!(split(text).is_err(), "{text}");
         }

@@ -18,29 +18,28 @@ pub(crate) struct StateArguments {
     pub(crate) command: StateCommand,
 }
 
-/// What can be done with a state.
+/// Commands on a state.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StateCommand {
     /// List the instances in the state.
     List(StateListArguments),
-    /// Give what is in the state another address.
+    /// Change addresses in the state.
     ///
-    /// Moves an instance, a resource with all its instances, or a module instance with
-    /// all that is in it. The real objects are not touched. The state as it was is kept
-    /// in a file with the time in its name.
+    /// Moves an instance, a resource with all its instances, or a module instance with all of
+    /// its resources. The real objects are not changed. The previous state is saved to a file
+    /// with the time in its name.
     Mv(StateMvArguments),
     /// Print the state file.
     Pull(StatePullArguments),
-    /// Replace the state by another file.
+    /// Replace the state with a file.
     ///
-    /// Refuses a state of another lineage, and one that is older than what is there.
+    /// Rejects a state of another lineage, and a state that is older than the current one.
     Push(StatePushArguments),
-    /// Hand objects over to another provider.
+    /// Assign objects to another provider.
     ReplaceProvider(StateReplaceProviderArguments),
-    /// Forget objects without destroying them.
+    /// Remove objects from the state without destroying them.
     ///
-    /// The real objects stay. The state as it was is kept in a file with the time in its
-    /// name.
+    /// The real objects remain. The previous state is saved to a file with the time in its name.
     Rm(StateRmArguments),
     /// Show one instance.
     Show(StateShowArguments),
@@ -65,19 +64,19 @@ pub(crate) struct StateListArguments {
 /// `state mv`.
 #[derive(Args, Debug)]
 pub(crate) struct StateMvArguments {
-    /// The address that it has.
+    /// The current address.
     #[arg(value_name = "SOURCE")]
     pub(crate) source: TargetAddress,
-    /// The address that it gets.
+    /// The new address.
     #[arg(value_name = "DESTINATION")]
     pub(crate) destination: TargetAddress,
-    /// Only say what would be moved.
+    /// Only show what would be moved.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Where to keep the state of -state-out as it was.
+    /// The backup file for the previous state of -state-out.
     #[arg(long, value_name = "PATH")]
     pub(crate) backup_out: Option<PathBuf>,
-    /// Accepted; there is no remote backend.
+    /// Accepted without effect; there is no remote backend.
     #[arg(long, hide = true)]
     pub(crate) ignore_remote_version: bool,
     #[command(flatten)]
@@ -101,16 +100,16 @@ pub(crate) struct StatePushArguments {
     /// The state file to store; `-` for standard input.
     #[arg(value_name = "PATH")]
     pub(crate) path: PathBuf,
-    /// Whatever lineage and serial say.
+    /// Store the state even if its lineage differs or its serial is too low.
     #[arg(long)]
     pub(crate) force: bool,
-    /// `false`: do not lock the state. Dangerous if somebody else works on it.
+    /// `false`: do not lock the state. Dangerous if others may use it at the same time.
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) lock: bool,
-    /// How long to wait for a lock that somebody else holds.
+    /// How long to wait for a lock that another process holds.
     #[arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION")]
     pub(crate) lock_timeout: Duration,
-    /// Accepted; there is no remote backend.
+    /// Accepted without effect; there is no remote backend.
     #[arg(long, hide = true)]
     pub(crate) ignore_remote_version: bool,
     #[command(flatten)]
@@ -120,16 +119,16 @@ pub(crate) struct StatePushArguments {
 /// `state replace-provider`.
 #[derive(Args, Debug)]
 pub(crate) struct StateReplaceProviderArguments {
-    /// The provider that objects have.
+    /// The current provider of the objects.
     #[arg(value_name = "FROM")]
     pub(crate) from: String,
-    /// The provider that they get.
+    /// The new provider.
     #[arg(value_name = "TO")]
     pub(crate) to: String,
-    /// Do not ask before doing it.
+    /// Do not ask for approval.
     #[arg(long)]
     pub(crate) auto_approve: bool,
-    /// Accepted; there is no remote backend.
+    /// Accepted without effect; there is no remote backend.
     #[arg(long, hide = true)]
     pub(crate) ignore_remote_version: bool,
     #[command(flatten)]
@@ -146,10 +145,10 @@ pub(crate) struct StateRmArguments {
     /// Modules, resources or instances.
     #[arg(value_name = "ADDRESS", required = true)]
     pub(crate) addresses: Vec<TargetAddress>,
-    /// Only say what would be removed.
+    /// Only show what would be removed.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Accepted; there is no remote backend.
+    /// Accepted without effect; there is no remote backend.
     #[arg(long, hide = true)]
     pub(crate) ignore_remote_version: bool,
     #[command(flatten)]
@@ -163,7 +162,7 @@ pub(crate) struct StateRmArguments {
 /// `state show`.
 #[derive(Args, Debug)]
 pub(crate) struct StateShowArguments {
-    /// The instance.
+    /// The instance's address.
     #[arg(value_name = "ADDRESS")]
     pub(crate) address: ResourceInstanceAddress,
     /// The state file to read, instead of terraform.tfstate.
@@ -176,13 +175,13 @@ pub(crate) struct StateShowArguments {
 /// `taint`.
 #[derive(Args, Debug)]
 pub(crate) struct TaintArguments {
-    /// The instance.
+    /// The instance's address.
     #[arg(value_name = "ADDRESS")]
     pub(crate) address: ResourceInstanceAddress,
-    /// Do not fail where there is no such instance.
+    /// Succeed even if the instance does not exist.
     #[arg(long)]
     pub(crate) allow_missing: bool,
-    /// Accepted; there is no remote backend.
+    /// Accepted without effect; there is no remote backend.
     #[arg(long, hide = true)]
     pub(crate) ignore_remote_version: bool,
     #[command(flatten)]
@@ -203,10 +202,10 @@ pub(crate) struct UntaintArguments {
 /// `force-unlock`.
 #[derive(Args, Debug)]
 pub(crate) struct ForceUnlockArguments {
-    /// The lock's ID, as the message about it says.
+    /// The lock's ID, from the message about the lock.
     #[arg(value_name = "LOCK_ID")]
     pub(crate) id: String,
-    /// Do not ask before doing it.
+    /// Do not ask for approval.
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]

@@ -32,12 +32,12 @@ fn refused(line: &[&str]) -> String {
 }
 
 #[test]
-fn clap_finds_no_fault_with_the_commands() {
+fn command_definitions_pass_claps_checks() {
     CommandLine::command().debug_assert();
 }
 
 #[test]
-fn one_dash_becomes_two() {
+fn single_dash_options_become_double_dash() {
     assert_eq!(normalised(&["apply", "-auto-approve"]), "apply|--auto-approve");
     assert_eq!(normalised(&["apply", "--auto-approve"]), "apply|--auto-approve");
     assert_eq!(normalised(&["-chdir=x", "plan", "-out=p"]), "--chdir=x|plan|--out=p");
@@ -46,14 +46,14 @@ fn one_dash_becomes_two() {
 }
 
 #[test]
-fn switches_take_values_as_go_reads_them() {
+fn switch_values_are_parsed_like_go_booleans() {
     assert_eq!(normalised(&["apply", "-auto-approve=1"]), "apply|--auto-approve");
     assert_eq!(normalised(&["apply", "-auto-approve", "-auto-approve=false"]), "apply");
     assert_eq!(normalised(&["plan", "-lock", "-input=F"]), "plan|--lock=true|--input=false");
 }
 
 #[test]
-fn values_are_left_alone_whatever_they_begin_with() {
+fn option_values_are_left_unchanged() {
     assert_eq!(normalised(&["plan", "-var", "-out=x"]), "plan|--var=-out=x");
     assert_eq!(normalised(&["plan", "-var=a=b=c"]), "plan|--var=a=b=c");
     assert_eq!(normalised(&["apply", "-backup", "-"]), "apply|--backup=-");
@@ -62,7 +62,7 @@ fn values_are_left_alone_whatever_they_begin_with() {
 }
 
 #[test]
-fn arguments_from_the_environment_come_right_behind_the_command() {
+fn environment_arguments_follow_the_command() {
     let variables = [("TF_CLI_ARGS", "-no-color"), ("TF_CLI_ARGS_plan", "-var 'a=b c'")];
     assert_eq!(
         normalised_with(&["plan", "-lock=false"], &variables).unwrap(),
@@ -88,7 +88,7 @@ fn variables_keep_their_order() {
 }
 
 #[test]
-fn a_command_with_subcommands_may_do_something_itself() {
+fn command_with_subcommands_runs_without_one() {
     let variables = [("TF_CLI_ARGS_providers", "-no-color")];
     assert_eq!(normalised_with(&["providers"], &variables).unwrap(), "providers|--no-color");
     let line = normalised_with(&["providers", "schema", "-json"], &variables).unwrap();
@@ -99,7 +99,7 @@ fn a_command_with_subcommands_may_do_something_itself() {
 }
 
 #[test]
-fn the_last_of_several_counts() {
+fn last_of_repeated_options_wins() {
     let Command::Plan(plan) = parsed(&["plan", "-parallelism=2", "-parallelism=3", "-lock=false", "-lock"])
     else {
         panic!("not a plan");
@@ -108,7 +108,7 @@ fn the_last_of_several_counts() {
 }
 
 #[test]
-fn what_is_not_understood_is_refused_with_a_suggestion() {
+fn invalid_arguments_are_rejected_with_suggestion() {
     assert_eq!(refused(&["plna"]), "Unknown command: There is no command \"plna\". Did you mean \"plan\"?");
     assert_eq!(
         refused(&["plan", "-tarket=x"]),
@@ -124,7 +124,7 @@ fn what_is_not_understood_is_refused_with_a_suggestion() {
     );
     assert_eq!(
         refused(&["init", "-lockfile=x"]),
-        "Invalid value for -lockfile: \"x\" cannot be used: possible is readonly."
+        "Invalid value for -lockfile: \"x\" cannot be used: the valid values are: readonly."
     );
     assert_eq!(refused(&["plan", "-out"]), "Value missing: The option -out needs a value: -out=VALUE.");
     assert!(refused(&["plan", "here"]).starts_with("Too many command line arguments: \"here\""));
@@ -132,14 +132,14 @@ fn what_is_not_understood_is_refused_with_a_suggestion() {
 }
 
 #[test]
-fn what_comes_later_is_refused_by_name() {
+fn unsupported_commands_and_options_are_rejected() {
     assert_eq!(refused(&["login"]), "Not available yet: Terraform's command \"login\" is not available yet.");
     assert!(refused(&["providers", "mirror", "a"]).contains("\"providers mirror\" is not available yet"));
     assert!(refused(&["init", "-json"]).contains("-json of \"init\" is not available yet"));
 }
 
 #[test]
-fn options_that_exclude_each_other_are_refused() {
+fn conflicting_options_are_rejected() {
     assert!(refused(&["plan", "-destroy", "-refresh-only"]).starts_with("Incompatible options"));
     assert!(refused(&["output", "-json", "-raw", "x"]).starts_with("Incompatible options"));
     assert!(refused(&["output", "-raw"]).starts_with("Output name required"));
@@ -147,7 +147,7 @@ fn options_that_exclude_each_other_are_refused() {
 }
 
 #[test]
-fn help_is_a_request_of_its_own() {
+fn help_is_parsed_as_help_request() {
     let help = |line: &[&str]| match parse(
         line.iter().map(OsString::from).collect(),
         &ProcessEnvironment::default(),

@@ -1,10 +1,10 @@
-//! Commands and options of Terraform that are not here yet: known by name, so
-//! that people learn that rather than "no such option".
+//! Terraform's commands and options that are not available yet. They are recognized by name, so
+//! that the message does not claim that they do not exist.
 
 /// Commands, with their parents.
 const COMMANDS: [&str; 5] = ["login", "logout", "providers lock", "providers mirror", "test"];
 
-/// Options by command; whether they take a value does not matter any more.
+/// Options by command, whether or not they take a value.
 const OPTIONS: [(&str, &[&str]); 5] = [
     ("", &["install-autocomplete", "uninstall-autocomplete"]),
     ("init", &["from-module", "json", "plugin-dir", "test-directory", "verify-plugins"]),
@@ -13,12 +13,12 @@ const OPTIONS: [(&str, &[&str]); 5] = [
     ("state show", &["json"]),
 ];
 
-/// Whether a command will be there.
+/// Returns whether a command is planned.
 pub(super) fn has_command(command: &str) -> bool {
     COMMANDS.contains(&command)
 }
 
-/// Whether a command's option will be there.
+/// Returns whether a command's option is planned.
 pub(super) fn has_option(command: &str, option: &str) -> bool {
     OPTIONS.iter().any(|(of, options)| *of == command && options.contains(&option))
 }

@@ -1,10 +1,10 @@
-//! Texts of options as values.
+//! Parsers of option values.
 
 use std::time::Duration;
 
 use wardian_value::duration::GoDuration;
 
-/// A count that is not zero.
+/// Parses a positive count.
 pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) => Err("it must be at least 1".to_owned()),
@@ -13,7 +13,7 @@ pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
-/// `10s`, `1m30s`, `0`: as Go writes them.
+/// Parses `10s`, `1m30s` or `0`: Go's notation of durations.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let parsed = GoDuration::parse(text).ok().and_then(GoDuration::to_std);
     parsed.ok_or_else(|| "it must be a duration such as 30s, 5m or 1h30m".to_owned())
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_read_as_go_writes_them() {
+    fn durations_are_parsed_like_go_durations() {
         let check = |text: &str, milliseconds: u64| {
             assert_eq!(duration(text), Ok(Duration::from_millis(milliseconds)), "{text}");
         };

@@ -1,11 +1,11 @@
-//! `-var` and `-var-file`: two options whose order between each other counts.
+//! `-var` and `-var-file`: two options whose relative order matters.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
-/// One of them.
+/// One `-var` or `-var-file` option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum VariableArgument {
     /// `-var`, as it was given.
@@ -14,7 +14,7 @@ pub(crate) enum VariableArgument {
     File(PathBuf),
 }
 
-/// All of them, in the order of the command line.
+/// All of these options, in command line order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct VariableArguments(pub(crate) Vec<VariableArgument>);
 
@@ -26,7 +26,7 @@ impl Args for VariableArguments {
                     .long("var")
                     .value_name("NAME=VALUE")
                     .action(ArgAction::Append)
-                    .help("Give a variable of the root module a value. Repeatable"),
+                    .help("Set a variable of the root module. Repeatable"),
             )
             .arg(
                 Arg::new("var-file")
@@ -35,8 +35,8 @@ impl Args for VariableArguments {
                     .value_parser(clap::value_parser!(OsString))
                     .action(ArgAction::Append)
                     .help(
-                        "Read values of variables from a file, besides terraform.tfvars and *.auto.tfvars. \
-                         Repeatable",
+                        "Read values of variables from a file, in addition to terraform.tfvars and \
+                         *.auto.tfvars. Repeatable",
                     ),
             )
     }

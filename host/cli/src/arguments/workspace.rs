@@ -16,18 +16,18 @@ pub(crate) struct WorkspaceArguments {
     pub(crate) command: WorkspaceCommand,
 }
 
-/// What can be done with workspaces.
+/// Commands on workspaces.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceCommand {
     /// Delete a workspace.
     Delete(WorkspaceDeleteArguments),
     /// List the workspaces.
     List(WorkspaceListArguments),
-    /// Make a workspace and work in it.
+    /// Create a workspace and select it.
     New(WorkspaceNewArguments),
-    /// Work in another workspace.
+    /// Select another workspace.
     Select(WorkspaceSelectArguments),
-    /// Print the name of the workspace that is worked in.
+    /// Print the name of the selected workspace.
     Show(WorkspaceShowArguments),
 }
 
@@ -48,10 +48,10 @@ pub(crate) struct WorkspaceShowArguments {
 /// `workspace delete`.
 #[derive(Args, Debug)]
 pub(crate) struct WorkspaceDeleteArguments {
-    /// The workspace.
+    /// The workspace's name.
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
-    /// Even if its state has objects, which nobody knows of afterwards.
+    /// Delete the workspace even if its state has objects, which are then no longer managed.
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
@@ -63,10 +63,10 @@ pub(crate) struct WorkspaceDeleteArguments {
 /// `workspace new`.
 #[derive(Args, Debug)]
 pub(crate) struct WorkspaceNewArguments {
-    /// The workspace.
+    /// The workspace's name.
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
-    /// Begin with a copy of this state file.
+    /// Start with a copy of this state file.
     #[arg(long, value_name = "PATH")]
     pub(crate) state: Option<PathBuf>,
     #[command(flatten)]
@@ -78,23 +78,23 @@ pub(crate) struct WorkspaceNewArguments {
 /// `workspace select`.
 #[derive(Args, Debug)]
 pub(crate) struct WorkspaceSelectArguments {
-    /// The workspace.
+    /// The workspace's name.
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
-    /// Make it if there is none of that name.
+    /// Create the workspace if it does not exist.
     #[arg(long)]
     pub(crate) or_create: bool,
     #[command(flatten)]
     pub(crate) view: ColorArguments,
 }
 
-/// The lock of a workspace's state.
+/// Options for the lock of a workspace's state.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct StateLockArguments {
-    /// `false`: do not lock the state. Dangerous if somebody else works on it.
+    /// `false`: do not lock the state. Dangerous if others may use it at the same time.
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) lock: bool,
-    /// How long to wait for a lock that somebody else holds.
+    /// How long to wait for a lock that another process holds.
     #[arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION")]
     pub(crate) lock_timeout: Duration,
 }

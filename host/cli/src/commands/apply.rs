@@ -66,7 +66,7 @@ impl CommandSpec for DestroyArguments {
     }
 }
 
-/// Plans, asks and does it; or does what a saved plan says.
+/// Makes a plan, asks for approval and applies it; or applies a saved plan.
 async fn run(context: &CommandContext, arguments: &ApplyArguments) -> Outcome {
     if let Some(path) = &arguments.plan {
         return saved(context, path, arguments).await;
@@ -83,7 +83,7 @@ async fn run(context: &CommandContext, arguments: &ApplyArguments) -> Outcome {
     plan_and_apply(context, &request, arguments.auto_approve, Summary::Apply).await
 }
 
-/// Destroys everything.
+/// Destroys all objects.
 async fn destroy(context: &CommandContext, arguments: &DestroyArguments) -> Outcome {
     let request = OperationRequest {
         options: plan_options(Mode::Destroy, &arguments.scope, arguments.operation),
@@ -105,7 +105,7 @@ async fn plan_and_apply(
     if context.shell.is_for_programs() && !auto_approve {
         return Err(Failure::error(
             "Plan file or auto-approve required",
-            "With -json nobody can be asked to approve the plan. Name a saved plan, or give -auto-approve as well.",
+            "With -json there is no prompt to approve the plan. Name a saved plan, or add -auto-approve.",
         ));
     }
     let mode = request.options.mode;
@@ -118,7 +118,7 @@ async fn plan_and_apply(
     }
     let mut untold = diagnostics;
     if plan.is_applyable() && !auto_approve {
-        // Who approves must know.
+        // The user must see the warnings before approving.
         context.shell.diagnostics(&std::mem::take(&mut untold));
         match ask_for_approval(mode, &operation.stop, context).await? {
             Approval::Given => {}
@@ -129,7 +129,7 @@ async fn plan_and_apply(
             }
         }
     }
-    // The apply looks at every check again: what the plan found is out of date then.
+    // The apply runs every check again, so the plan's results are out of date then.
     untold = untold.into_iter().filter(|warning| warning.origin != DiagnosticOrigin::Check).collect();
     finish(context, &mut operation, &plan, untold, request.operation.parallelism, summary).await
 }
@@ -156,9 +156,9 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     let is_partial = !scope.target.is_empty() || !scope.exclude.is_empty();
     if shapes_plan || is_partial || !scope.replace.is_empty() {
         return Err(Failure::error(
-            "Options are in the plan",
-            "What a saved plan does was settled when it was made. Give -destroy, -refresh-only, -refresh=false, \
-             -target, -exclude and -replace to `wardian plan` instead.",
+            "Options not allowed with a saved plan",
+            "The actions of a saved plan were decided when it was made. Give -destroy, -refresh-only, \
+             -refresh=false, -target, -exclude and -replace to `wardian plan` instead.",
         ));
     }
     let parallelism = arguments.operation.parallelism;
@@ -187,15 +187,15 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     if plan.errored {
         return Err(Failure::error(
             "Cannot apply incomplete plan",
-            "An error ended the planning early, and the plan was saved as far as it came, to be looked at. Mend what was \
-             wrong and make a new one.",
+            "An error ended the planning early, and the incomplete plan was saved for inspection only. Fix \
+             the error and make a new plan.",
         ));
     }
     if !plan.is_applyable() && plan.has_changes() {
         return Err(Failure::error(
             "Cannot apply non-applyable plan",
-            "All that the saved plan shows is what a refresh does not do, such as to drop an output that is declared no \
-             more. Make a plan without -refresh-only for that.",
+            "The saved plan shows only changes that a refresh-only plan cannot make, such as removing an \
+             output that is no longer declared. Make a plan without -refresh-only to apply them.",
         ));
     }
     let module = &run.configuration.root().module;

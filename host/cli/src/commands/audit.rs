@@ -31,7 +31,7 @@ impl CommandSpec for AuditCommandArguments {
     }
 }
 
-/// Sums up a log, or says which policy its run needs.
+/// Prints the summary of an audit log, or the policy that the run needs.
 fn run(context: &CommandContext, arguments: &AuditCommandArguments) -> Outcome {
     let summary = read(&arguments.file)?;
     warn_of_unreadable(context, &arguments.file, &summary);
@@ -41,7 +41,7 @@ fn run(context: &CommandContext, arguments: &AuditCommandArguments) -> Outcome {
         if !least.left_out.is_empty() {
             let list: Vec<String> = least.left_out.iter().map(|one| format!(" - {one}")).collect();
             let detail = format!(
-                "No rule names these uses and nothing else. Write rules by hand if the run needs them:\n{}",
+                "No rule can allow exactly these accesses. Write rules by hand if the run needs them:\n{}",
                 list.join("\n")
             );
             context.shell.note(format_args!("Warning: {detail}"));
@@ -65,8 +65,8 @@ fn read(path: &Path) -> Outcome<Summary> {
 fn warn_of_unreadable(context: &CommandContext, path: &Path, summary: &Summary) {
     let Some(first) = summary.unreadable.first() else { return };
     context.shell.note(format_args!(
-        "Warning: {} of the lines of {} are no records, the first of them line {first}. A run that is killed may leave \
-         one; more of them mean that somebody else has written there.",
+        "Warning: {} lines of {} are not audit records, the first of them line {first}. A killed run may \
+         leave one such line; more of them mean that another program has written to the file.",
         summary.unreadable.len(),
         path.display()
     ));

@@ -23,13 +23,13 @@ use crate::variables;
 use continuation::is_open;
 use lines::{Line, Lines};
 
-/// The file in the person's data directory that keeps what was typed.
+/// The history file in the user's data directory.
 const HISTORY: &str = "console_history";
 
-/// The most provider operations at a time, where a plan is made.
+/// The maximum number of concurrent provider operations, if a plan is made.
 const PARALLELISM: usize = 10;
 
-/// The most that one expression may have.
+/// The maximum size of an expression.
 const MAX_BYTES: usize = 16 << 20;
 
 const HELP: &str = "\
@@ -88,11 +88,11 @@ async fn console(context: &CommandContext, arguments: &ConsoleArguments) -> Outc
     Ok(run.console((*look.state).clone(), variables).await?)
 }
 
-/// A person types: an error is shown, and the next line is awaited.
+/// Evaluates typed lines: shows an error and continues with the next line.
 async fn interactive(context: &CommandContext, console: Console) -> Outcome {
     let history = context.app.environment.private_directory().map(|directory| directory.join(HISTORY));
     let shell = std::sync::Arc::clone(&context.shell);
-    // The editor waits for keys: not on a thread that others wait for.
+    // The line editor blocks, so it must not run on a thread that others wait for.
     let ended = tokio::task::spawn_blocking(move || -> Result<(), String> {
         let mut lines = Lines::new(history).map_err(|error| error.to_string())?;
         let mut input = String::new();
@@ -134,7 +134,7 @@ async fn interactive(context: &CommandContext, console: Console) -> Outcome {
     }
 }
 
-/// A script pipes: the first error ends it, and the last answer is the output.
+/// Evaluates piped lines: the first error ends the command, and only the last result is printed.
 fn piped(context: &CommandContext, console: &Console) -> Outcome {
     let mut input = String::new();
     let mut last = String::new();
@@ -193,7 +193,7 @@ fn evaluate(console: &Console, input: &str) -> Answer {
             ([argument], false) => Ok(types::render_type(console.evaluate(argument)?.ty())),
             _ => Err(Diagnostic::error(
                 "Invalid use of type function",
-                "The function \"type\" takes one argument: the value whose type is wanted.",
+                "The function \"type\" takes one argument: the value whose type is printed.",
             )
             .at(call.name_span)
             .into()),

@@ -19,10 +19,10 @@ use crate::failure::{Outcome, Status};
 use crate::shell::{Shell, ViewOptions};
 use targets::Target;
 
-/// The name of what is read from standard input.
+/// The name of standard input in messages.
 const STANDARD_INPUT: &str = "<stdin>";
 
-/// More than this is no configuration.
+/// The maximum size of a configuration file.
 const MAX_BYTES: u64 = 256 << 20;
 
 #[async_trait(?Send)]
@@ -40,7 +40,7 @@ impl CommandSpec for FmtArguments {
     }
 }
 
-/// Brings files to the standard style, or tells which are not.
+/// Reformats files, or reports which files are not in the standard style.
 fn run(context: &CommandContext, arguments: &FmtArguments) -> Status {
     let mut formatter = Formatter::new(arguments);
     let mut problems = Diagnostics::new();
@@ -57,7 +57,7 @@ fn run(context: &CommandContext, arguments: &FmtArguments) -> Status {
         });
     }
     let failed = problems.has_errors();
-    // What is found while errors are, is not all there is.
+    // If there were errors, the list of files is incomplete.
     if formatter.check && !failed && arguments.list && formatter.list {
         context.shell.print_bytes(&formatter.found);
     }
@@ -69,13 +69,13 @@ fn run(context: &CommandContext, arguments: &FmtArguments) -> Status {
     }
 }
 
-/// What is done with files.
+/// Formats files according to the options.
 struct Formatter {
     list: bool,
     write: bool,
     diff: bool,
     check: bool,
-    /// With `-check`, what would be shown without it.
+    /// With `-check`, the output that is shown without it.
     found: Vec<u8>,
 }
 
@@ -133,7 +133,7 @@ impl Formatter {
             }
         }
         if !self.list && !self.write && !self.diff && !self.check {
-            // A text is shown as lines, whatever its end is.
+            // Text is printed as whole lines, even if its last line has no line break.
             shown.push_str(formatted.strip_suffix('\n').unwrap_or(&formatted));
             shown.push('\n');
         }
@@ -154,7 +154,7 @@ fn read(source: impl io::Read, name: &str) -> Result<SourceBytes, Diagnostic> {
     let mut bytes = Vec::new();
     source.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_BYTES) {
-        let error = io::Error::other(format!("it has more than {} MB", MAX_BYTES >> 20));
+        let error = io::Error::other(format!("it is larger than {} MB", MAX_BYTES >> 20));
         return Err(unreadable(name, &error));
     }
     SourceBytes::new(name, bytes)
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_that_are_no_text_are_told_with_their_place() {
+    fn invalid_utf8_is_reported_with_its_position() {
         let problem = read(&b"a = 1\nb = \"\xff\"\n"[..], "x.tf").unwrap_err();
         let span = problem.subject.unwrap();
         assert_eq!((span.start_position().line, span.start_position().column), (2, 6));

@@ -24,7 +24,7 @@ impl CommandSpec for ForceUnlockArguments {
     }
 }
 
-/// Refuses: the lock on a local state is the system's, which releases it when the
+/// Always fails: the lock on a local state belongs to the system, which releases it when the
 /// process that holds it ends, however it ends.
 fn run(context: &CommandContext, arguments: &ForceUnlockArguments) -> Outcome {
     let configuration = context.app.configuration()?;
@@ -32,8 +32,9 @@ fn run(context: &CommandContext, arguments: &ForceUnlockArguments) -> Outcome {
     Err(Failure::error(
         "Local state cannot be unlocked",
         format!(
-            "The lock {} on {} is held by a process of this machine, and the system releases it when that process ends: \
-             no lock is ever left behind. End the process that the message about the lock names, or wait for it.",
+            "The lock {} on {} is held by a process on this machine, and the system releases it when that \
+             process ends: a lock never outlives its process. End the process that the message about \
+             the lock names, or wait for it.",
             arguments.id,
             path.display()
         ),

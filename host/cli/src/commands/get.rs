@@ -28,7 +28,7 @@ impl CommandSpec for GetArguments {
     }
 }
 
-/// Records where the modules of the configuration are.
+/// Records the locations of the configuration's modules.
 fn run(context: &CommandContext, arguments: &GetArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let records = module_manifest::records(&configuration);
@@ -38,7 +38,7 @@ fn run(context: &CommandContext, arguments: &GetArguments) -> Outcome {
     Ok(Status::Success)
 }
 
-/// `- name in directory` for each module but the root.
+/// Prints `- name in directory` for each module except the root module.
 pub(crate) fn report_modules(context: &CommandContext, records: &[ModuleRecord]) {
     for record in records.iter().filter(|record| !record.key.is_empty()) {
         context.shell.say(format_args!("- {} in {}", record.key, record.directory));

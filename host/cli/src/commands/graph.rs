@@ -31,8 +31,8 @@ impl CommandSpec for GraphArguments {
     }
 }
 
-/// Prints the graph of a configuration: of its resources, or of all that a run walks;
-/// or the graph of what a saved plan does.
+/// Prints the graph of a configuration: of its resources, or of all nodes that a run walks; or
+/// the graph of a saved plan.
 async fn run(context: &CommandContext, arguments: &GraphArguments) -> Outcome {
     if let Some(path) = &arguments.plan {
         let nodes = planned(context, path, arguments.kind).await?;
@@ -63,8 +63,8 @@ fn whole(nodes: &[GraphNode], arguments: &GraphArguments) -> String {
     }
 }
 
-/// The graph of a saved plan: of its apply, unless another run over its configuration is
-/// asked for.
+/// Returns the graph of a saved plan: of its apply, unless another kind of run over its
+/// configuration is requested.
 async fn planned(context: &CommandContext, path: &Path, kind: Option<GraphKind>) -> Outcome<Vec<GraphNode>> {
     let saved = read_plan(path, context, None).await?;
     let configuration = saved.configuration.clone();
@@ -79,8 +79,7 @@ async fn planned(context: &CommandContext, path: &Path, kind: Option<GraphKind>)
     Ok(export_plan_graph(&configuration, &plan))
 }
 
-/// Reports each cycle: the resource graph shows an order, which objects that depend on
-/// each other do not have.
+/// Fails if resources depend on each other, because then they have no order.
 fn check_cycles(nodes: &[GraphNode]) -> Outcome<()> {
     let mut cycles: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     for node in nodes {

@@ -37,7 +37,7 @@ impl CommandSpec for ImportArguments {
     }
 }
 
-/// Puts an object that exists into the state.
+/// Imports an existing object into the state.
 async fn run(context: &CommandContext, arguments: &ImportArguments) -> Outcome {
     let address = address(&arguments.address)?;
     let stop = interrupt::listen(&context.shell)?;
@@ -67,8 +67,8 @@ async fn run(context: &CommandContext, arguments: &ImportArguments) -> Outcome {
     file.unlock();
     let text = context.shell.paint(Paint::Success, "Import successful!");
     context.shell.say(format_args!(
-        "\n{text}\n\nWhat is shown above is in the state now, and is managed from here on. `wardian plan` shows how \
-         it differs from the configuration.\n"
+        "\n{text}\n\nThe object shown above is now in the state and is managed by Wardian. `wardian plan` \
+         shows how it differs from the configuration.\n"
     ));
     context.shell.diagnostics(&diagnostics);
     Ok(Status::Success)
@@ -79,7 +79,7 @@ fn address(text: &str) -> Outcome<ResourceInstanceAddress> {
         Failure::error(
             "Invalid address",
             format!(
-                "\"{text}\" is not the address of a resource's instance, such as aws_instance.web or \
+                "\"{text}\" is not the address of a resource instance, such as aws_instance.web or \
                  module.a.aws_instance.web[0]: {error}."
             ),
         )
@@ -89,7 +89,7 @@ fn address(text: &str) -> Outcome<ResourceInstanceAddress> {
     }
     Err(Failure::error(
         "Only managed resources can be imported",
-        format!("{address} is read by every plan, and there is nothing of it to be managed."),
+        format!("{address} is a data source; data sources cannot be imported."),
     ))
 }
 
@@ -100,8 +100,8 @@ fn configuration(context: &CommandContext, directory: Option<&Path>) -> Outcome<
         return Err(Failure::error(
             "No configuration files",
             format!(
-                "There is no .tf file in {}. The configuration says which provider an object belongs to; where it \
-                 is elsewhere, name its directory with -config.",
+                "There is no .tf file in {}. The configuration determines the provider of an object. If the \
+                 configuration is in another directory, name it with -config.",
                 directory.map_or_else(|| "this directory".to_owned(), |path| path.display().to_string())
             ),
         ));
@@ -109,14 +109,14 @@ fn configuration(context: &CommandContext, directory: Option<&Path>) -> Outcome<
     Ok(configuration)
 }
 
-/// What is imported must have a place in the configuration.
+/// Checks that the configuration declares the resource.
 fn check_declared(configuration: &Configuration, address: &ResourceInstanceAddress) -> Outcome<()> {
     let resource = address.config();
     if configuration.module(&resource.module).is_none() {
         return Err(Failure::error(
             "Import to non-existent module",
             format!(
-                "The configuration has no {}. Call the module before something of it is imported.",
+                "The configuration has no {}. Add the module call before you import its resources.",
                 resource.module
             ),
         ));
@@ -129,14 +129,14 @@ fn check_declared(configuration: &Configuration, address: &ResourceInstanceAddre
     Err(Failure::error(
         "Resource not in the configuration",
         format!(
-            "There is no {address} that an object could become. Write its block in {whose}, and import again:\n\n    \
+            "The configuration does not declare {address}. Add its block to {whose}, and import again:\n\n    \
              resource \"{}\" \"{}\" {{\n    }}",
             resource.type_name, resource.name
         ),
     ))
 }
 
-/// Says what is found; of all else it says what every run does.
+/// Reports the imported object; all other progress is reported as in any run.
 struct ImportProgress {
     shell: Arc<Shell>,
     progress: Progress,

@@ -59,8 +59,8 @@ impl CommandSpec for InitArguments {
         if self.backend.reconfigure && (self.backend.migrate_state || self.backend.force_copy) {
             return Err(InvalidOptions::new(
                 "Incompatible options",
-                "-reconfigure leaves the states where they are, and -migrate-state and -force-copy bring them along: \
-                 give one of them.",
+                "-reconfigure leaves the states where they are, and -migrate-state and -force-copy copy \
+                 them to the new backend: use only one of them.",
             ));
         }
         Ok(())
@@ -71,13 +71,13 @@ impl CommandSpec for InitArguments {
     }
 }
 
-/// Chooses, installs, locks and compiles plugins.
+/// Selects, installs, locks and compiles plugins.
 async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     let shell = &context.shell;
     let configuration = context.app.configuration()?;
     if configuration.files().next().is_none() {
         shell.say(format_args!(
-            "{}\n\nThere are no .tf files here. Write some, and run `wardian init` again.",
+            "{}\n\nThere are no .tf files in this directory. Add some, and run `wardian init` again.",
             shell.paint(Paint::Bold, "Nothing to initialize: the directory has no configuration.")
         ));
         return Ok(Status::Success);
@@ -118,14 +118,15 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
         .say(format_args!("\n{}", shell.paint(Paint::Success, "Wardian has been successfully initialized!")));
     if !context.app.environment.in_automation() {
         shell.say(
-            "\nNext, see what would be created or changed with `wardian plan`.\n\nWhenever you change module calls, \
-             providers or their versions, run `wardian init`\nagain. Other commands say so where it is needed.",
+            "\nNext, see the planned changes with `wardian plan`.\n\nWhenever you change module calls, \
+             providers or their versions, run `wardian init`\nagain. If you forget, other commands \
+             will remind you.",
         );
     }
     Ok(Status::Success)
 }
 
-/// The chosen plugins. Nothing was written yet.
+/// Selects the plugins, without writing anything.
 fn choose(
     context: &CommandContext,
     configuration: &Configuration,
@@ -144,12 +145,12 @@ fn choose(
         context.app.reattached.iter().filter(|(address, _)| requirements.providers.contains_key(*address))
     {
         let address = address.for_display();
-        context.shell.say(format_args!("- {address} runs already ({running}), and is not installed"));
+        context.shell.say(format_args!("- {address} is already running ({running}) and is not installed"));
     }
     let mut diagnostics = built_in::check(&requirements);
     let options = SelectionOptions {
         versions: if arguments.upgrade { VersionPolicy::Upgrade } else { VersionPolicy::KeepLocked },
-        // What a stranger's configuration wants beyond what is locked is not installed.
+        // An untrusted configuration cannot have plugins installed that are not locked.
         lock_file: if arguments.lockfile.is_some() || context.app.confinement.is_some() {
             LockFilePolicy::ReadOnly
         } else {
@@ -182,45 +183,44 @@ fn warn_of_native(context: &CommandContext, selection: &Selection) -> Outcome<()
         return Ok(());
     }
     let detail = format!(
-        "These plugins are programs of their own and run outside of the sandbox: they can read, change and send away \
-         whatever you can. Of your environment they see only what is meant for them.\n{}",
+        "These plugins are native programs and run outside the sandbox: they can read, change and send away \
+         everything that you can access. They get only selected variables of your environment.\n{}",
         native.join("\n")
     );
     context.shell.diagnostics(&Diagnostic::warning("Native plugins are not confined", detail).into());
     Ok(())
 }
 
-/// A program that takes the place of a plugin of ours: by the rules of installation it
-/// may, since it was chosen, but few mean it.
+/// Warns of a native plugin that replaces an embedded one: the installation rules allow it,
+/// since it was selected, but it is rarely intended.
 fn warn_of_shadows(context: &CommandContext, selection: &Selection) {
     let shadowing = selection.plugins.iter().filter_map(|(address, chosen)| {
         let PluginArtifact::Native(native) = &chosen.artifact else { return None };
         let embedded = context.app.catalogue.versions_of(address).max()?;
         let (address, version, file) = (address.for_display(), &chosen.version, native.file.display());
-        Some(format!(
-            " - {address} v{version} in {file}, instead of v{embedded} that is part of this program"
-        ))
+        Some(format!(" - {address} v{version} in {file}, instead of the embedded v{embedded}"))
     });
     let shadowing: Vec<String> = shadowing.collect();
     if shadowing.is_empty() {
         return;
     }
     let detail = format!(
-        "These programs take the place of plugins that are part of Wardian, which run in its sandbox:\n{}\nTo use \
-         those, remove the files, or let the version constraints and the lock file have the version of the plugin that \
-         is part of this program.",
+        "These native plugins replace plugins that are embedded in Wardian and run in its sandbox:\n{}\nTo \
+         use the embedded plugins, remove the files, or select the embedded version in the version \
+         constraints and the lock file.",
         shadowing.join("\n")
     );
     let warning = Diagnostic::warning("Native plugin overrides an embedded plugin", detail);
     context.shell.diagnostics(&warning.into());
 }
 
-/// `hashicorp/random v3.7.2, the newest that meets ~> 3.7 (embedded component)`
+/// Returns, for example, `hashicorp/random v3.7.2, the newest that meets ~> 3.7 (embedded
+/// component)`
 fn described(address: &ProviderAddress, chosen: &SelectedPlugin) -> String {
     let reason = match chosen.reason {
         SelectionReason::Locked => "as locked",
         SelectionReason::NewestMatching => "the newest that the configuration allows",
-        SelectionReason::Newest => "the newest there is",
+        SelectionReason::Newest => "the newest available",
     };
     let kind = match chosen.artifact {
         PluginArtifact::Component(_) => "component",
@@ -229,7 +229,7 @@ fn described(address: &ProviderAddress, chosen: &SelectedPlugin) -> String {
     let origin = match chosen.artifact.origin() {
         PluginOrigin::Embedded => format!("embedded {kind}"),
         PluginOrigin::Mirror(location) => format!("{kind} from {}", location.path().display()),
-        PluginOrigin::Installed(path) => format!("{kind} installed before, in {}", path.display()),
+        PluginOrigin::Installed(path) => format!("{kind} installed previously, in {}", path.display()),
         PluginOrigin::DevelopmentOverride(path) => format!("{kind} under development, in {}", path.display()),
     };
     format!("{} v{}, {reason} ({origin})", address.for_display(), chosen.version)
@@ -238,7 +238,7 @@ fn described(address: &ProviderAddress, chosen: &SelectedPlugin) -> String {
 fn report_notices(context: &CommandContext, notices: &[Notice]) {
     for notice in notices {
         match notice {
-            // Said when the plugins are found, as by every command.
+            // Reported when the plugins are located, as by every command.
             Notice::OverrideInEffect { .. } => {}
             Notice::OverriddenNotSelected { .. } => {
                 let detail = sentence(&notice.to_string());
@@ -261,8 +261,8 @@ fn save_lock(context: &CommandContext, selection: &Selection) -> Outcome<()> {
         .save(Path::new(LOCK_FILE_NAME))
         .map_err(|error| Failure::error("Lock file cannot be written", sentence(&error.to_string())))?;
     let text = if selection.lock_change == LockChange::Created {
-        "\nThe choices are recorded in the lock file .terraform.lock.hcl. Keep it under version\ncontrol, so that \
-         everybody gets the same plugins."
+        "\nThe selected versions are recorded in the lock file .terraform.lock.hcl. Keep it under\nversion \
+         control, so that everyone gets the same plugins."
     } else {
         "\nThe lock file .terraform.lock.hcl has changed. Review the change and keep it under\nversion control."
     };
@@ -270,8 +270,8 @@ fn save_lock(context: &CommandContext, selection: &Selection) -> Outcome<()> {
     Ok(())
 }
 
-/// Loads every plugin once: one that cannot be run is found now, and what is
-/// compiled is kept, so that the next command starts at once.
+/// Loads every plugin once, so that unusable plugins are found now and the compiled code is
+/// cached for the next command.
 async fn compile(
     context: &CommandContext,
     configuration: &Configuration,
@@ -281,7 +281,8 @@ async fn compile(
     let plugins = context.app.plugins(configuration, Some(state), &selection.lock, 1)?;
     if let Some(problem) = plugins.cache_problem() {
         let detail = format!(
-            "Compiled plugins cannot be kept, so that every command compiles them anew, which takes seconds: {problem}."
+            "Compiled plugins cannot be cached, so every command compiles them again, which takes seconds: \
+             {problem}."
         );
         context.shell.diagnostics(&Diagnostic::warning("No cache of compiled plugins", detail).into());
     }

@@ -26,7 +26,7 @@ impl CommandSpec for MetadataFunctionsArguments {
         }
         Err(InvalidOptions::new(
             "Option required",
-            "Signatures are printed as JSON only. Give the option -json.",
+            "Signatures are available only as JSON. Add the option -json.",
         ))
     }
 

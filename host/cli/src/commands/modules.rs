@@ -44,7 +44,7 @@ impl CommandSpec for ModulesArguments {
     }
 }
 
-/// Lists the modules that are called.
+/// Lists the called modules.
 fn run(context: &CommandContext, arguments: &ModulesArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let has_modules = !configuration.root().module.module_calls.is_empty();

@@ -21,15 +21,12 @@ impl CommandSpec for OutputArguments {
 
     fn check(&self) -> Result<(), InvalidOptions> {
         if self.json && self.raw {
-            return Err(InvalidOptions::new(
-                "Incompatible options",
-                "An output is printed with -json or with -raw, not with both.",
-            ));
+            return Err(InvalidOptions::new("Incompatible options", "-json and -raw cannot be combined."));
         }
         if self.raw && self.name.is_none() {
             return Err(InvalidOptions::new(
                 "Output name required",
-                "-raw prints one output. Name the one that is wanted.",
+                "-raw prints one output. Add the name of the output.",
             ));
         }
         Ok(())
@@ -40,14 +37,14 @@ impl CommandSpec for OutputArguments {
     }
 }
 
-/// Shows outputs as the state has them.
+/// Prints the outputs in the state.
 fn run(context: &CommandContext, arguments: &OutputArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let look = state_access::read_unlocked(&context.app, Some(&configuration), arguments.state.as_deref())?;
     let outputs = &look.state.outputs;
     if outputs.is_empty() && !(arguments.json && arguments.name.is_none()) {
-        let detail = "The state has no outputs. Either the configuration declares none, or it was not applied since it \
-                      does: `wardian apply` brings them into the state.";
+        let detail = "The state has no outputs. Either the configuration declares none, or it has not been \
+            applied since they were declared: `wardian apply` stores them in the state.";
         context.shell.diagnostics(&Diagnostic::warning("No outputs found", detail).into());
         return Ok(Status::Success);
     }
@@ -65,8 +62,8 @@ fn run(context: &CommandContext, arguments: &OutputArguments) -> Outcome {
         return Err(Failure::error(
             format!("Output \"{name}\" not found"),
             format!(
-                "The state has no output of that name.{meant} An output that is new in the configuration is there \
-                 after the next `wardian apply`."
+                "The state has no output of that name.{meant} An output that is new in the configuration is \
+                 stored by the next `wardian apply`."
             ),
         ));
     };
@@ -87,7 +84,7 @@ fn raw(name: &str, value: &Value) -> Outcome<String> {
         View::Bool(truth) => Ok(truth.to_string()),
         View::Null => Err(Failure::error(
             "Unsupported value for -raw",
-            format!("The output \"{name}\" is null, which has no text. Use -json."),
+            format!("The output \"{name}\" is null, which cannot be printed as raw text. Use -json."),
         )),
         _ => Err(Failure::error(
             "Unsupported value for -raw",

@@ -43,8 +43,8 @@ impl CommandSpec for PlanArguments {
         if self.generate_config_out.is_some() && (self.planning.destroy || self.planning.refresh_only) {
             return Err(InvalidOptions::new(
                 "Incompatible options",
-                "A plan with -destroy or -refresh-only imports nothing, so that -generate-config-out has nothing \
-                 to write.",
+                "A plan with -destroy or -refresh-only imports nothing, so it cannot be combined with \
+                 -generate-config-out.",
             ));
         }
         Ok(())
@@ -55,7 +55,7 @@ impl CommandSpec for PlanArguments {
     }
 }
 
-/// Shows what an apply would do.
+/// Shows the changes that an apply would make.
 async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
     let scope = &arguments.planning.scope;
     let mut options = plan_options(mode(&arguments.planning), scope, arguments.operation);
@@ -79,13 +79,13 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
     let operation = Operation::prepare(context, &request).await?;
     let (plan, diagnostics) = operation.plan(&options).await;
     let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
-    // Also what is not complete is written: it is for the person to complete.
+    // Incomplete configuration is written too, for the user to complete.
     let generated = match &arguments.generate_config_out {
         Some(path) if generated_configuration::write(path, &plan)? => Some(path),
         _ => None,
     };
     if let Some(path) = &arguments.out {
-        // Also what is not complete is saved, to be looked at: it cannot be applied.
+        // An incomplete plan is saved too, for inspection: it cannot be applied.
         let passphrase = if arguments.encrypt {
             Some(plan_passphrase::new_passphrase(context, &operation.stop).await?)
         } else {
@@ -121,8 +121,8 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
 fn report_generated(context: &CommandContext, path: Option<&PathBuf>) {
     if let Some(path) = path {
         context.shell.say(format_args!(
-            "\nThe configuration of imported objects was written to {}.\nLook through it, change what is to be \
-             changed, and plan again.",
+            "\nThe configuration of imported objects was written to {}.\nReview it, edit it as needed, and \
+             plan again.",
             path.display()
         ));
     }

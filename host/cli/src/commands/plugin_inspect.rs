@@ -27,7 +27,7 @@ use crate::render::json::pretty;
 use crate::render::plugin::{PluginReport, report_text};
 use crate::shell::ViewOptions;
 
-/// A component, and what it is known by.
+/// A component and its names.
 struct InspectedPlugin {
     name: String,
     origin: Option<String>,
@@ -51,12 +51,12 @@ impl CommandSpec for PluginInspectArguments {
     }
 }
 
-/// Says what a plugin is linked with and what it asks for.
+/// Prints a plugin's imports and the capabilities that it requests.
 fn run(context: &CommandContext, arguments: &PluginInspectArguments) -> Outcome {
     let subject = subject(context, &arguments.plugin)?;
     let inspected = inspect(&subject.bytes, &context.app.directory).map_err(|error| {
         let detail = format!("{} cannot be inspected: {error}.{}", subject.name, hint(&error));
-        Failure::error("Not a plugin that can be loaded", detail)
+        Failure::error("Not a loadable plugin", detail)
     })?;
     let report = PluginReport::new(
         (&subject.name, subject.origin.as_deref()),
@@ -79,7 +79,8 @@ fn run(context: &CommandContext, arguments: &PluginInspectArguments) -> Outcome 
 fn hint(error: &InspectError) -> &'static str {
     match error {
         InspectError::NotAComponent => {
-            " Plugins are components: for Rust, build for the target wasm32-wasip2. Of a package, name the .wasm file in it."
+            " Plugins are components: for Rust, build for the target wasm32-wasip2. For a package, name the \
+             .wasm file in it."
         }
         _ => "",
     }
@@ -95,7 +96,13 @@ fn subject(context: &CommandContext, text: &str) -> Outcome<InspectedPlugin> {
         return from_file(path);
     }
     let address = text.parse::<ProviderAddress>().map_err(|error| {
-        Failure::error("No such plugin", format!("There is no file {text:?}, and it is no address: {error}."))
+        Failure::error(
+            "No such plugin",
+            format!(
+                "There is no file {text:?}, and it is not a provider \
+            address: {error}."
+            ),
+        )
     })?;
     let component = installed(context, &address)?;
     let sha256 = component.sha256;
@@ -117,7 +124,7 @@ fn from_file(path: &Path) -> Outcome<InspectedPlugin> {
     })?;
     let sha256 = Sha256Digest::hash(&bytes);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // A lock file knows a component by its name in a package, too.
+    // The lock file identifies a component by its name in a package, too.
     let is_package_name =
         name.starts_with("terraform-provider-") && name.contains("_v") && name.ends_with(".wasm");
     let mut files = PackageFiles::default();
@@ -125,7 +132,7 @@ fn from_file(path: &Path) -> Outcome<InspectedPlugin> {
     Ok(InspectedPlugin { name: path.display().to_string(), origin: None, sha256, package, bytes })
 }
 
-/// The plugin in a package, whose name says what the plugin is called.
+/// Reads the plugin in a package, whose name determines the plugin's name.
 fn from_archive(path: &Path) -> Outcome<InspectedPlugin> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let parts = name.strip_suffix(".zip").and_then(|name| name.strip_prefix("terraform-provider-"));
@@ -137,10 +144,11 @@ fn from_archive(path: &Path) -> Outcome<InspectedPlugin> {
     });
     let Some((address, version)) = parts else {
         return Err(Failure::error(
-            "No name of a package",
+            "Not a package name",
             format!(
-                "Packages are called terraform-provider-NAME_VERSION_PLATFORM.zip, which says what in them is the \
-                 plugin; {name} is not. Unpack it, and name the .wasm file in it."
+                "Package names have the form terraform-provider-NAME_VERSION_PLATFORM.zip, which identifies \
+                 the plugin in the package; {name} does not. Unpack it, and name the .wasm file in \
+                 it."
             ),
         ));
     };
@@ -172,8 +180,8 @@ fn is_native(plugin: &dyn std::fmt::Display, file: &Path) -> Failure {
     Failure::error(
         "Native plugin",
         format!(
-            "{plugin} is a program of its own ({}). It runs outside of the sandbox and may do what you may; what it \
-             would ask for cannot be told.",
+            "{plugin} is a native program ({}). It runs outside the sandbox and can do anything you can; \
+             its requests are not known.",
             file.display()
         ),
     )
@@ -187,12 +195,12 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_COMPONENT_BYTES {
-        return Err(io::Error::other("it is larger than any plugin may be"));
+        return Err(io::Error::other("it exceeds the maximum size of a plugin"));
     }
     Ok(bytes)
 }
 
-/// What the lock file says, or the newest one that is embedded.
+/// Finds the version in the lock file, or else the newest embedded one.
 fn installed(context: &CommandContext, address: &ProviderAddress) -> Outcome<ComponentArtifact> {
     let lock = context.app.lock_file()?;
     let sources = context.app.sources()?;
@@ -218,7 +226,8 @@ fn installed(context: &CommandContext, address: &ProviderAddress) -> Outcome<Com
         None => Err(Failure::error(
             "Plugin not installed",
             format!(
-                "{} is neither in the lock file nor embedded. Run `wardian init` where it is used, or name its file.",
+                "{} is neither in the lock file nor embedded. Run `wardian init` in a configuration that \
+                 uses it, or name its file.",
                 address.for_display()
             ),
         )),

@@ -47,7 +47,7 @@ impl CommandSpec for PolicyCheckArguments {
     }
 }
 
-/// Says what is wrong with policies.
+/// Reports errors in policies.
 fn run(context: &CommandContext, arguments: &PolicyCheckArguments) -> Status {
     let (files, problems) = match read(context, arguments.file.as_deref()) {
         Ok(files) => (files, Diagnostics::new()),

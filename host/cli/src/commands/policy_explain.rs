@@ -27,11 +27,11 @@ impl CommandSpec for PolicyExplainArguments {
     }
 }
 
-/// Says what policies let a plugin do.
+/// Explains what policies allow a plugin to do.
 fn run(context: &CommandContext, arguments: &PolicyExplainArguments) -> Outcome {
     let places = context.app.environment.policy_places(&context.app.directory, &context.app.started_in);
     let policy = load(&places)?;
-    // What the host grants by itself, it grants to the code that it carries.
+    // The host's own grants apply only to embedded plugins.
     let policy = if catalogue::is_embedded(&arguments.plugin) {
         policy.of_trusted_code(&arguments.plugin)
     } else {

@@ -51,24 +51,24 @@ async fn run(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outc
         .denied()
         .map(|(asked, by)| {
             let detail =
-                format!("A grant would change nothing: {by}.\n\n{}", asked.block("allow").trim_end());
+                format!("A grant would have no effect: {by}.\n\n{}", asked.block("allow").trim_end());
             Diagnostic::error("Denied by policy", detail)
         })
         .collect();
     let open = asking.open();
     if open.is_empty() {
         denied.into_result(())?;
-        let what = if asked.is_empty() { "asks for nothing" } else { "is granted that already" };
+        let what = if asked.is_empty() { "requests no access" } else { "already has these grants" };
         context.shell.say(format_args!("{} {what}.", address.for_display()));
         return Ok(Status::Success);
     }
     context.shell.print(&granting_block(address, &open));
-    // Who states it on the command line has seen it.
+    // A user who names the capability has already seen it.
     if !arguments.yes && arguments.capability.is_none() {
         if !context.shell.can_ask() || !context.app.environment.may_ask() {
             return Err(Failure::error(
-                "Nobody can be asked",
-                "Review what would be granted, which is shown above, and give the option -yes.",
+                "Approval required",
+                "Review the grant shown above, and approve it with the option -yes.",
             ));
         }
         if !confirm_grant(&context.app, address).await? {
@@ -81,7 +81,7 @@ async fn run(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outc
     Ok(Status::Success)
 }
 
-/// The options that are arguments of rules, with their names there.
+/// Returns the options that are arguments of rules, with their names in rules.
 fn rule_arguments(arguments: &PolicyGrantArguments) -> Vec<(String, Words)> {
     let lists = [
         ("hosts", &arguments.hosts),
@@ -108,10 +108,10 @@ fn rule_arguments(arguments: &PolicyGrantArguments) -> Vec<(String, Words)> {
     all
 }
 
-/// What the command line says.
+/// Returns the request that the command line states.
 fn stated(context: &CommandContext, capability: &str, arguments: &PolicyGrantArguments) -> Outcome<Asked> {
     Asked::by_person(capability, rule_arguments(arguments), &context.app.directory)
-        .map_err(|problem| Failure::error("Cannot be granted", sentence(&problem.to_string())))
+        .map_err(|problem| Failure::error("Invalid grant", sentence(&problem.to_string())))
 }
 
 fn refuse_arguments(arguments: &PolicyGrantArguments) -> Outcome<()> {
@@ -119,14 +119,14 @@ fn refuse_arguments(arguments: &PolicyGrantArguments) -> Outcome<()> {
     Err(Failure::Usage(Usage {
         summary: "Capability required".to_owned(),
         detail: format!(
-            "-{name} is about a capability. Name that behind the address: network, filesystem, environment, process or \
-             communicator."
+            "-{name} belongs to a capability. Name the capability after the address: network, filesystem, \
+             environment, process or communicator."
         ),
         command: "policy grant".to_owned(),
     }))
 }
 
-/// What the plugin declares, in the version that `init` would choose.
+/// Returns the declared requests of the version that `init` would select.
 fn declared(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outcome<Vec<Asked>> {
     let component = chosen(context, arguments)?;
     let found = consent_lock::inspect_component(&component, &context.app.directory)?;
@@ -160,13 +160,14 @@ fn chosen(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outcome
         Some(PluginArtifact::Native(_)) => Err(Failure::error(
             "Nothing to grant",
             format!(
-                "{} is a program of its own and runs outside of the sandbox: it may do what you may, whatever is granted.",
+                "{} is a native program and runs outside the sandbox: it can do anything you can, whatever \
+                 the policies grant.",
                 address.for_display()
             ),
         )),
         None => Err(Failure::error(
             "Nothing to grant",
-            format!("{} is part of this program, and asks for nothing.", address.for_display()),
+            format!("{} is built in to Wardian and requests no access.", address.for_display()),
         )),
     }
 }

@@ -16,7 +16,7 @@ use crate::failure::{Outcome, Status};
 use crate::render::json::schemas_json;
 use crate::shell::ViewOptions;
 
-/// What each module asks for itself.
+/// The version constraints that each module itself sets.
 type ByModule = BTreeMap<ModulePath, BTreeMap<ProviderAddress, Constraints>>;
 
 #[async_trait(?Send)]
@@ -42,7 +42,7 @@ impl CommandSpec for ProvidersSchemaArguments {
         }
         Err(InvalidOptions::new(
             "Option required",
-            "Schemas are printed as JSON only. Give the option -json.",
+            "Schemas are available only as JSON. Add the option -json.",
         ))
     }
 
@@ -64,7 +64,7 @@ async fn schemas(context: &CommandContext) -> Outcome {
     Ok(Status::Success)
 }
 
-/// Shows which providers are needed, module by module, and which the state needs.
+/// Prints the providers that each module needs, and those that the state needs.
 fn tree(context: &CommandContext) -> Outcome {
     let configuration = context.app.configuration_with_files()?;
     let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;

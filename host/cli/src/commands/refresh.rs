@@ -34,7 +34,7 @@ impl CommandSpec for RefreshArguments {
     }
 }
 
-/// Brings the state to what the objects are, without asking.
+/// Updates the state to match the real objects, without asking.
 async fn run(context: &CommandContext, arguments: &RefreshArguments) -> Outcome {
     let parallelism = arguments.operation.parallelism;
     let options = PlanOptions {

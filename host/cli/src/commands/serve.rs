@@ -1,5 +1,5 @@
-//! `wardian serve` and `wardian plugin bundle`: components as native plugins, and native
-//! plugins in the other protocol, or several as one.
+//! `wardian serve` and `wardian plugin bundle`: components served as native plugins, native
+//! plugins served with the other protocol, and several plugins served as one.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,12 +23,12 @@ use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
 use crate::shell::ViewOptions;
 
-/// The most calls at a time; a host asks for as many as it wants.
+/// The maximum number of concurrent calls; a host sends as many as it wants.
 const PARALLELISM: usize = 10;
-/// What the names of native plugins begin with.
+/// The prefix of native plugins' names.
 pub(crate) const PREFIX: &str = "terraform-provider-";
 
-/// What is served.
+/// A plugin to serve.
 struct Served {
     artifact: PluginArtifact,
     protocol: Option<Protocol>,
@@ -101,7 +101,7 @@ async fn run(context: &CommandContext, arguments: &ServeArguments) -> Outcome {
             Failure::error("Plugins cannot be served as one", sentence(&error.to_string()))
         })?),
     };
-    // An interrupt on the terminal reaches the host as well, which tells its plugins.
+    // An interrupt on the terminal reaches the host as well, which stops its plugins.
     tokio::spawn(async { while tokio::signal::ctrl_c().await.is_ok() {} });
     let versions: &[ProtocolVersion] = match protocol {
         None => &[ProtocolVersion::Six, ProtocolVersion::Five],
@@ -125,11 +125,11 @@ fn failure(error: &ServeError) -> Failure {
     Failure::error(summary, sentence(&error.to_string()))
 }
 
-/// Writes a plugin and this program as one file.
+/// Writes this program and a plugin as one file.
 fn bundle(context: &CommandContext, arguments: &BundleArguments) -> Outcome {
     let served = find(context, &arguments.served)?;
     let PluginArtifact::Component(component) = served.artifact else {
-        let detail = format!("{}: it is no component.", arguments.served.plugin);
+        let detail = format!("{}: it is not a component.", arguments.served.plugin);
         return Err(Failure::error("Plugin cannot be read", detail));
     };
     let bundle = Bundle {
@@ -143,7 +143,7 @@ fn bundle(context: &CommandContext, arguments: &BundleArguments) -> Outcome {
     };
     let program = std::env::current_exe().map_err(failed)?;
     if Bundle::read(&program).map_err(failed)?.is_some() {
-        let detail = "This program is itself a bundle; only `wardian` makes bundles.";
+        let detail = "This program is itself a bundle; only `wardian` can write bundles.";
         return Err(Failure::error("Bundle cannot be written", detail));
     }
     let mut out = File::create(path).map_err(failed)?;
@@ -164,35 +164,36 @@ fn make_executable(_file: &File) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The plugin that is meant: a bundle's, one of this program's, or a file's.
+/// Finds the plugin that the arguments name: in a bundle, embedded in this program, or in a
+/// file.
 fn find(context: &CommandContext, arguments: &ServedArguments) -> Outcome<Served> {
     let path = PathBuf::from(&arguments.plugin);
     let unreadable =
         |problem: String| Failure::error("Plugin cannot be read", format!("{}: {problem}", path.display()));
     if !path.is_file() {
         let component = embedded(context, &arguments.plugin)
-            .ok_or_else(|| unreadable("there is no such file, and no such plugin in this program.".into()))?;
+            .ok_or_else(|| unreadable("there is no such file and no such embedded plugin.".into()))?;
         return Ok(Served::component(component, arguments.protocol));
     }
     if let Some(bundle) = Bundle::read(&path).map_err(|error| unreadable(format!("{error}.")))? {
         let address = arguments.address.clone().unwrap_or(bundle.address);
         let origin = PluginOrigin::DevelopmentOverride(path.clone());
         let component = ComponentArtifact::from_bytes(address, origin, bundle.component)
-            .ok_or_else(|| unreadable("what it bundles is no component.".into()))?;
+            .ok_or_else(|| unreadable("its content is not a component.".into()))?;
         return Ok(Served::component(component, arguments.protocol.or(bundle.protocol)));
     }
     let address = match (&arguments.address, type_name(&path)) {
         (Some(address), _) => address.clone(),
         (None, Some(name)) => ProviderAddress::parse(&format!("hashicorp/{name}"))
-            .map_err(|error| unreadable(format!("{error}; -address names the provider.")))?,
-        (None, None) => return Err(unreadable("-address has to name the provider.".into())),
+            .map_err(|error| unreadable(format!("{error}; name the provider with -address.")))?,
+        (None, None) => return Err(unreadable("the provider is not known; name it with -address.".into())),
     };
-    // This program under the name of one of its plugins.
+    // This program, named like one of its embedded plugins.
     if path.canonicalize().ok()
         == std::env::current_exe().ok().and_then(|program| program.canonicalize().ok())
     {
         let component = embedded(context, &address.to_string())
-            .ok_or_else(|| unreadable(format!("there is no plugin {} in it.", address.for_display())))?;
+            .ok_or_else(|| unreadable(format!("it has no embedded plugin {}.", address.for_display())))?;
         return Ok(Served::component(component, arguments.protocol));
     }
     let artifact =
@@ -200,7 +201,7 @@ fn find(context: &CommandContext, arguments: &ServedArguments) -> Outcome<Served
     Ok(Served { artifact, protocol: arguments.protocol })
 }
 
-/// The newest plugin of this program with an address.
+/// Returns the newest embedded plugin with an address.
 fn embedded(context: &CommandContext, address: &str) -> Option<ComponentArtifact> {
     let address = ProviderAddress::parse(address).ok()?;
     let newest = context.app.catalogue.versions_of(&address).max()?;
@@ -210,7 +211,7 @@ fn embedded(context: &CommandContext, address: &str) -> Option<ComponentArtifact
     }
 }
 
-/// `dns` of `terraform-provider-dns_v1.2.3`, and of `dns.wasm`.
+/// Returns `dns` for `terraform-provider-dns_v1.2.3` and for `dns.wasm`.
 fn type_name(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let name = name.strip_prefix(PREFIX).unwrap_or(name);
@@ -223,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_file_says_the_type() {
+    fn type_name_is_derived_from_file_name() {
         for (file, name) in [
             ("/srv/terraform-provider-dns_v1.2.3", "dns"),
             ("terraform-provider-google-beta_v1.2.3.wasm", "google-beta"),

@@ -33,7 +33,7 @@ impl CommandSpec for ShowArguments {
     }
 }
 
-/// Shows the state, or what is in a file.
+/// Shows the current state, a saved plan or a state file.
 async fn run(context: &CommandContext, arguments: &ShowArguments) -> Outcome {
     let Some(path) = &arguments.file else {
         let configuration = context.app.configuration()?;
@@ -44,8 +44,15 @@ async fn run(context: &CommandContext, arguments: &ShowArguments) -> Outcome {
     if saved_plan::is_plan(&bytes) {
         return plan(context, path, &bytes, arguments.json).await;
     }
-    let decoded = decode_state(&bytes)
-        .map_err(|problem| unreadable(path, &format!("it is no saved plan, and as a state: {problem}")))?;
+    let decoded = decode_state(&bytes).map_err(|problem| {
+        unreadable(
+            path,
+            &format!(
+                "it is not a saved plan, and cannot be read as a \
+            state: {problem}"
+            ),
+        )
+    })?;
     state(context, decoded.as_ref(), arguments.json).await
 }
 
@@ -65,7 +72,7 @@ async fn plan(context: &CommandContext, path: &Path, bytes: &[u8], as_json: bool
         };
         let document = PlanDocument::new(TERRAFORM_VERSION, from);
         context.shell.document(&document);
-        // The process ends: taking a large plan apart would cost as much as telling it.
+        // The process ends: freeing a large plan would take as long as printing it.
         std::mem::forget(document);
         return Ok(Status::Success);
     }
@@ -91,7 +98,7 @@ async fn state(context: &CommandContext, state: Option<&State>, as_json: bool) -
         let checks = state.check_results.as_deref();
         let document = StateJson::new(TERRAFORM_VERSION, objects, &state.outputs, checks);
         context.shell.document(&document);
-        // The process ends: taking a large state apart would cost as much as telling it.
+        // The process ends: freeing a large state would take as long as printing it.
         std::mem::forget(document);
     } else if objects.is_empty() && state.outputs.is_empty() {
         context.shell.say("The state file is empty. No resources are represented.");
@@ -101,7 +108,7 @@ async fn state(context: &CommandContext, state: Option<&State>, as_json: bool) -
     Ok(Status::Success)
 }
 
-/// All objects of a state, deposed ones behind the current one.
+/// Returns all objects of a state, with deposed objects after the current one.
 fn state_objects<'a>(state: &'a State, schemas: &'a Schemas) -> Outcome<Vec<StateObject<'a>>> {
     let mut objects = Vec::new();
     for (address, provider, instance) in state.instances() {
@@ -115,10 +122,10 @@ fn state_objects<'a>(state: &'a State, schemas: &'a Schemas) -> Outcome<Vec<Stat
     Ok(objects)
 }
 
-/// The schemas of all that is in a state.
+/// Returns the schemas of all objects in a state.
 ///
 /// # Errors
-/// Where a plugin is not installed or does not tell.
+/// If a plugin is not installed or does not return its schema.
 pub(super) async fn schemas(context: &CommandContext, state: &State) -> Outcome<Schemas> {
     let configuration = context.app.configuration()?;
     let lock = context.app.lock_file()?;
@@ -126,10 +133,10 @@ pub(super) async fn schemas(context: &CommandContext, state: &State) -> Outcome<
     Ok(context.engine_run(configuration, plugins).schemas(Some(state)).await?)
 }
 
-/// A stored object with what is needed to show it.
+/// Returns a stored object with the data that is needed to show it.
 ///
 /// # Errors
-/// Where its provider has no such type, or has another schema of it by now.
+/// If its provider lacks the resource type, or now has another schema version.
 pub(super) fn state_object<'a>(
     address: ResourceInstanceAddress,
     deposed: Option<&'a str>,
@@ -148,15 +155,15 @@ pub(super) fn state_object<'a>(
             ),
         ));
     };
-    // Data sources have no versions: they are read anew by each plan.
+    // Data sources have no schema versions: each plan reads them again.
     let is_of_schema =
         address.mode() == ResourceMode::Data || i64::try_from(object.schema_version) == Ok(schema.version);
     let Some(value) = is_of_schema.then(|| decode_stored(object, schema)).flatten() else {
         return Err(Failure::error(
             "Object of another schema",
             format!(
-                "{address} was stored by another version of its provider and cannot be shown as it is. `wardian \
-                 refresh` brings it up to date."
+                "{address} was stored with another schema version of its provider and cannot be shown. \
+                 `wardian refresh` updates it."
             ),
         ));
     };

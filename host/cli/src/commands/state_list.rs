@@ -27,7 +27,7 @@ impl CommandSpec for StateListArguments {
     }
 }
 
-/// Lists instances, one a line.
+/// Lists instances, one per line.
 fn run(context: &CommandContext, arguments: &StateListArguments) -> Outcome {
     let look = existing_state(context, arguments.state.as_deref())?;
     for target in &arguments.addresses {
@@ -35,8 +35,8 @@ fn run(context: &CommandContext, arguments: &StateListArguments) -> Outcome {
             return Err(Failure::error(
                 "Not in the state",
                 format!(
-                    "The state has no {target}. What is new in the configuration is there after the next `wardian \
-                     apply`."
+                    "The state has no {target}. A resource that is new in the configuration is stored by \
+                     the next `wardian apply`."
                 ),
             ));
         }
@@ -55,8 +55,8 @@ fn run(context: &CommandContext, arguments: &StateListArguments) -> Outcome {
     Ok(Status::Success)
 }
 
-/// Whether an instance is meant. An address without a key at its end means all
-/// instances of the resource in that module instance.
+/// Returns whether an address includes an instance. An address without a key at its end includes
+/// all instances of the resource in that module instance.
 pub(super) fn names(target: &TargetAddress, address: &ResourceInstanceAddress) -> bool {
     match target {
         TargetAddress::Instance(wanted) if wanted.key.is_none() => address.resource == wanted.resource,
@@ -64,10 +64,10 @@ pub(super) fn names(target: &TargetAddress, address: &ResourceInstanceAddress) -
     }
 }
 
-/// The state, which has to be there.
+/// Reads the state, which must exist.
 ///
 /// # Errors
-/// Where it is not.
+/// If there is no state.
 pub(super) fn existing_state(context: &CommandContext, named: Option<&Path>) -> Outcome<UnlockedState> {
     let configuration = context.app.configuration()?;
     let look = state_access::read_unlocked(&context.app, Some(&configuration), named)?;

@@ -2,13 +2,13 @@
 //!
 //! | source | destination | moves |
 //! |---|---|---|
-//! | an instance, or a resource of which the state has an instance without a key | an instance | that one |
+//! | an instance, or a resource that has an instance without a key in the state | an instance | that instance |
 //! | a resource with keys | a resource | all its instances |
-//! | a module instance | a module instance | all resources in it and below |
+//! | a module instance | a module instance | all resources in it and in its child modules |
 //!
-//! Nothing may be at the destination, and types stay what they are. Into another file
-//! (`-state-out`) the destination is written first: a failure between the two leaves an
-//! object in both, never in none.
+//! The destination must be unused, and resource types never change. When moving to another file
+//! (`-state-out`) the destination is written first: a failure between the two writes leaves an
+//! object in both files, never in none.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
 use crate::shell::ViewOptions;
 
-/// What an address means here, where a missing key means no key.
+/// An address of the command; a missing instance key means the instance without a key.
 enum Item {
     Module(ModuleInstance),
     Instance(ResourceInstanceAddress),
@@ -43,7 +43,7 @@ impl CommandSpec for StateMvArguments {
     }
 }
 
-/// Moves something, within a state or to another.
+/// Moves objects within a state or to another state.
 async fn run(context: &CommandContext, arguments: &StateMvArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let stop = interrupt::listen(&context.shell)?;
@@ -81,11 +81,11 @@ async fn run(context: &CommandContext, arguments: &StateMvArguments) -> Outcome 
             report(context, "Move", &moved);
         }
     }
-    context.shell.say("The state has it at its new address now.");
+    context.shell.say("The object has its new address in the state now.");
     Ok(Status::Success)
 }
 
-/// The state of `-state-out`.
+/// Opens the state of `-state-out`.
 async fn other(
     context: &CommandContext,
     arguments: &StateMvArguments,
@@ -116,9 +116,9 @@ struct Move<'a> {
     arguments: &'a StateMvArguments,
 }
 
-/// What was taken out of a state.
+/// The part that was removed from the source state.
 enum Taken {
-    /// With the address that each gets.
+    /// The resources, each with its new address.
     Resources(Vec<(wardian_address::AbsoluteResourceAddress, ResourceState)>),
     Instance(Box<(wardian_address::ProviderConfigAddress, wardian_state::Instance)>),
 }
@@ -128,7 +128,7 @@ impl<'a> Move<'a> {
         Self { source: item(&arguments.source), destination: item(&arguments.destination), arguments }
     }
 
-    /// From where to where; each module by itself.
+    /// Returns the old and new addresses; a module is listed as one.
     fn moved(&self, taken: &Taken) -> Vec<(String, String)> {
         let StateMvArguments { source, destination, .. } = self.arguments;
         let (Taken::Resources(resources), Item::Module(from), Item::Module(to)) =
@@ -159,19 +159,19 @@ impl<'a> Move<'a> {
     fn missing(&self) -> Failure {
         self.wrong(
             "Invalid source address",
-            "the state has nothing at the first of these addresses; `wardian state list` lists what there is",
+            "the source does not exist in the state; `wardian state list` lists the instances",
         )
     }
 
-    /// Takes out what is moved.
+    /// Removes the source from the state.
     fn take(&self, state: &mut State) -> Outcome<Taken> {
         match (&self.source, &self.destination) {
             (Item::Module(source), Item::Module(destination)) => self.take_module(state, source, destination),
             (Item::Module(_), Item::Instance(_)) => {
-                Err(self.wrong("Invalid target address", "a module can only become a module"))
+                Err(self.wrong("Invalid target address", "a module can only be moved to a module"))
             }
             (Item::Instance(_), Item::Module(_)) => {
-                Err(self.wrong("Invalid target address", "a resource can only become a resource"))
+                Err(self.wrong("Invalid target address", "a resource can only be moved to a resource"))
             }
             (Item::Instance(source), Item::Instance(destination)) => {
                 self.check_types(source, destination)?;
@@ -187,9 +187,9 @@ impl<'a> Move<'a> {
     ) -> Outcome<()> {
         if source.mode() != destination.mode() {
             let why = if source.mode() == ResourceMode::Managed {
-                "a managed resource can only become a managed resource"
+                "a managed resource can only be moved to a managed resource"
             } else {
-                "a data resource can only become a data resource"
+                "a data resource can only be moved to a data resource"
             };
             return Err(self.wrong("Invalid state move request", why));
         }
@@ -232,7 +232,8 @@ impl<'a> Move<'a> {
         let resource = state.resource(&source.resource).ok_or_else(|| self.missing())?;
         if source.key.is_none() && !resource.instances.contains_key(&source.key) {
             if !destination.key.is_none() {
-                let why = "the source is a whole resource, which can only become a whole resource";
+                let why = "the source is a resource with all its instances, which can only be moved to a \
+                    resource";
                 return Err(self.wrong("Invalid target address", why));
             }
             let resource = resource.clone();
@@ -252,10 +253,10 @@ impl<'a> Move<'a> {
     }
 
     fn occupied(&self) -> Failure {
-        self.wrong("Invalid target address", "there is something at the second of these addresses already")
+        self.wrong("Invalid target address", "the destination already exists in the state")
     }
 
-    /// Puts what was taken where it belongs.
+    /// Inserts the removed part at the destination.
     fn put(&self, taken: Taken, state: &mut State) -> Outcome<()> {
         match (taken, &self.destination) {
             (Taken::Resources(resources), destination) => {
@@ -277,7 +278,7 @@ impl<'a> Move<'a> {
                 if state.instance(destination).is_some() {
                     return Err(self.occupied());
                 }
-                // One resource has one provider.
+                // All instances of a resource have the same provider.
                 let provider =
                     state.resource(&destination.resource).map_or(provider, |there| there.provider.clone());
                 state.set_instance(destination, &provider, instance);

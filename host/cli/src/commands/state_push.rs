@@ -29,7 +29,7 @@ impl CommandSpec for StatePushArguments {
     }
 }
 
-/// Stores a state in the place of the one that is there.
+/// Replaces the stored state.
 async fn run(context: &CommandContext, arguments: &StatePushArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let path = state_access::state_path(&context.app, Some(&configuration), None)?;
@@ -57,11 +57,11 @@ async fn run(context: &CommandContext, arguments: &StatePushArguments) -> Outcom
         return Ok(Status::Success);
     }
     if is_same {
-        // Only the numbers change: there is nothing to keep.
+        // Only lineage and serial change, so there is nothing to save.
         drop(change);
         change = open(BackupRule::Off).await?;
     }
-    // As Terraform: what replaces something is a change of it.
+    // Like Terraform: a replacement counts as a change of the state.
     if exists && !is_same {
         pushed.serial = pushed.serial.saturating_add(1);
     }
@@ -87,29 +87,31 @@ fn read(path: &Path) -> Outcome<State> {
     state.ok_or_else(|| unusable("it is empty"))
 }
 
-/// That nothing newer and nothing of somebody else's is overwritten.
+/// Checks that no newer state and no state of another lineage is overwritten.
 fn check(pushed: &State, there: &State) -> Outcome<()> {
     let refused = |why: String| {
         Err(Failure::error(
             "Failed to write state",
-            format!("{why} Nothing was changed. With -force it is stored nevertheless."),
+            format!("{why} Nothing was changed. Use -force to store it anyway."),
         ))
     };
     if !pushed.lineage.is_empty() && !there.lineage.is_empty() && pushed.lineage != there.lineage {
         return refused(format!(
-            "The state to push is not a version of the one that is there: its lineage is \"{}\", and \"{}\" is there.",
+            "The pushed state is not a version of the existing state: its lineage is \"{}\", but the \
+             existing lineage is \"{}\".",
             pushed.lineage, there.lineage
         ));
     }
     if pushed.serial < there.serial {
         return refused(format!(
-            "The state to push is older than the one that is there: its serial is {}, and {} is there.",
+            "The pushed state is older than the existing state: its serial is {}, but the existing serial \
+             is {}.",
             pushed.serial, there.serial
         ));
     }
     if pushed.serial == there.serial && !pushed.same_content(there) {
         return refused(format!(
-            "The state that is there has the same serial, {}, and is another one.",
+            "The existing state has the same serial, {}, but different content.",
             there.serial
         ));
     }

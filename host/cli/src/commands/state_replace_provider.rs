@@ -30,7 +30,7 @@ impl CommandSpec for StateReplaceProviderArguments {
     }
 }
 
-/// Hands all resources of one provider over to another.
+/// Assigns all resources of one provider to another.
 async fn run(context: &CommandContext, arguments: &StateReplaceProviderArguments) -> Outcome {
     let from = provider(&arguments.from)
         .map_err(|error| Failure::error("Invalid provider to replace", sentence(&error.to_string())))?;
@@ -57,7 +57,7 @@ async fn run(context: &CommandContext, arguments: &StateReplaceProviderArguments
         .collect();
     let shell = &context.shell;
     if changed.is_empty() {
-        shell.say(format_args!("No resource in the state is of {from}. Nothing was changed."));
+        shell.say(format_args!("No resource in the state belongs to {from}. Nothing was changed."));
         return Ok(Status::Success);
     }
     let mut text = format!("The provider of {} resources changes from {from} to {to}:\n\n", changed.len());
@@ -81,7 +81,7 @@ async fn run(context: &CommandContext, arguments: &StateReplaceProviderArguments
             Ok(None) => {
                 return Err(Failure::error(
                     "No answer",
-                    "The input ended without an answer. Nothing was changed. Where nobody can be asked, use \
+                    "The input ended without an answer. Nothing was changed. If there is no terminal, use \
                      -auto-approve.",
                 ));
             }
@@ -103,7 +103,7 @@ async fn run(context: &CommandContext, arguments: &StateReplaceProviderArguments
     Ok(Status::Success)
 }
 
-/// An address as people write it; of a state from before namespaces too.
+/// Parses a typed address, including an address from a state without namespaces.
 fn provider(text: &str) -> Result<ProviderAddress, ProviderAddressError> {
     match ProviderAddress::parse(text) {
         Err(ProviderAddressError::Legacy { .. }) => {

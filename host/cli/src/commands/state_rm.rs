@@ -26,7 +26,8 @@ impl CommandSpec for StateRmArguments {
     }
 }
 
-/// Forgets instances. An address that means nothing is passed over beside others.
+/// Removes instances from the state. An address without instances is ignored if others have
+/// some.
 async fn run(context: &CommandContext, arguments: &StateRmArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let stop = interrupt::listen(&context.shell)?;
@@ -46,7 +47,7 @@ async fn run(context: &CommandContext, arguments: &StateRmArguments) -> Outcome 
     for target in &arguments.addresses {
         removed
             .extend(state.instances().map(|(address, ..)| address).filter(|address| names(target, address)));
-        // What two addresses mean is removed once.
+        // An instance that two addresses include is removed once.
         for address in &removed {
             state.remove_instance(address);
         }
@@ -54,7 +55,7 @@ async fn run(context: &CommandContext, arguments: &StateRmArguments) -> Outcome 
     if removed.is_empty() {
         return Err(Failure::error(
             "Invalid target address",
-            "The state has nothing at any of these addresses. `wardian state list` lists what there is.",
+            "None of these addresses exists in the state. `wardian state list` lists the instances.",
         ));
     }
     let what = if arguments.dry_run { "Would remove" } else { "Removed" };

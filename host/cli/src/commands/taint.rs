@@ -51,7 +51,7 @@ async fn set(context: &CommandContext, arguments: &TaintArguments, status: Objec
     if address.mode() != ResourceMode::Managed {
         return Err(Failure::error(
             "Invalid address",
-            format!("{address} is read, not made, so it can neither be tainted nor replaced."),
+            format!("{address} is a data source, so it can be neither tainted nor replaced."),
         ));
     }
     let configuration = context.app.configuration()?;
@@ -68,15 +68,15 @@ async fn set(context: &CommandContext, arguments: &TaintArguments, status: Objec
         return Err(Failure::error(
             "Resource instance is part-way through replacement",
             format!(
-                "{address} has no object now: its replacement was not made yet, and old objects wait to be destroyed. \
-                 The next `wardian apply` goes on with that."
+                "{address} has no current object: its replacement has not been created yet, and old objects \
+                 are waiting to be destroyed. The next `wardian apply` completes the replacement."
             ),
         ));
     };
     if status == ObjectStatus::Ready && !object.is_tainted() {
         return Err(Failure::error(
             "Resource instance is not tainted",
-            format!("{address} is whole already, so there is no mark to take away."),
+            format!("{address} is not tainted, so there is no mark to remove."),
         ));
     }
     let object = Arc::new(Object { status, ..(**object).clone() });
@@ -97,15 +97,16 @@ fn missing(context: &CommandContext, arguments: &TaintArguments) -> Outcome {
     const SUMMARY: &str = "No such resource instance";
     let address = &arguments.address;
     if arguments.allow_missing {
-        let detail = format!("The state has no {address}; with -allow-missing that is no error.");
+        let detail = format!("The state has no {address}; with -allow-missing this is not an error.");
         context.shell.diagnostics(&Diagnostic::warning(SUMMARY, detail).into());
         return Ok(Status::Success);
     }
     Err(Failure::error(
         SUMMARY,
         format!(
-            "The state has no {address}. `wardian state list` lists what there is; instances of count and for_each are \
-             named with their key, and what is new in the configuration is there after the next `wardian apply`."
+            "The state has no {address}. `wardian state list` lists the instances; those of count and \
+             for_each are addressed with their key, and a resource that is new in the configuration \
+             is stored by the next `wardian apply`."
         ),
     ))
 }

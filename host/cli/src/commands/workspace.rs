@@ -94,7 +94,7 @@ fn list(context: &CommandContext) -> Outcome {
     }
     context.shell.say(text);
     if context.app.workspace.selected_by == SelectedBy::Environment {
-        context.shell.note("TF_WORKSPACE says which workspace is worked in.");
+        context.shell.note("TF_WORKSPACE selects the workspace.");
     }
     Ok(Status::Success)
 }
@@ -106,11 +106,11 @@ async fn new(context: &CommandContext, arguments: &WorkspaceNewArguments) -> Out
     check_selectable(context)?;
     if workspaces::all(backend)?.contains(name) {
         return Err(Failure::error(
-            "Workspace exists already",
-            format!("There is a workspace \"{name}\". `wardian workspace select {name}` works in it."),
+            "Workspace already exists",
+            format!("There is a workspace \"{name}\". `wardian workspace select {name}` selects it."),
         ));
     }
-    // What cannot be read is told before anything is made.
+    // Read the initial state before anything is created.
     let first = arguments.state.as_deref().map(first_state).transpose()?;
     make(backend, name)?;
     if let Some(state) = first {
@@ -121,7 +121,7 @@ async fn new(context: &CommandContext, arguments: &WorkspaceNewArguments) -> Out
     Ok(Status::Success)
 }
 
-/// A state to begin with; it begins a life of its own.
+/// Reads a state to start with, and gives it a lineage of its own.
 fn first_state(path: &Path) -> Outcome<State> {
     let unreadable =
         |problem: String| Failure::error("State cannot be copied", format!("{}: {problem}.", path.display()));
@@ -153,16 +153,16 @@ fn make(backend: &LocalBackend, name: &str) -> Outcome<()> {
     let directory = workspaces::directory(backend, name);
     fs::create_dir_all(&directory).map_err(|error| {
         Failure::error(
-            "Workspace cannot be made",
-            format!("The directory {} cannot be made: {error}.", directory.display()),
+            "Workspace cannot be created",
+            format!("The directory {} cannot be created: {error}.", directory.display()),
         )
     })
 }
 
 fn report_new(context: &CommandContext, name: &str) {
-    let text = format!("The workspace \"{name}\" is made, and worked in from now on.");
+    let text = format!("The workspace \"{name}\" was created and selected.");
     context.shell.say(format_args!(
-        "{}\n\nIts state is its own: plans know nothing of the objects of other workspaces.",
+        "{}\n\nIts state is separate: plans do not see the objects of other workspaces.",
         context.shell.paint(Paint::Success, &text)
     ));
 }
@@ -185,7 +185,7 @@ fn select(context: &CommandContext, arguments: &WorkspaceSelectArguments) -> Out
         return Ok(Status::Success);
     }
     workspaces::select(&context.app.environment, name)?;
-    let text = format!("Working in the workspace \"{name}\" from now on.");
+    let text = format!("Selected the workspace \"{name}\".");
     context.shell.say(context.shell.paint(Paint::Success, &text));
     Ok(Status::Success)
 }
@@ -199,14 +199,14 @@ async fn delete(context: &CommandContext, arguments: &WorkspaceDeleteArguments) 
     }
     if *name == context.app.workspace.name {
         return Err(Failure::error(
-            "Workspace is worked in",
-            format!("\"{name}\" is the workspace that is worked in. Select another one first."),
+            "Workspace is selected",
+            format!("\"{name}\" is the selected workspace. Select another one first."),
         ));
     }
     if name == DEFAULT_WORKSPACE {
         return Err(Failure::error(
             "Workspace cannot be deleted",
-            format!("The workspace \"{DEFAULT_WORKSPACE}\" always is."),
+            format!("The workspace \"{DEFAULT_WORKSPACE}\" always exists."),
         ));
     }
     let stop = interrupt::listen(&context.shell)?;
@@ -223,7 +223,7 @@ async fn delete(context: &CommandContext, arguments: &WorkspaceDeleteArguments) 
     }
     let directory = workspaces::directory(backend, name);
     let removed = fs::remove_dir_all(&directory);
-    // The lock is in that directory, and released with it.
+    // The lock is in that directory and is released with it.
     drop(file);
     match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -234,11 +234,12 @@ async fn delete(context: &CommandContext, arguments: &WorkspaceDeleteArguments) 
         }
         _ => {}
     }
-    let text = format!("The workspace \"{name}\" is deleted.");
+    let text = format!("The workspace \"{name}\" was deleted.");
     context.shell.say(context.shell.paint(Paint::Success, &text));
     if count > 0 {
         context.shell.say(format_args!(
-            "Its state had {count} instances. The objects may still exist; nothing here knows of them any more."
+            "Its state had {count} instances. The objects may still exist, but Wardian no longer manages \
+             them."
         ));
     }
     Ok(Status::Success)
@@ -250,8 +251,8 @@ fn not_empty(name: &str, state: &State) -> String {
         let _ = write!(text, "\n  - {address}");
     }
     text.push_str(
-        "\n\nWithout the state nothing here knows of these objects any more, and somebody has to destroy them by hand. \
-         Destroy them first. To delete the workspace nevertheless, use -force.",
+        "\n\nWithout the state, Wardian no longer manages these objects, and you would have to destroy them \
+         by hand. Destroy them first. To delete the workspace anyway, use -force.",
     );
     text
 }
@@ -260,7 +261,7 @@ fn check_name(name: &str) -> Outcome<()> {
     if workspaces::is_name(name) {
         return Ok(());
     }
-    Err(Failure::error("Invalid workspace name", format!("\"{name}\" is no name of a workspace. {RULE}")))
+    Err(Failure::error("Invalid workspace name", format!("\"{name}\" is not a valid workspace name. {RULE}")))
 }
 
 fn check_selectable(context: &CommandContext) -> Outcome<()> {
@@ -269,8 +270,8 @@ fn check_selectable(context: &CommandContext) -> Outcome<()> {
     }
     Err(Failure::error(
         "Workspace is selected by the environment",
-        "TF_WORKSPACE says which workspace is worked in, so another one can neither be made nor selected. Unset it, or \
-         set it to the workspace that is wanted.",
+        "TF_WORKSPACE selects the workspace, so another one can neither be created nor selected. Unset it, \
+         or set it to the other workspace.",
     ))
 }
 
@@ -278,8 +279,8 @@ fn unknown(name: &str) -> Failure {
     Failure::error(
         "No such workspace",
         format!(
-            "There is no workspace \"{name}\". `wardian workspace list` lists those that there are; `wardian workspace \
-             new {name}` makes it."
+            "There is no workspace \"{name}\". `wardian workspace list` lists the workspaces; `wardian \
+             workspace new {name}` creates this one."
         ),
     )
 }

@@ -1,4 +1,4 @@
-//! What an audit log says, for people.
+//! An audit log as text.
 
 use std::fmt::Write as _;
 
@@ -7,11 +7,11 @@ use wardian_monitor::{Outcome, PluginSummary, Summary, UseKey, UseTotals};
 use super::RenderOptions;
 use super::style::{Page, Style};
 
-/// All plugins of a log.
+/// Returns the accesses of all plugins in a log.
 pub(crate) fn summary_text(summary: &Summary, options: RenderOptions) -> String {
     let mut page = Page::new(options.color);
     if summary.plugins.is_empty() {
-        page.push("No plugin used or asked for anything that is recorded.\n");
+        page.push("The log records no access of any plugin.\n");
     }
     for (address, plugin) in &summary.plugins {
         page.paint(Style::Bold, address);
@@ -92,7 +92,7 @@ fn shortened(hash: &str) -> &str {
     hash.get(..12).unwrap_or(hash)
 }
 
-/// In the largest unit that leaves a number before the point.
+/// Formats a size in the largest unit that it reaches.
 fn size(bytes: u64) -> String {
     let units = [("GiB", 1_u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     match units.into_iter().find(|(_, unit)| bytes >= *unit) {

@@ -6,10 +6,10 @@ use wardian_policy::Standing;
 use super::RenderOptions;
 use super::style::{Page, Style};
 
-/// What stands before the text of a line.
+/// The indentation of the text of a line.
 const INDENT: usize = 20;
 
-/// One block of lines for each thing.
+/// Returns one block of lines for each request.
 pub(crate) fn consent_text(requests: &[RequestedCapability<'_>], options: RenderOptions) -> String {
     let mut page = Page::new(options.color);
     for request in requests {
@@ -41,7 +41,7 @@ fn indented_line(text: &str, width: usize, page: &mut Page) {
     }
 }
 
-/// A text broken at blanks, its first line where the page is.
+/// Writes a text broken at blanks; its first line starts at the page's current position.
 pub(super) fn indented(text: &str, width: usize, page: &mut Page) {
     let room = width.saturating_sub(INDENT).max(20);
     let mut length = 0;

@@ -1,13 +1,12 @@
-//! What differs between two values, part by part, before it becomes text.
+//! The difference between two values, part by part, before it becomes text.
 //!
-//! A tree of [`Difference`]s is made in one of two ways: by a schema
-//! ([`schema`]), where it is known which attributes, blocks and element types
-//! there are, or by the values alone ([`dynamic`]), for outputs, for attributes
-//! of any type and for JSON inside of strings. In both, an absent side is `None`;
-//! a null that stands in a list or under a key is `Some`.
+//! A tree of [`Difference`]s is made in one of two ways: from a schema ([`schema`]), which
+//! defines the attributes, blocks and element types, or from the values alone ([`dynamic`]), for
+//! outputs, for attributes of any type and for JSON in strings. In both, an absent side is
+//! `None`; a null in a list or under a key is `Some`.
 //!
-//! The effect of the whole follows from those of its parts, as nothing but the
-//! parts tells a change from none.
+//! The effect on the whole follows from the effects on its parts, because only the parts tell
+//! whether anything changed.
 
 use std::sync::LazyLock;
 
@@ -17,21 +16,21 @@ pub(super) mod alignment;
 pub(super) mod dynamic;
 pub(super) mod schema;
 
-/// What happens to a part.
+/// The effect of a change on a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// Nothing.
+    /// The part is unchanged.
     None,
-    /// It comes to be.
+    /// The part is added.
     Create,
-    /// It goes.
+    /// The part is removed.
     Delete,
-    /// It, or something inside, changes.
+    /// The part, or something in it, changes.
     Update,
 }
 
 impl Effect {
-    /// The effect on a whole, of which this is known so far, with one more part.
+    /// Returns the effect on a whole after adding one more part.
     pub(super) fn with_part(self, part: Self) -> Self {
         match part {
             Self::None => self,
@@ -41,37 +40,37 @@ impl Effect {
     }
 }
 
-/// A part with what happens to it.
+/// A part with the effect on it.
 #[derive(Clone, Debug)]
 pub(super) struct Difference<'a> {
     pub(super) effect: Effect,
-    /// Whether it is what forces the replacement of the object.
+    /// Whether this part forces the replacement of the object.
     pub(super) replace: bool,
     pub(super) content: Content<'a>,
 }
 
-/// What a part is.
+/// The kind of a part.
 #[derive(Clone, Debug)]
 pub(super) enum Content<'a> {
-    /// Something without parts.
+    /// A value without parts.
     Scalar(Sides<'a>),
-    /// Not known until the apply; what it was, if anything.
+    /// A value that is unknown until the apply, with the previous value, if any.
     Unknown(Option<Box<Difference<'a>>>),
-    /// Not to be shown.
+    /// A sensitive value.
     Sensitive(Secrecy),
-    /// A block that is not to be shown.
+    /// A sensitive block.
     SensitiveBlock(Secrecy),
-    /// Never stored.
+    /// A write-only value, which is never stored.
     WriteOnly,
-    /// One thing becomes another kind of thing.
+    /// A value that changes to another kind of value.
     TypeChange(Box<(Difference<'a>, Difference<'a>)>),
-    /// Elements in order.
+    /// Ordered elements.
     List {
         elements: Vec<Difference<'a>>,
-        /// Whether unchanged neighbours of changes are shown.
+        /// Whether unchanged neighbors of changes are shown.
         neighbours: bool,
     },
-    /// Elements without names.
+    /// Unordered elements.
     Set { elements: Vec<Difference<'a>>, nested: bool },
     /// Elements by key.
     Map { elements: Vec<(&'a str, Difference<'a>)>, nested: bool },
@@ -85,13 +84,13 @@ pub(super) enum Content<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct BlockGroup<'a> {
     pub(super) name: &'a str,
-    /// Whether all of them together force the replacement.
+    /// Whether the group as a whole forces the replacement.
     pub(super) replace: bool,
     /// Blocks with their labels.
     pub(super) blocks: Vec<(Option<&'a str>, Difference<'a>)>,
 }
 
-/// Which side of a change is sensitive, and what happens behind the curtain.
+/// The sensitive sides of a change, and the hidden effect.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Secrecy {
     pub(super) before: bool,
@@ -100,18 +99,18 @@ pub(super) struct Secrecy {
 }
 
 impl Secrecy {
-    /// Whether a value that stays starts or ends being sensitive.
+    /// Returns whether a remaining value becomes sensitive or stops being so.
     pub(super) fn changes(self) -> bool {
         self.before != self.after && matches!(self.inner, Effect::None | Effect::Update)
     }
 
-    /// The effect that is shown.
+    /// Returns the effect that is shown.
     fn effect(self) -> Effect {
         if self.changes() { Effect::Update } else { self.inner }
     }
 }
 
-/// A value before and after; `None` where there is none.
+/// A value before and after; `None` if it is absent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sides<'a> {
     pub(super) before: Option<&'a Value>,
@@ -123,8 +122,7 @@ impl<'a> Sides<'a> {
         Self { before, after }
     }
 
-    /// Nulls count as absent: for attributes of blocks and objects, which are
-    /// always there.
+    /// Treats nulls as absent: for attributes of blocks and objects, which are always present.
     fn without_nulls(self) -> Self {
         let present = |side: Option<&'a Value>| side.filter(|value| !value.is_null());
         Self { before: present(self.before), after: present(self.after) }
@@ -150,14 +148,14 @@ impl<'a> Sides<'a> {
         self.after.is_some_and(|value| !value.is_known())
     }
 
-    /// Which sides are sensitive, for something whose schema says so or not.
+    /// Returns which sides are sensitive; `always` if the schema makes both sensitive.
     fn secrecy(self, always: bool) -> (bool, bool) {
         let is_sensitive =
             |side: Option<&Value>| side.is_some_and(|value| always || value.marks().is_sensitive());
         (is_sensitive(self.before), is_sensitive(self.after))
     }
 
-    /// The effect that presence alone tells.
+    /// Returns the effect that follows from presence alone.
     fn effect(self) -> Effect {
         match (self.before, self.after) {
             (None, Some(_)) => Effect::Create,
@@ -166,13 +164,13 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// Elements of both sides, none where there is no sequence.
+    /// Returns the elements of both sides; empty if a side is not a sequence.
     fn sequences(self) -> (&'a [Value], &'a [Value]) {
         let elements = |side: Option<&'a Value>| side.and_then(Value::as_elements).unwrap_or_default();
         (elements(self.before), elements(self.after))
     }
 
-    /// A difference without parts.
+    /// Returns a difference without parts.
     fn scalar(self, replace: bool) -> Difference<'a> {
         let effect = match (self.before, self.after) {
             (Some(before), Some(after)) if !same(before, after) => Effect::Update,
@@ -182,14 +180,14 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Equality of scalars, whatever their marks.
+/// Returns whether scalars are equal, ignoring marks.
 fn same(before: &Value, after: &Value) -> bool {
     (before.is_null() && after.is_null())
         || before == after
         || (before.marks() != after.marks() && before.clone().unmark() == after.clone().unmark())
 }
 
-/// Keys of either side, sorted.
+/// Returns the keys of both sides, sorted.
 fn keys<'a>(sides: Sides<'a>) -> Vec<&'a str> {
     let of = |side: Option<&'a Value>| side.and_then(Value::as_mapping);
     let mut keys: Vec<&'a str> = match (of(sides.before), of(sides.after)) {
@@ -204,7 +202,7 @@ fn keys<'a>(sides: Sides<'a>) -> Vec<&'a str> {
     keys
 }
 
-/// The paths that force a replacement, as seen from some part.
+/// The paths that force a replacement, relative to a part.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Forcing<'a>(Vec<&'a [PathStep]>);
 
@@ -213,7 +211,7 @@ impl<'a> Forcing<'a> {
         Self(paths.into_iter().collect())
     }
 
-    /// Whether this very part forces it.
+    /// Returns whether this part itself forces it.
     fn here(&self) -> bool {
         self.0.iter().any(|steps| steps.is_empty())
     }
@@ -234,5 +232,5 @@ impl<'a> Forcing<'a> {
     }
 }
 
-/// Stands for what is not known of the parts of something unknown.
+/// The placeholder for the parts of an unknown value.
 static UNKNOWN: LazyLock<Value> = LazyLock::new(|| Value::unknown(Type::Dynamic));

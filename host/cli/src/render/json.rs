@@ -1,6 +1,6 @@
-//! Plans, states, outputs and events for programs, in Terraform's shapes: the same keys
-//! in the same order, the same escapes. Documents are written piece by piece, so that a
-//! large state is never there as text.
+//! Plans, states, outputs and events as JSON, in Terraform's formats: the same keys in the same
+//! order, the same escapes. Documents are written piece by piece, so that a large state is never
+//! held as text in memory.
 
 use std::collections::BTreeMap;
 
@@ -33,21 +33,21 @@ use checks::Check;
 use objects::Module;
 use values::{PlainValue, TypeDocument};
 
-/// The version of the format of states.
+/// The version of the state format.
 const STATE_FORMAT_VERSION: &str = "1.0";
 
-/// `show -json` of a state, to be written.
+/// The document of `show -json` for a state.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum StateJson<'a> {
-    /// There is nothing in it.
+    /// An empty state.
     Empty(EmptyState),
-    /// What there is.
+    /// A state with content.
     Full(Box<StateDocument<'a>>),
 }
 
 impl<'a> StateJson<'a> {
-    /// The document of a state.
+    /// Returns the document of a state.
     pub(crate) fn new(
         terraform_version: &'a str,
         objects: impl IntoIterator<Item = StateObject<'a>>,
@@ -66,18 +66,18 @@ impl<'a> StateJson<'a> {
         Self::Full(Box::new(StateDocument::new(terraform_version, tree, outputs, checks)))
     }
 
-    /// The document of no state.
+    /// Returns the document of a missing state.
     pub(crate) fn empty() -> Self {
         Self::Empty(EmptyState { format_version: STATE_FORMAT_VERSION })
     }
 }
 
-/// Whether there is nothing that results of checks could be about.
+/// Returns whether the state has no objects or outputs that results of checks could be about.
 fn is_empty_state(tree: &ModuleTree<'_>, outputs: &BTreeMap<&str, (bool, &Value)>) -> bool {
     tree.is_empty() && outputs.is_empty()
 }
 
-/// `output -json`: all outputs, sensitive ones too.
+/// Returns `output -json`: all outputs, including sensitive ones.
 pub(crate) fn outputs_json(outputs: &BTreeMap<Str, OutputValue>) -> String {
     let outputs: BTreeMap<&str, NamedOutput<'_>> = outputs
         .iter()
@@ -90,12 +90,12 @@ pub(crate) fn outputs_json(outputs: &BTreeMap<Str, OutputValue>) -> String {
     pretty(&outputs)
 }
 
-/// `output -json NAME`: one value.
+/// Returns `output -json NAME`: one value.
 pub(crate) fn output_json(value: &Value) -> String {
     compact(&PlainValue(value))
 }
 
-/// All that is said of an empty state.
+/// The document of an empty state.
 #[derive(Serialize)]
 pub(crate) struct EmptyState {
     format_version: &'static str,

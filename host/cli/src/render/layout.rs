@@ -1,8 +1,7 @@
-//! Differences as text: symbols, indentation, alignment, and what is left out.
+//! Differences as text: symbols, indentation, alignment and omissions.
 //!
-//! Every line of a part starts at `indent` times four columns, followed by the
-//! four columns of its symbol. In states there are no symbols, and their columns
-//! go too.
+//! Every line of a part starts at `indent` times four columns, followed by the four columns of
+//! its symbol. States have no symbols, and no columns for them.
 
 use super::difference::{BlockGroup, Content, Difference, Effect, Secrecy};
 use super::style::{Page, Style};
@@ -11,40 +10,40 @@ mod text;
 
 pub(super) use text::{harmless, quoted};
 
-/// What the parts around a part say about how it is shown.
+/// The display settings that a part inherits from the parts around it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Context {
-    /// Whether `-> null` is left out behind what goes.
+    /// Whether `-> null` is omitted after removed values.
     pub(super) hide_null: bool,
-    /// Whether the part forces a replacement though only the whole says so.
+    /// Whether the part forces a replacement although only the whole is marked.
     pub(super) forces: bool,
     /// Whether unchanged parts are shown.
     pub(super) show_unchanged: bool,
-    /// Whether there are symbols.
+    /// Whether symbols are written.
     pub(super) symbols: bool,
 }
 
 impl Context {
-    /// For changes.
+    /// Returns the settings for changes.
     pub(super) fn of_change() -> Self {
         Self { symbols: true, ..Self::default() }
     }
 
-    /// For things as they are.
+    /// Returns the settings for unchanged objects.
     pub(super) fn of_state() -> Self {
         Self { show_unchanged: true, ..Self::default() }
     }
 
-    /// For parts: that a whole forces a replacement says nothing of them.
+    /// Returns the settings for parts, which do not inherit that the whole forces a replacement.
     fn inside(self) -> Self {
         Self { forces: false, ..self }
     }
 }
 
-/// Attributes by which people recognise an object; shown though unchanged.
+/// Attributes that identify an object to people; shown even if unchanged.
 const IDENTIFYING: [&str; 3] = ["id", "name", "tags"];
 
-/// Writes a difference, without the symbol in front of it.
+/// Writes a difference, without its leading symbol.
 pub(super) fn write(page: &mut Page, difference: &Difference<'_>, indent: usize, context: Context) {
     let effect = difference.effect;
     let forces = difference.replace || context.forces;
@@ -93,7 +92,7 @@ pub(super) fn write(page: &mut Page, difference: &Difference<'_>, indent: usize,
     }
 }
 
-/// The symbol of an effect, with the blanks that make up its four columns.
+/// Writes the symbol of an effect, padded to four columns.
 pub(super) fn symbol(page: &mut Page, effect: Effect, context: Context) {
     if !context.symbols {
         return;
@@ -147,7 +146,7 @@ fn hidden(page: &mut Page, count: usize, what: &str, indent: usize, context: Con
     page.push("\n");
 }
 
-/// Says above a part that it starts or ends being sensitive.
+/// Writes a warning above a part that becomes sensitive or stops being so.
 fn warning(page: &mut Page, difference: &Difference<'_>, indent: usize) {
     let (secrecy, thing) = match &difference.content {
         Content::Sensitive(secrecy) => (*secrecy, "value"),
@@ -236,7 +235,7 @@ fn set(
     indent: usize,
     context: Context,
 ) {
-    // The elements of nested attributes say themselves that they force it.
+    // The elements of nested attributes are marked themselves if they force it.
     if elements.is_empty() {
         page.push("[]");
         null_suffix(page, effect, context);
@@ -408,7 +407,7 @@ fn sensitive_block(page: &mut Page, forces: bool, indent: usize, context: Contex
     page.push("{");
     forces_replacement(page, forces);
     page.push("\n");
-    for line in ["# Something in this block is or was sensitive, so that nothing of it", "# is shown."] {
+    for line in ["# Part of this block is or was sensitive, so its content", "# is not shown."] {
         line_start(page, Effect::None, indent, context);
         writeln!(page, "  {line}");
     }

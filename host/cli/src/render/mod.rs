@@ -1,20 +1,20 @@
-//! What people and programs read: plans, states, outputs and values as text.
+//! Plans, states, outputs and values as text for people and as JSON for programs.
 //!
-//! Pure functions from data to text. Nothing here knows a terminal: whether
-//! colours are wanted and how wide lines may be is said by [`RenderOptions`].
+//! Pure functions from data to text, independent of the terminal: [`RenderOptions`] selects
+//! color and line width.
 //!
-//! | module | what it writes |
+//! | module | output |
 //! |---|---|
-//! | [`plan`] | a plan, on top of `difference` (what changed) and `layout` (how it looks) |
-//! | [`asking`] | what a plugin asks for |
-//! | [`plugin`] | what a component is linked with and asks for |
-//! | [`policy`] | what policies come to for a plugin |
-//! | [`state`] | a state, as differences in which nothing changed |
+//! | [`plan`] | a plan, using `difference` (the changes) and `layout` (their form) |
+//! | [`consent_view`] | the capability requests of a plugin |
+//! | [`plugin`] | a component's imports and capability requests |
+//! | [`policy`] | the effect of the policies on a plugin |
+//! | [`state`] | a state, as differences without changes |
 //! | [`value`] | values as expressions |
-//! | [`json`] | plans, states, outputs and events for programs |
+//! | [`json`] | plans, states, outputs and events as JSON |
 //!
-//! Always holds: a sensitive value is never part of a text for people; the cost
-//! is linear in what is shown, whatever the values are.
+//! Invariants: a sensitive value is never part of a text for people; the cost is linear in the
+//! length of the output, whatever the values are.
 
 pub(crate) mod audit;
 pub(crate) mod consent_view;
@@ -28,12 +28,12 @@ pub(crate) mod state;
 pub(crate) mod style;
 pub(crate) mod value;
 
-/// How texts for people are laid out.
+/// The layout of texts for people.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RenderOptions {
-    /// Whether colours are used.
+    /// Whether color is used.
     pub(crate) color: bool,
-    /// How many columns sentences may take.
+    /// The maximum number of columns of sentences.
     pub(crate) width: usize,
 }
 

@@ -1,9 +1,8 @@
-//! A plan for people.
+//! A plan as text.
 //!
-//! From top to bottom, each part only where there is something to say: what
-//! changed outside of any run (refresh-only plans), the symbols, the changes, the
-//! summary, the outputs, and what to do with the plan. The headers are those that
-//! programs look for in Terraform's output.
+//! From top to bottom, omitting empty parts: changes outside of Wardian (refresh-only plans),
+//! the symbols, the changes, the summary, the outputs, and how to apply the plan. The headers
+//! are those that programs search for in Terraform's output.
 
 use std::collections::BTreeMap;
 
@@ -19,31 +18,31 @@ use super::style::{Page, Style};
 mod drift;
 mod header;
 
-/// What is said below a plan about carrying it out.
+/// The note below a plan about applying it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PlanNote<'a> {
-    /// Nothing: approval follows, or the plan is only shown.
+    /// No note: approval follows, or the plan is only shown.
     None,
-    /// It was not saved.
+    /// The plan was not saved.
     NotSaved,
-    /// It was saved to a file.
+    /// The plan was saved to a file.
     Saved {
-        /// Where.
+        /// The file.
         path: &'a str,
-        /// What to type to carry it out.
+        /// The command that applies it.
         apply_command: &'a str,
     },
 }
 
-/// Whether a change is what the plan will do, or what has happened already.
+/// Whether a change is planned or has already happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
     Planned,
     Drift,
 }
 
-/// The whole plan, with a line break at its end: drift, changes, summary,
-/// outputs, note. Begins with an empty line.
+/// Returns the whole plan: drift, changes, summary, outputs, note. Begins with an empty line and
+/// ends with a line break.
 pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOptions) -> String {
     let mut page = Page::new(options.color);
     let has_drift = drift::write(&mut page, plan, options);
@@ -81,7 +80,7 @@ pub(crate) fn summary(counts: ChangeCounts) -> String {
     format!("Plan: {import}{add} to add, {change} to change, {destroy} to destroy.")
 }
 
-/// Data sources that go are nobody's concern; what only moves is.
+/// Returns whether a change is shown: removed data sources are not, mere moves are.
 fn is_shown(change: &ResourceChange) -> bool {
     match change.address.mode() {
         ResourceMode::Managed => change.is_effective() || change.is_moved() || change.importing.is_some(),
@@ -132,8 +131,7 @@ fn write_legend(page: &mut Page, changes: &[&ResourceChange], options: RenderOpt
     }
     page.push("\n");
     page.paragraph(
-        "With the providers' help, the following execution plan was made. Symbols in front say what \
-         happens to each object:",
+        "The selected providers produced the following execution plan. Each action is marked with a symbol:",
         options.width,
     );
     for ((action, meaning), (_, is_used)) in legend.into_iter().zip(used) {
@@ -147,11 +145,11 @@ fn write_legend(page: &mut Page, changes: &[&ResourceChange], options: RenderOpt
 fn write_change(page: &mut Page, change: &ResourceChange, cause: Cause) {
     header::write(page, change, cause);
     let forcing = Forcing::new(change.required_replace.iter().map(|path| path.steps()));
-    // What is forgotten stays as it is.
+    // A forgotten object stays unchanged.
     let after = if change.action == Action::Forget { &change.before } else { &change.after };
     let sides = Sides::new(Some(&change.before), Some(after));
     let difference = schema::of_block(sides, &change.schema.block, &forcing);
-    // Of an object that was not known so far, all is shown.
+    // An imported object is shown in full.
     let is_new_here = change.action == Action::NoOp && change.importing.is_some();
     let context = Context { show_unchanged: is_new_here, ..Context::of_change() };
     layout::write(page, &difference, 0, context);
@@ -169,13 +167,13 @@ fn output_difference<'a>(output: &'a OutputChange) -> Difference<'a> {
     let mut difference =
         if output.sensitive { dynamic::sensitive(sides) } else { dynamic::difference(sides) };
     if difference.effect == Effect::None {
-        // Something of it changes that cannot be seen, such as its being sensitive.
+        // An invisible property of it changes, such as its sensitivity.
         difference.effect = Effect::Update;
     }
     difference
 }
 
-/// Aligned with all outputs of the plan, those that do not change included.
+/// Names are aligned with all outputs of the plan, including unchanged ones.
 fn write_outputs(page: &mut Page, plan: &Plan, outputs: &[(&Str, Difference<'_>)]) {
     if outputs.is_empty() {
         return;
@@ -195,25 +193,23 @@ fn write_no_changes(page: &mut Page, plan: &Plan, options: RenderOptions) {
     if plan.errored {
         page.paint(Style::BoldRed, "Planning failed.");
         page.push(" ");
-        page.paint(Style::Bold, "An error ended the planning before anything was found to change.");
+        page.paint(Style::Bold, "An error ended the planning before any change was found.");
         page.push("\n\n");
         return;
     }
     let (headline, explanation) = match plan.mode {
         Mode::Normal => (
             "Your infrastructure matches the configuration.",
-            "The objects that exist were compared with the configuration. There is no difference, so \
-             there is nothing to do.",
+            "Wardian compared the real objects with the configuration and found no differences, so no \
+             changes are needed.",
         ),
         Mode::RefreshOnly => (
             "Your infrastructure still matches the configuration.",
-            "The objects that exist were compared with the state. They are as they were after the last \
-             apply.",
+            "Wardian compared the real objects with the state and found no changes since the last apply.",
         ),
         Mode::Destroy => (
             "No objects need to be destroyed.",
-            "There are no objects: none were created yet, or they were already deleted by something \
-             other than Wardian.",
+            "Either no objects have been created yet, or they were already deleted outside of Wardian.",
         ),
     };
     page.paint(Style::BoldGreen, "No changes.");
@@ -223,7 +219,7 @@ fn write_no_changes(page: &mut Page, plan: &Plan, options: RenderOptions) {
     page.paragraph(explanation, options.width);
 }
 
-/// What is said about carrying out a plan. Begins with an empty line.
+/// Returns the note about applying a plan. Begins with an empty line.
 pub(crate) fn render_note(note: PlanNote<'_>, options: RenderOptions) -> String {
     let mut page = Page::new(options.color);
     write_note(&mut page, note, options);
@@ -238,8 +234,8 @@ fn write_note(page: &mut Page, note: PlanNote<'_>, options: RenderOptions) {
             page.rule(options.width);
             page.push("\n");
             page.paragraph(
-                "Note: This plan was not saved (see -out). An apply makes a plan of its own, which may by \
-                 then have other actions than these.",
+                "Note: You didn't use -out to save this plan, so `wardian apply` creates a new plan, whose \
+                 actions may differ.",
                 options.width,
             );
         }

@@ -1,4 +1,4 @@
-//! What a component is linked with and what it asks for.
+//! A component's imports and capability requests.
 
 use serde::Serialize;
 use wardian_app::{CapabilityChange, RequestedCapability};
@@ -24,7 +24,7 @@ pub(crate) struct PluginReport<'a> {
     exports: Vec<Interface<'a>>,
     imports: Vec<Interface<'a>>,
     capabilities: Vec<Capability<'a>>,
-    /// What keeps it from being loaded.
+    /// The reasons why it cannot be loaded.
     problems: Vec<String>,
     warnings: Vec<String>,
 }
@@ -32,9 +32,9 @@ pub(crate) struct PluginReport<'a> {
 #[derive(Serialize)]
 struct Interface<'a> {
     name: &'a str,
-    /// What it is for, where that is known.
+    /// The purpose, if it is known.
     purpose: Option<&'static str>,
-    /// Of an import.
+    /// Whether the host offers it; `None` for exports.
     #[serde(skip_serializing_if = "Option::is_none")]
     offered: Option<bool>,
 }
@@ -49,28 +49,28 @@ struct Capability<'a> {
     rule: String,
 }
 
-/// Interfaces by their paths, or beginnings of them, and what they are for.
+/// The purposes of interfaces, by their paths or prefixes of them.
 const PURPOSES: [(&str, &str); 22] = [
     ("wardian:plugin/provider", "makes it a provider"),
     ("wardian:plugin/provisioner", "makes it a provisioner"),
     ("wardian:plugin/types", "types alone"),
     ("wardian:plugin/log", "log lines"),
-    ("wardian:plugin/file-mode", "permissions of files"),
-    ("wardian:plugin/ui", "output for people"),
+    ("wardian:plugin/file-mode", "file permissions"),
+    ("wardian:plugin/ui", "terminal output"),
     ("wardian:plugin/process", "runs programs"),
-    ("wardian:plugin/communicator", "the machine that is provisioned"),
+    ("wardian:plugin/communicator", "the provisioned machine"),
     ("wasi:cli/environment", "variables, directory, arguments"),
     ("wasi:cli/exit", "ends itself"),
     ("wasi:cli/std", "standard streams: the log"),
     ("wasi:cli/terminal", "whether there is a terminal"),
     ("wasi:clocks/", "clocks"),
-    ("wasi:config/", "configuration of the host's"),
+    ("wasi:config/", "the host's configuration"),
     ("wasi:filesystem/", "files"),
-    ("wasi:http/types", "what requests are made of"),
-    ("wasi:http/", "requests of HTTP"),
+    ("wasi:http/types", "parts of HTTP requests"),
+    ("wasi:http/", "HTTP requests"),
     ("wasi:io/", "streams and waiting"),
     ("wasi:random/", "randomness"),
-    ("wasi:sockets/ip-name-lookup", "looks names up"),
+    ("wasi:sockets/ip-name-lookup", "name lookup"),
     ("wasi:sockets/", "connections"),
     ("wasi:logging/", "log lines"),
 ];
@@ -95,7 +95,7 @@ impl<'a> PluginReport<'a> {
         });
         let problems = honesty.undeclared.iter().map(ToString::to_string).chain(missing).collect();
         let unused = |capability: &&str| {
-            format!("it declares that it needs {capability}, and imports nothing that it could use that with")
+            format!("it declares that it needs {capability}, but imports no interface that uses it")
         };
         Self {
             format_version: "1.0",
@@ -123,13 +123,13 @@ impl<'a> PluginReport<'a> {
         }
     }
 
-    /// Whether nothing is known that keeps it from being loaded.
+    /// Returns whether no known problem prevents it from being loaded.
     pub(crate) fn loads(&self) -> bool {
         self.problems.is_empty()
     }
 }
 
-/// The same for people.
+/// Returns the report as text.
 pub(crate) fn report_text(report: &PluginReport<'_>, asked: &[Asked], options: RenderOptions) -> String {
     let mut page = Page::new(options.color);
     page.paint(Style::Bold, report.plugin);

@@ -1,4 +1,4 @@
-//! What policies come to, for people.
+//! The effect of policies as text.
 
 use wardian_policy::{
     CredentialSource, Explained, ExplainedCredential, Explanation, NativePlugins, Otherwise, PolicyFile,
@@ -7,7 +7,7 @@ use wardian_policy::{
 use super::RenderOptions;
 use super::style::{Page, Style};
 
-/// The files that were read, all of them valid.
+/// Returns the list of valid policy files.
 pub(crate) fn files_text(files: &[PolicyFile], options: RenderOptions) -> String {
     let mut page = Page::new(options.color);
     for file in files {
@@ -16,7 +16,7 @@ pub(crate) fn files_text(files: &[PolicyFile], options: RenderOptions) -> String
         writeln!(page, "{:<12}  {}: {count} {rules}", file.level().name(), file.name());
     }
     if files.is_empty() {
-        page.push("There is no policy, so that none grants anything.\n\n");
+        page.push("There is no policy, so nothing is granted.\n\n");
     } else {
         page.push("\n");
         page.paint(Style::BoldGreen, "Success!");
@@ -25,7 +25,7 @@ pub(crate) fn files_text(files: &[PolicyFile], options: RenderOptions) -> String
     page.finish()
 }
 
-/// All that there is to say about a plugin.
+/// Returns the full explanation for a plugin.
 pub(crate) fn explanation_text(explanation: &Explanation, options: RenderOptions) -> String {
     let mut page = Page::new(options.color);
     page.paint(Style::Bold, explanation.plugin.for_display());
@@ -34,11 +34,15 @@ pub(crate) fn explanation_text(explanation: &Explanation, options: RenderOptions
     if explanation.allowed.is_empty() && !explanation.files.is_empty() {
         page.push("Nothing is allowed.\n\n");
     }
-    rules("Allowed, but for what is denied:", &explanation.allowed, &mut page);
+    rules("Allowed, except for denied access:", &explanation.allowed, &mut page);
     rules("Denied:", &explanation.denied, &mut page);
-    rules("Without effect, as another policy does not allow it:", &explanation.without_effect, &mut page);
+    rules(
+        "Without effect, because another policy does not allow it:",
+        &explanation.without_effect,
+        &mut page,
+    );
     if explanation.is_cut_short {
-        page.push("There are too many rules to hold all against each other: the lists end early.\n\n");
+        page.push("There are too many rules to compare all of them: the lists are incomplete.\n\n");
     }
     limits(explanation, &mut page);
     native(explanation, &mut page);
@@ -53,7 +57,7 @@ pub(crate) fn explanation_text(explanation: &Explanation, options: RenderOptions
 
 fn files(explanation: &Explanation, page: &mut Page) {
     if explanation.files.is_empty() {
-        page.push("There is no policy, so that none grants anything.\n\n");
+        page.push("There is no policy, so nothing is granted.\n\n");
         return;
     }
     page.paint(Style::Bold, "Policies:");
@@ -61,7 +65,7 @@ fn files(explanation: &Explanation, page: &mut Page) {
     for file in &explanation.files {
         let otherwise = match file.otherwise {
             Otherwise::Deny => "",
-            Otherwise::Defer => " (leaves to others what it does not mention)",
+            Otherwise::Defer => " (defers to other policies for anything that it does not mention)",
         };
         writeln!(page, "  {:<12}  {}{otherwise}", file.level.name(), file.name);
     }
@@ -102,10 +106,11 @@ fn native(explanation: &Explanation, page: &mut Page) {
         NativePlugins::Allow => "runs",
         NativePlugins::Warn => "runs, with a warning",
         NativePlugins::ConfineOrWarn => {
-            "runs, held by the kernel to the directories and TCP ports above; where that cannot be, with a warning"
+            "runs, confined by the kernel to the directories and TCP ports above; if that is impossible, \
+             with a warning"
         }
         NativePlugins::Confine => {
-            "runs where the kernel can hold it to the directories and TCP ports above, and nowhere else"
+            "runs only if the kernel can confine it to the directories and TCP ports above"
         }
         NativePlugins::Deny => "does not run",
     };
@@ -116,7 +121,7 @@ fn native(explanation: &Explanation, page: &mut Page) {
     };
     writeln!(page, "As native code it {told}{by}.");
     if let Some(set) = explanation.settings.deterministic.as_ref().filter(|set| set.value) {
-        writeln!(page, "Its clock stands still, and its randomness is the same in each run ({}).", set.place);
+        writeln!(page, "Its clock is fixed, and its randomness is the same in each run ({}).", set.place);
     }
     page.push("\n");
 }

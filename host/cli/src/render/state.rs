@@ -1,4 +1,4 @@
-//! A state for people: `show` and `state show`.
+//! A state as text: `show` and `state show`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,28 +17,28 @@ pub(super) mod module_tree;
 
 use module_tree::ModuleTree;
 
-/// An object of a state with all that is needed to show it.
+/// An object of a state with the data that is needed to show it.
 #[derive(Clone, Debug)]
 pub(crate) struct StateObject<'a> {
-    /// Its address; holds mode, type, name, key and module.
+    /// The address, with mode, type, name, key and module.
     pub(crate) address: ResourceInstanceAddress,
     /// The key of a deposed object; `None` for the current one.
     pub(crate) deposed: Option<&'a str>,
     /// The provider configuration that it belongs to.
     pub(crate) provider: &'a ProviderConfigAddress,
-    /// The schema that the value has.
+    /// The schema of the value.
     pub(crate) schema: &'a Schema,
-    /// The version of the schema with which it was stored.
+    /// The schema version that the object was stored with.
     pub(crate) schema_version: u64,
-    /// Its attributes; sensitive parts are marked.
+    /// The attributes; sensitive parts are marked.
     pub(crate) value: Value,
-    /// Whether it is to be replaced.
+    /// Whether the object is to be replaced.
     pub(crate) tainted: bool,
-    /// What it was made from.
+    /// The resources that the object depends on.
     pub(crate) dependencies: &'a [Arc<ResourceAddress>],
 }
 
-/// All objects, module by module, and the outputs. Ends with a line break.
+/// Returns all objects, module by module, and the outputs. Ends with a line break.
 pub(crate) fn render_state<'a>(
     objects: impl IntoIterator<Item = StateObject<'a>>,
     outputs: &BTreeMap<Str, OutputValue>,
@@ -55,7 +55,7 @@ pub(crate) fn render_state<'a>(
     page.finish()
 }
 
-/// One object. Ends with a line break.
+/// Returns one object. Ends with a line break.
 pub(crate) fn render_object(object: &StateObject<'_>, options: RenderOptions) -> String {
     let mut page = Page::new(options.color);
     write_object(&mut page, object);

@@ -1,27 +1,27 @@
-//! Colours, and the page that texts are written on.
+//! Colors, and the page that text is written to.
 
 use std::fmt;
 
-/// How a piece of text looks, as Terraform has it.
+/// The style of a piece of text; the colors are Terraform's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     /// Headers.
     Bold,
-    /// What is destroyed, in a header.
+    /// Destruction, in a header.
     BoldRed,
-    /// Good news, in a header.
+    /// Success, in a header.
     BoldGreen,
     /// Notes, in a header.
     BoldCyan,
-    /// What goes, and what forces it.
+    /// Removed values, and attributes that force it.
     Red,
-    /// What comes.
+    /// Added values.
     Green,
-    /// What changes.
+    /// Changed values.
     Yellow,
-    /// What is read.
+    /// Values that are read.
     Cyan,
-    /// What is left out.
+    /// Omissions.
     Gray,
 }
 
@@ -43,7 +43,7 @@ impl Style {
 
 const RESET: &str = "\u{1b}[0m";
 
-/// Text in the making.
+/// A text that is being written.
 #[derive(Debug)]
 pub(crate) struct Page {
     text: String,
@@ -51,12 +51,12 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// An empty page.
+    /// Returns an empty page.
     pub(crate) fn new(color: bool) -> Self {
         Self { text: String::new(), color }
     }
 
-    /// An empty page with the same colours.
+    /// Returns an empty page with the same color setting.
     pub(super) fn aside(&self) -> Self {
         Self::new(self.color)
     }
@@ -80,7 +80,7 @@ impl Page {
         self.text.extend(std::iter::repeat_n(' ', count));
     }
 
-    /// What makes `write!` work, without an error that a string never has.
+    /// Lets `write!` work without an error, which a string never has.
     pub(crate) fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) {
         match arguments.as_str() {
             Some(text) => self.text.push_str(text),
@@ -90,18 +90,18 @@ impl Page {
         }
     }
 
-    /// What was written.
+    /// Returns the text.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// What was written.
+    /// Returns the text.
     pub(crate) fn finish(self) -> String {
         self.text
     }
 
-    /// Writes a sentence, broken into lines of at most `width` columns. Line
-    /// breaks that it has stay.
+    /// Writes a sentence, broken into lines of at most `width` columns. Existing line breaks are
+    /// preserved.
     pub(crate) fn paragraph(&mut self, text: &str, width: usize) {
         for line in text.split('\n') {
             let mut column = 0;
@@ -134,14 +134,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sentences_are_broken_between_words() {
+    fn paragraph_breaks_lines_between_words() {
         let mut page = Page::new(false);
         page.paragraph("one two three four\nfive averyveryverylongword x", 10);
         assert_eq!(page.as_str(), "one two\nthree four\nfive\naveryveryverylongword\nx\n");
     }
 
     #[test]
-    fn colours_are_only_there_when_asked_for() {
+    fn colors_are_written_only_if_enabled() {
         for (color, expected) in [(false, "- x"), (true, "\u{1b}[31m-\u{1b}[0m x")] {
             let mut page = Page::new(color);
             page.paint(Style::Red, "-");

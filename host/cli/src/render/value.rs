@@ -1,7 +1,7 @@
-//! Values as the language writes them: what `console` and `output` print.
+//! Values as expressions: the output of `console` and `output`.
 //!
-//! The text is an expression that makes the value, type included: a list is
-//! `tolist([...])`, a tuple `[...]`. What cannot be written so stands in round
+//! The text is an expression that evaluates to the value, including its type: a list is
+//! `tolist([...])`, a tuple `[...]`. Values without such an expression are shown in round
 //! brackets.
 
 use std::collections::BTreeMap;
@@ -12,16 +12,16 @@ use wardian_value::{Str, Type, Value, View};
 use super::layout::{harmless, quoted};
 use super::style::Page;
 
-/// A value as text, without a line break at its end. Continued lines are
-/// indented by `indent` more columns.
+/// Returns a value as text, without a line break at its end. Continuation lines are indented by
+/// `indent` more columns.
 pub(crate) fn render_value(value: &Value, indent: usize) -> String {
     let mut page = Page::new(false);
     write(&mut page, value, indent);
     page.finish()
 }
 
-/// `name = value` for each output, as `output` and the end of an apply show them:
-/// sensitive ones are masked. Each line ends with a line break.
+/// Returns `name = value` for each output, for `output` and the end of an apply: sensitive ones
+/// are redacted. Each line ends with a line break.
 pub(crate) fn render_outputs(outputs: &BTreeMap<Str, OutputValue>) -> String {
     let mut page = Page::new(false);
     for (name, output) in outputs {
@@ -147,9 +147,9 @@ mod tests {
         Value::list(Type::String, elements)
     }
 
-    /// What `console` of Terraform 1.11.4 prints for the same expressions.
+    /// The output of `console` of Terraform 1.11.4 for the same expressions.
     #[test]
-    fn values_read_as_terraform_writes_them() {
+    fn values_are_rendered_like_terraforms() {
         let secret = || Value::string("x").with_marks(Marks::SENSITIVE);
         let cases = [
             (Value::null(Type::Dynamic), "null"),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_that_are_sensitive_are_masked() {
+    fn sensitive_outputs_are_redacted() {
         let output = |value: Value, sensitive| OutputValue { value, sensitive };
         let outputs = BTreeMap::from([
             ("a".into(), output(list(["b".into()]), false)),

@@ -1,4 +1,4 @@
-//! Colours: the ones that every terminal has, used sparingly.
+//! Colors: the ones that every terminal supports.
 
 use std::fmt;
 
@@ -12,18 +12,18 @@ const RED: &str = "\u{1b}[31m";
 const GREEN_BOLD: &str = "\u{1b}[1;32m";
 const YELLOW: &str = "\u{1b}[33m";
 
-/// What a text is to the reader.
+/// The meaning of a styled text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paint {
-    /// Worth finding again.
+    /// Emphasis.
     Bold,
-    /// It worked.
+    /// Success.
     Success,
-    /// To be noticed.
+    /// A warning.
     Warning,
 }
 
-/// A text that shows itself with or without colour.
+/// A text with an optional color.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Painted<'a> {
     text: &'a str,
@@ -48,7 +48,7 @@ impl fmt::Display for Painted<'_> {
     }
 }
 
-/// Diagnostics on a terminal.
+/// The styles of diagnostics on a terminal.
 pub(super) struct Terminal;
 
 impl Style for Terminal {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_colour_the_text_is_all_there_is() {
+    fn disabled_color_leaves_only_text() {
         assert_eq!(Painted::new("x", Paint::Bold, false).to_string(), "x");
         assert_eq!(Painted::new("x", Paint::Bold, true).to_string(), "\u{1b}[1mx\u{1b}[0m");
     }

@@ -1,18 +1,18 @@
-//! Whether an expression goes on in the next line.
+//! Detection of expressions that continue on the next line.
 
-/// What is open: what must come before the expression can end.
+/// An open construct that must be closed before the expression can end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Open {
-    /// A bracket, and what closes it.
+    /// A bracket, with its closing bracket.
     Bracket(char),
-    /// A quoted text.
+    /// A quoted template.
     Quote,
-    /// A text that ends with a line that says so.
+    /// A heredoc, with its end marker.
     Heredoc(String),
 }
 
-/// Whether something is open at the end of the input, so that more is to come. An
-/// empty line at the end says that nothing is; so does what can never be closed.
+/// Returns whether a construct is open at the end of the input, so that more lines are needed.
+/// An empty last line ends the input, and so does a construct that cannot be closed.
 pub(super) fn is_open(input: &str) -> bool {
     if input.lines().next_back().is_none_or(|line| line.trim().is_empty()) {
         return false;
@@ -20,8 +20,8 @@ pub(super) fn is_open(input: &str) -> bool {
     open_at_end(input).is_some_and(|open| !open.is_empty())
 }
 
-/// What is open at the end; `None` where a bracket closes none, or a quoted text goes
-/// over the end of its line.
+/// Returns the constructs that are open at the end; `None` if a closing bracket has no opening
+/// one, or if a quoted template extends past the end of its line.
 fn open_at_end(input: &str) -> Option<Vec<Open>> {
     let mut open: Vec<Open> = Vec::new();
     let mut rest = input;
@@ -33,7 +33,7 @@ fn open_at_end(input: &str) -> Option<Vec<Open>> {
                 let behind = rest.get(line.len() + 1..).unwrap_or("");
                 if line.trim() == end {
                     open.pop();
-                    // What follows the end of the text is on the same line as its marker.
+                    // Code after a heredoc follows its marker on the same line.
                     rest = behind;
                 } else if let Some(at) = template_start(line) {
                     rest = rest.get(at + 2..).unwrap_or("");
@@ -48,7 +48,7 @@ fn open_at_end(input: &str) -> Option<Vec<Open>> {
     Some(open)
 }
 
-/// Passes over one step of code.
+/// Skips one token of code.
 fn code<'a>(rest: &'a str, character: char, open: &mut Vec<Open>) -> Option<&'a str> {
     let line_end = || rest.find('\n').unwrap_or(rest.len());
     if rest.starts_with('#') || rest.starts_with("//") {
@@ -76,7 +76,7 @@ fn code<'a>(rest: &'a str, character: char, open: &mut Vec<Open>) -> Option<&'a 
     rest.get(character.len_utf8()..)
 }
 
-/// Passes over one step of a quoted text.
+/// Skips one token of a quoted template.
 fn quoted<'a>(rest: &'a str, open: &mut Vec<Open>) -> Option<&'a str> {
     let at = rest.find(['"', '\\', '\n', '$', '%'])?;
     let found = rest.get(at..)?;
@@ -98,7 +98,7 @@ fn quoted<'a>(rest: &'a str, open: &mut Vec<Open>) -> Option<&'a str> {
     }
 }
 
-/// Where in a line an expression in a template begins.
+/// Returns the position in a line where an expression of a template starts.
 fn template_start(line: &str) -> Option<usize> {
     line.match_indices(['$', '%']).map(|(at, _)| at).find(|at| {
         let found = line.get(*at..).unwrap_or("");
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_expression_goes_on_while_something_is_open() {
+    fn expression_continues_while_a_construct_is_open() {
         for open in [
             "{\n",
             "[1,\n",
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_complete_or_hopeless_does_not_go_on() {
+    fn complete_or_invalid_expression_does_not_continue() {
         for closed in [
             "",
             "1 + 1\n",

@@ -1,4 +1,4 @@
-//! Lines that a person types, with a history that is kept.
+//! A line editor with a stored history.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,41 +10,40 @@ use rustyline::{
     Cmd, ConditionalEventHandler, Config, Editor, Event, EventContext, EventHandler, KeyEvent, RepeatCount,
 };
 
-/// The most lines that are kept.
+/// The maximum number of stored lines.
 const MAX_HISTORY_LINES: usize = 1000;
 
-/// What a person did.
+/// The user's input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// Typed a line.
+    /// A typed line.
     Text(String),
-    /// Gave up what was typed.
+    /// Control-C in a line with text.
     Abandoned,
-    /// As that, where nothing was typed in this line.
+    /// Control-C in an empty line.
     AbandonedEmpty,
-    /// Wants to leave.
+    /// The end of the input.
     End,
 }
 
-/// The editor of lines.
 pub(super) struct Lines {
     editor: Editor<(), FileHistory>,
     history: Option<PathBuf>,
-    /// Nothing was typed when Control-C was pressed.
+    /// Whether the line was empty when Control-C was pressed.
     left_empty: Arc<AtomicBool>,
 }
 
 impl Lines {
-    /// An editor whose history is kept in a file. Without one, or where it cannot be
-    /// read, the history begins anew.
+    /// Returns an editor that stores its history in a file. Without a file, or if it cannot be
+    /// read, the history is empty.
     ///
     /// # Errors
-    /// Where the terminal cannot be used.
+    /// If the terminal cannot be used.
     pub(super) fn new(history: Option<PathBuf>) -> Result<Self, ReadlineError> {
         let config = Config::builder().max_history_size(MAX_HISTORY_LINES)?.auto_add_history(false).build();
         let mut editor: Editor<(), FileHistory> = Editor::with_config(config)?;
         if let Some(path) = &history {
-            // There is none the first time.
+            // The file does not exist the first time.
             let _ = editor.load_history(path);
         }
         let left_empty = Arc::new(AtomicBool::new(false));
@@ -55,10 +54,10 @@ impl Lines {
         Ok(Self { editor, history, left_empty })
     }
 
-    /// The next line.
+    /// Reads the next line.
     ///
     /// # Errors
-    /// Where the terminal cannot be read.
+    /// If the terminal cannot be read.
     pub(super) fn next(&mut self, prompt: &str) -> Result<Line, ReadlineError> {
         self.left_empty.store(false, Ordering::Relaxed);
         match self.editor.readline(prompt) {
@@ -72,13 +71,13 @@ impl Lines {
         }
     }
 
-    /// Remembers what was typed.
+    /// Adds a line to the history.
     pub(super) fn remember(&mut self, typed: &str) {
-        // A history that cannot be kept is no reason to stop.
+        // A failing history must not stop the console.
         let _ = self.editor.add_history_entry(typed);
     }
 
-    /// Keeps the history for the next time.
+    /// Saves the history.
     pub(super) fn save(&mut self) {
         let Some(path) = &self.history else { return };
         let is_there = path.parent().is_some_and(|directory| std::fs::create_dir_all(directory).is_ok());
@@ -89,7 +88,7 @@ impl Lines {
     }
 }
 
-/// Notes whether anything was typed, and leaves the rest to the editor.
+/// Records whether the line is empty; the editor handles the rest.
 struct NoteOnInterrupt(Arc<AtomicBool>);
 
 impl ConditionalEventHandler for NoteOnInterrupt {

@@ -1,8 +1,8 @@
-//! What `type(...)` prints.
+//! The output of `type(...)`.
 
 use wardian_value::Type;
 
-/// A type, over several lines where it has parts. Without a line break at its end.
+/// Returns a type as text, on several lines if it has parts. Without a line break at its end.
 pub(super) fn render_type(ty: &Type) -> String {
     let mut text = String::new();
     write(ty, 0, &mut text);
@@ -45,7 +45,7 @@ fn write(ty: &Type, depth: usize, text: &mut String) {
     }
 }
 
-/// Elements that take several lines have lines of their own.
+/// Puts elements that take several lines on lines of their own.
 fn collection(name: &str, element: &Type, depth: usize, text: &mut String) {
     text.push_str(name);
     text.push('(');

@@ -1,14 +1,13 @@
-//! What formatting changes, as `diff -u` shows it.
+//! The changes of formatting, in the format of `diff -u`.
 
 use std::time::Duration;
 
 use similar::TextDiff;
 
-/// After so long the rest is shown as changed, rather than searched for what is the
-/// same.
+/// After this time the rest is shown as changed, without searching for equal lines.
 const MAX_SEARCH_TIME: Duration = Duration::from_secs(5);
 
-/// The difference between two texts, with `old/` and `new/` before the name.
+/// Returns the difference between two texts, with `old/` and `new/` before the name.
 pub(super) fn unified(name: &str, old: &str, new: &str) -> String {
     TextDiff::configure()
         .timeout(MAX_SEARCH_TIME)
@@ -24,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences_read_as_diff_writes_them() {
+    fn difference_has_unified_format() {
         assert_eq!(
             unified("x.tf", "a=1\nbb=2\n", "a  = 1\nbb = 2\n"),
             "--- old/x.tf\n+++ new/x.tf\n@@ -1,2 +1,2 @@\n-a=1\n-bb=2\n+a  = 1\n+bb = 2\n"

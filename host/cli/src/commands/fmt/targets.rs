@@ -1,27 +1,26 @@
-//! Which files are formatted.
+//! Selection of the files to format.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use wardian_diagnostic::Diagnostic;
 
-/// What is in the native syntax and has a standard style.
+/// Extensions of files in native syntax that have a standard style.
 const EXTENSIONS: [&str; 4] = [".tf", ".tfvars", ".tftest.hcl", ".tfmock.hcl"];
 
-/// Directories deeper than this are left alone.
+/// The maximum depth of directories; deeper ones are ignored.
 const MAX_DEPTH: usize = 256;
 
 /// A file to be formatted.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Target {
-    /// Where it is.
     pub(super) path: PathBuf,
-    /// How it is named to people: by the way to it from the current directory.
+    /// The name in messages: the path relative to the current directory.
     pub(super) name: String,
 }
 
-/// Hands over every file that is meant, in order. The first that was named and is not
-/// there ends it, as it does in Terraform.
+/// Calls a function for every selected file, in order. Stops at the first named file that does
+/// not exist, like Terraform.
 pub(super) fn find(
     named: &[PathBuf],
     recursive: bool,
@@ -43,9 +42,7 @@ pub(super) fn find(
             Ok(found) if found.is_dir() => directory(&name, recursive, 0, take),
             Ok(_) if is_formatted(&shown) => take(Ok(Target { path: name, name: shown })),
             Ok(_) => {
-                let detail = format!(
-                    "{shown} is none of them. Files in JSON have no standard style; other files are left alone."
-                );
+                let detail = format!("{shown} has another type. JSON files have no standard style.");
                 let summary = "Only .tf, .tfvars, and .tftest.hcl files can be formatted";
                 take(Err(Diagnostic::error(summary, detail)));
             }
@@ -71,7 +68,7 @@ fn directory(path: &Path, recursive: bool, depth: usize, take: &mut dyn FnMut(Re
             continue;
         }
         let path = if is_here { PathBuf::from(entry.file_name()) } else { path.join(entry.file_name()) };
-        // A link to a directory is not followed: it may lead back here.
+        // Links to directories are not followed: they may form a loop.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             if recursive && depth < MAX_DEPTH {
                 directory(&path, recursive, depth + 1, take);
@@ -87,12 +84,12 @@ fn is_formatted(name: &str) -> bool {
     EXTENSIONS.iter().any(|extension| name.ends_with(extension))
 }
 
-/// Hidden files, and what editors leave behind.
+/// Returns whether a file is hidden or an editor's backup.
 fn is_ignored(name: &str) -> bool {
     name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'))
 }
 
-/// The way to a path from the current directory, as far as names tell.
+/// Returns the path relative to the current directory, judging by names alone.
 fn way_to(path: &Path, current: &Path) -> PathBuf {
     let absolute = without_dots(&current.join(path));
     let current = without_dots(current);
@@ -125,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_named_by_the_way_to_them() {
+    fn file_names_are_relative_to_current_directory() {
         let way = |path: &str| way_to(Path::new(path), Path::new("/srv/a/b")).display().to_string();
         assert_eq!(way("./x.tf"), "x.tf");
         assert_eq!(way("/srv/a/b/c/../x.tf"), "x.tf");
@@ -135,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_editors_leave_behind_is_ignored() {
+    fn editor_backups_are_ignored() {
         assert!([".x.tf", "x.tf~", "#x.tf#"].iter().all(|name| is_ignored(name)));
         assert!(!is_ignored("x.tf"));
     }

@@ -6,14 +6,14 @@ use wardian_engine::{GraphNode, GraphNodeKind};
 
 use super::resources::ResourceGraph;
 
-/// Resources, in a cluster for each module.
+/// Returns the graph of resources, with a cluster for each module.
 pub(super) fn resources(graph: &ResourceGraph) -> String {
     let mut text =
         String::from("digraph G {\n  rankdir = \"RL\";\n  node [shape = rect, fontname = \"sans-serif\"];\n");
     if graph.resources.is_empty() {
         text.push_str(
-            "  /* There are no resources in this configuration. */\n  \
-             /* `wardian graph -type=plan` draws all there is.   */\n}\n",
+            "  /* There are no resources in this configuration. */\n  /* `wardian graph -type=plan` draws \
+             all nodes.      */\n}\n",
         );
         return text;
     }
@@ -52,7 +52,7 @@ pub(super) fn resources(graph: &ResourceGraph) -> String {
     text
 }
 
-/// All that a run walks.
+/// Returns the graph of all nodes that a run walks.
 pub(super) fn whole(nodes: &[GraphNode], draw_cycles: bool) -> String {
     let mut text =
         String::from("digraph {\n\tcompound = \"true\"\n\tnewrank = \"true\"\n\tsubgraph \"root\" {\n");
@@ -77,7 +77,7 @@ pub(super) fn whole(nodes: &[GraphNode], draw_cycles: bool) -> String {
     text
 }
 
-/// A text in quotes.
+/// Quotes a string.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -6,7 +6,7 @@ use wardian_engine::{GraphNode, GraphNodeKind};
 
 use super::resources::ResourceGraph;
 
-/// Resources, in a box for each module.
+/// Returns the graph of resources, with a box for each module.
 pub(super) fn resources(graph: &ResourceGraph) -> String {
     let mut text = String::from("flowchart RL\n");
     let mut module = None;
@@ -35,7 +35,7 @@ pub(super) fn resources(graph: &ResourceGraph) -> String {
     text
 }
 
-/// All that a run walks.
+/// Returns the graph of all nodes that a run walks.
 pub(super) fn whole(nodes: &[GraphNode]) -> String {
     let mut text = String::from("flowchart RL\n");
     for (place, node) in nodes.iter().enumerate() {
@@ -55,7 +55,7 @@ pub(super) fn whole(nodes: &[GraphNode]) -> String {
     text
 }
 
-/// A text in quotes, in which Mermaid knows entities and no escapes.
+/// Quotes a string for Mermaid, which has entities but no escapes.
 fn label(text: &str) -> String {
     format!("\"{}\"", text.replace('#', "#35;").replace('"', "#quot;"))
 }
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_in_labels_are_entities() {
+    fn quotes_in_labels_become_entities() {
         assert_eq!(label("provider[\"a#b\"]"), "\"provider[#quot;a#35;b#quot;]\"");
     }
 }

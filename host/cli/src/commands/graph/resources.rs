@@ -1,5 +1,5 @@
-//! The resources of a graph, each with those that it waits for and that no other of
-//! them waits for already.
+//! The resources of a graph, each with its dependencies, without those that another dependency
+//! already implies (the transitive reduction).
 
 use std::collections::HashMap;
 
@@ -7,19 +7,19 @@ use wardian_address::{ResourceAddress, ResourceMode};
 use wardian_engine::{GraphNode, GraphNodeKind};
 use wardian_state::State;
 
-/// Resources in the order in which they are shown.
+/// Resources in display order.
 pub(super) struct ResourceGraph {
     pub(super) resources: Vec<DrawnResource>,
 }
 
-/// A resource and the places of those that it waits for, sorted.
+/// A resource and the sorted indices of its dependencies.
 pub(super) struct DrawnResource {
     pub(super) address: ResourceAddress,
     pub(super) dependencies: Vec<usize>,
 }
 
 impl DrawnResource {
-    /// The address in its module.
+    /// Returns the address within its module.
     pub(super) fn local_name(&self) -> String {
         let mode = match self.address.mode {
             ResourceMode::Managed => "",
@@ -31,8 +31,8 @@ impl DrawnResource {
 }
 
 impl ResourceGraph {
-    /// The resources of a configuration, and those that only the state has. Cost:
-    /// for each resource, all that it waits for.
+    /// Collects the resources of a configuration, and those that are only in the state. The cost
+    /// of each resource is proportional to its transitive dependencies.
     pub(super) fn new(nodes: &[GraphNode], state: &State) -> Self {
         let mut found: HashMap<ResourceAddress, Vec<ResourceAddress>> = HashMap::new();
         let mut walk = Walk::new(nodes.len());
@@ -42,7 +42,7 @@ impl ResourceGraph {
             }
         }
         for (address, _) in state.resources() {
-            // Where a data source is gone, nothing is left to be done.
+            // A removed data source needs no action.
             let address = address.config();
             if address.mode == ResourceMode::Managed {
                 found.entry(address).or_default();
@@ -78,7 +78,7 @@ impl ResourceGraph {
     }
 }
 
-/// By module, then data sources, then by type and name.
+/// Returns the sort key: module, then data sources, then type and name.
 fn order(address: &ResourceAddress) -> (String, u8, String, String) {
     let module = if address.module.is_root() { String::new() } else { address.module.to_string() };
     let mode = match address.mode {
@@ -89,7 +89,7 @@ fn order(address: &ResourceAddress) -> (String, u8, String, String) {
     (module, mode, address.type_name.to_string(), address.name.to_string())
 }
 
-/// A walk through a graph that is begun again and again.
+/// A graph walk that is restarted many times.
 struct Walk {
     seen_in: Vec<usize>,
     round: usize,
@@ -106,12 +106,12 @@ impl Walk {
         self.open.clear();
     }
 
-    /// Whether a node comes for the first time in this round.
+    /// Marks a node as visited, and returns whether this is its first visit in this round.
     fn meets(&mut self, node: usize) -> bool {
         self.seen_in.get_mut(node).is_some_and(|seen| std::mem::replace(seen, self.round) != self.round)
     }
 
-    /// The resources that are reached from a node through what is none.
+    /// Returns the resources that are reached from a node through nodes that are not resources.
     fn nearest(&mut self, nodes: &[GraphNode], from: usize) -> Vec<ResourceAddress> {
         self.begin();
         let mut found = Vec::new();
@@ -132,7 +132,7 @@ impl Walk {
     }
 }
 
-/// Each node's dependencies without those that another of them waits for. Sorted lists
+/// Returns each node's dependencies without those that another of them implies. Sorted lists
 /// stay sorted.
 fn reduce(direct: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut walk = Walk::new(direct.len());
@@ -163,13 +163,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_dependency_waits_for_is_left_out() {
+    fn transitive_dependencies_are_left_out() {
         let direct = vec![vec![1, 2, 3], vec![2], vec![], vec![]];
         assert_eq!(reduce(&direct), [vec![1, 3], vec![2], vec![], vec![]]);
     }
 
     #[test]
-    fn a_long_chain_ends() {
+    fn long_dependency_chain_is_reduced() {
         let direct: Vec<Vec<usize>> =
             (0..2000).map(|node| if node < 2 { vec![] } else { vec![node - 2, node - 1] }).collect();
         let reduced = reduce(&direct);

@@ -1,25 +1,24 @@
-//! Which elements of two lists belong together.
+//! Matching of the elements of two lists.
 //!
-//! Lists of the same length are compared place by place, unless every element of
-//! the old one occurs in the new one: that is taken for another order. Else the
-//! longest common subsequence stays in place, and all around it goes or comes.
-//! Which of several longest ones, and at which of several places, is as in
-//! Terraform.
+//! Lists of the same length are compared index by index, unless every element of the old one
+//! occurs in the new one: then the elements were reordered. Otherwise the longest common
+//! subsequence stays in place, and all elements around it are removed or added. The choice
+//! between several longest subsequences, and between several positions, is Terraform's.
 //!
-//! The longest common subsequence costs the product of both lengths; where that
-//! is too much, equal ends are set aside first, and if the middle is still too
-//! much, only elements that occur once on each side are anchors.
+//! The longest common subsequence costs the product of both lengths; if that is too much, equal
+//! ends are set aside first, and if the middle is still too long, only elements that occur once
+//! on each side are anchors.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use wardian_value::{Value, View};
 
-/// Places on both sides; `None` on the side that lacks the element.
+/// Indices on both sides; `None` on the side that lacks the element.
 pub(in crate::render) type Pair = (Option<usize>, Option<usize>);
 
-/// Numbers that are equal for equal values, whatever their marks. (Equal numbers
-/// do not prove equal values; whoever pairs by them still compares.)
+/// Returns numbers that are equal for equal values, whatever their marks. (Equal numbers do not
+/// prove that values are equal; callers still compare them.)
 pub(super) fn identities(values: &[Value]) -> Vec<u64> {
     let mut unknowns = 0;
     values.iter().map(|value| identity(value, &mut unknowns)).collect()
@@ -35,7 +34,7 @@ fn feed(value: &Value, unknowns: &mut u64, hasher: &mut DefaultHasher) {
     match value.view() {
         View::Null => 0u8.hash(hasher),
         View::Unknown => {
-            // What is not known equals nothing.
+            // An unknown value equals no other value.
             *unknowns += 1;
             (1u8, *unknowns).hash(hasher);
         }
@@ -58,7 +57,7 @@ fn feed(value: &Value, unknowns: &mut u64, hasher: &mut DefaultHasher) {
     }
 }
 
-/// Numbers for the lines of a text.
+/// Returns numbers that identify the lines of a text.
 pub(in crate::render) fn line_identities(lines: &[&str]) -> Vec<u64> {
     lines
         .iter()
@@ -70,8 +69,8 @@ pub(in crate::render) fn line_identities(lines: &[&str]) -> Vec<u64> {
         .collect()
 }
 
-/// Pairs in the order in which they are shown. `alike` says of elements that
-/// differ whether they are shown as one that changes.
+/// Returns pairs in display order. `alike` decides whether two elements that differ are shown as
+/// one that changes.
 pub(in crate::render) fn align(
     before: &[u64],
     after: &[u64],
@@ -102,8 +101,8 @@ pub(in crate::render) fn align(
     pairs
 }
 
-/// Pairs of elements of sets: equal ones together, in the order of the old set,
-/// then what is new.
+/// Returns pairs of elements of sets: equal ones together, in the order of the old set, then new
+/// ones.
 pub(super) fn match_sets(before: &[Value], after: &[Value]) -> Vec<Pair> {
     let mut unknowns = 0;
     let mut found: HashMap<u64, Vec<usize>> = HashMap::with_capacity(after.len());
@@ -131,7 +130,7 @@ fn is_reordered(before: &[u64], after: &[u64]) -> bool {
     before.iter().all(|element| after.contains(element))
 }
 
-/// The same elements as near to the start as they occur.
+/// Moves the common elements as close to the start as possible.
 fn leftmost(before: &[u64], after: &[u64], common: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let (mut i, mut j) = (0, 0);
     let place = |side: &[u64], from: &mut usize, last: usize, element: u64| {
@@ -147,7 +146,7 @@ fn leftmost(before: &[u64], after: &[u64], common: &[(usize, usize)]) -> Vec<(us
     moved.collect()
 }
 
-/// Places of common elements, rising on both sides.
+/// Returns the indices of common elements, increasing on both sides.
 fn common(before: &[u64], after: &[u64]) -> Vec<(usize, usize)> {
     if is_affordable(before.len(), after.len()) {
         return longest(before, after);
@@ -170,14 +169,14 @@ fn common(before: &[u64], after: &[u64]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Whether the product of the lengths is within a constant per element.
+/// Returns whether the product of the lengths is within a constant per element.
 fn is_affordable(before: usize, after: usize) -> bool {
     before.saturating_mul(after) <= (1 << 16) + 256 * (before + after)
 }
 
 fn longest(before: &[u64], after: &[u64]) -> Vec<(usize, usize)> {
     let width = after.len() + 1;
-    // At row i and column j: how many elements the first i and j have in common.
+    // At row i and column j: the number of common elements among the first i and j.
     let mut lengths = vec![0u32; (before.len() + 1) * width];
     for (i, old) in before.iter().enumerate() {
         for (j, new) in after.iter().enumerate() {
@@ -204,7 +203,7 @@ fn longest(before: &[u64], after: &[u64]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// The longest rising run of elements that occur once on each side.
+/// Returns the longest increasing sequence of elements that occur once on each side.
 fn anchors(before: &[u64], after: &[u64]) -> Vec<(usize, usize)> {
     let unique = |side: &[u64]| {
         let mut places: HashMap<u64, Option<usize>> = HashMap::with_capacity(side.len());
@@ -216,7 +215,7 @@ fn anchors(before: &[u64], after: &[u64]) -> Vec<(usize, usize)> {
     let (old, new) = (unique(before), unique(after));
     let candidates: Vec<(usize, usize)> =
         before.iter().filter_map(|element| Some(((*old.get(element)?)?, (*new.get(element)?)?))).collect();
-    // Piles of patience sorting: the last candidate of each run of a length.
+    // Piles of patience sorting: the last candidate for each length.
     let mut piles: Vec<usize> = Vec::new();
     let mut previous = vec![None; candidates.len()];
     for (at, (_, j)) in candidates.iter().enumerate() {
@@ -253,7 +252,7 @@ mod tests {
         align(before, after, |_, _| false).into_iter().map(shown).collect::<Vec<_>>().join(" ")
     }
 
-    /// As Terraform 1.11.4 shows them.
+    /// As shown by Terraform 1.11.4.
     #[test]
     fn common_elements_stay_in_place() {
         assert_eq!(aligned(&[1, 2, 3, 4], &[2, 3, 9, 4, 5]), "-1 2 3 +9 4 +5");
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_aligned_by_ends_and_anchors() {
+    fn long_lists_are_aligned_by_ends_and_anchors() {
         let before: Vec<u64> = (0..20_000).collect();
         let mut after = before.clone();
         after.remove(10_000);

@@ -1,12 +1,11 @@
-//! Differences of values of which nothing but the values is known: outputs,
-//! attributes of any type, JSON inside of strings.
+//! Differences of values without a schema: outputs, attributes of any type, JSON in strings.
 
 use wardian_value::{Value, View};
 
 use super::alignment::{align, identities};
 use super::{Content, Difference, Effect, Secrecy, Sides, keys};
 
-/// What kinds of values are told apart.
+/// The kinds of values that are distinguished.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Null,
@@ -30,7 +29,7 @@ fn kind(value: &Value) -> Kind {
     }
 }
 
-/// The difference of two values.
+/// Returns the difference of two values.
 pub(in crate::render) fn difference(sides: Sides<'_>) -> Difference<'_> {
     let (before, after) = sides.secrecy(false);
     let shown = revealed(sides);
@@ -40,7 +39,7 @@ pub(in crate::render) fn difference(sides: Sides<'_>) -> Difference<'_> {
     shown
 }
 
-/// A value of which it is said elsewhere that it is sensitive.
+/// Returns the difference of a value that is marked as sensitive elsewhere.
 pub(in crate::render) fn sensitive(sides: Sides<'_>) -> Difference<'_> {
     let (before, after) = sides.secrecy(true);
     secret(before, after, revealed(sides).effect)
@@ -51,7 +50,7 @@ fn secret<'a>(before: bool, after: bool, inner: Effect) -> Difference<'a> {
     Difference { effect: secrecy.effect(), replace: false, content: Content::Sensitive(secrecy) }
 }
 
-/// As if the value itself, though not its parts, were not sensitive.
+/// Removes the sensitive mark of the value itself, but not of its parts.
 pub(super) fn revealed(sides: Sides<'_>) -> Difference<'_> {
     if sides.after_is_unknown() {
         let before = sides.before.filter(|value| !value.is_null());

@@ -1,4 +1,4 @@
-//! Differences of values of which a schema or a type says what parts they have.
+//! Differences of values whose parts are defined by a schema or a type.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use wardian_value::{Str, Type, Value, View};
 use super::alignment::{align, identities, match_sets};
 use super::{BlockGroup, Content, Difference, Effect, Forcing, Secrecy, Sides, UNKNOWN, dynamic, keys};
 
-/// The difference of two objects of a resource type.
+/// Returns the difference of two objects of a resource type.
 pub(in crate::render) fn of_block<'a>(
     sides: Sides<'a>,
     block: &'a Block,
@@ -37,8 +37,7 @@ fn revealed_block<'a>(sides: Sides<'a>, block: &'a Block, forcing: &Forcing<'a>)
     block_parts(sides, block, forcing)
 }
 
-/// An unknown in the place of what was there, whose named parts are not known
-/// either.
+/// Returns an unknown that replaces an existing value; its named parts are unknown too.
 fn unknown<'a>(
     sides: Sides<'a>,
     forcing: &Forcing<'a>,
@@ -50,7 +49,7 @@ fn unknown<'a>(
     Difference { effect, replace: forcing.here(), content: Content::Unknown(before) }
 }
 
-/// A part of both sides by its name. The parts of an unknown are unknown.
+/// Returns a named part of both sides. The parts of an unknown are unknown.
 fn part<'a>(sides: Sides<'a>, name: &str) -> Sides<'a> {
     let part = sides.map(|value| if value.is_known() { value.get(name) } else { Some(&UNKNOWN) });
     part.without_nulls()
@@ -81,7 +80,7 @@ fn of_blocks<'a>(
     forcing: &Forcing<'a>,
 ) -> Vec<(Option<&'a str>, Difference<'a>)> {
     if sides.after_is_unknown() {
-        // How many there will be is not known; what there is, goes.
+        // The new number of blocks is unknown; the existing ones are removed.
         let effect = if sides.before.is_some() { Effect::Update } else { Effect::Create };
         let coming = Difference { effect, replace: false, content: Content::Unknown(None) };
         let going = of_blocks(sides.only_before(), nested, forcing);
@@ -121,7 +120,7 @@ fn of_attributes<'a>(
     for (name, attribute) in attributes {
         let forcing = forcing.name(name);
         if attribute.write_only {
-            // Nothing of it is ever stored, so that a change cannot be seen.
+            // The value is never stored, so a change cannot be seen.
             let replace = forcing.here();
             let effect = match sides.effect() {
                 Effect::None if replace => Effect::Update,
@@ -217,7 +216,7 @@ fn nested_object<'a>(
     Difference { effect, replace: forcing.here(), content: Content::Object { attributes, nested: true } }
 }
 
-/// The difference of two values of a type.
+/// Returns the difference of two values of a type.
 pub(in crate::render) fn of_type<'a>(
     sides: Sides<'a>,
     ty: &'a Type,
@@ -295,7 +294,7 @@ fn revealed<'a>(sides: Sides<'a>, ty: &'a Type, forcing: &Forcing<'a>) -> Differ
     Difference { effect, replace: forcing.here(), content }
 }
 
-/// Whether a value is of the kind that a type says; `None` fits.
+/// Returns whether a value is of the kind that a type requires; `None` fits.
 fn fits(side: Option<&Value>, ty: &Type) -> bool {
     side.is_none_or(|value| match ty {
         Type::Object(_) | Type::Map(_) => matches!(value.view(), View::Object(_) | View::Map(_)),
@@ -304,13 +303,13 @@ fn fits(side: Option<&Value>, ty: &Type) -> bool {
     })
 }
 
-/// Elements of both sides that stand at the same place.
+/// Returns the elements of both sides that have the same index.
 fn by_place(sides: Sides<'_>) -> impl Iterator<Item = (usize, Sides<'_>)> {
     let (before, after) = sides.sequences();
     (0..before.len().max(after.len())).map(move |at| (at, Sides::new(before.get(at), after.get(at))))
 }
 
-/// Equal elements of two sets, and those that only one has.
+/// Returns equal elements of two sets, and those that only one set has.
 fn by_content(sides: Sides<'_>) -> impl Iterator<Item = Sides<'_>> {
     let (before, after) = sides.sequences();
     match_sets(before, after)

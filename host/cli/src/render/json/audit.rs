@@ -1,4 +1,4 @@
-//! What an audit log says, for programs.
+//! An audit log as JSON.
 
 use serde::Serialize;
 use wardian_monitor::{Summary, UseKey, UseTotals};
@@ -8,7 +8,7 @@ use wardian_monitor::{Summary, UseKey, UseTotals};
 pub(crate) struct AuditDocument<'a> {
     format_version: &'static str,
     records: u64,
-    /// Numbers of lines that are no records.
+    /// The numbers of lines that are not audit records.
     unreadable_lines: &'a [u64],
     plugins: Vec<Plugin<'a>>,
 }
@@ -46,7 +46,7 @@ struct Resource<'a> {
 }
 
 impl<'a> AuditDocument<'a> {
-    /// Of a log.
+    /// Returns the document of a log.
     pub(crate) fn new(summary: &'a Summary) -> Self {
         let plugins = summary.plugins.iter().map(|(address, plugin)| Plugin {
             address,

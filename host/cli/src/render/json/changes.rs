@@ -8,7 +8,7 @@ use wardian_value::{Path, PathStep, Value};
 use super::objects::{Index, mode_name};
 use super::values::{Parts, PlainValue};
 
-/// What happens to one object.
+/// The change of one object.
 #[derive(Serialize)]
 pub(super) struct ResourceChangeDocument<'a> {
     address: String,
@@ -60,7 +60,7 @@ impl<'a> ResourceChangeDocument<'a> {
     }
 }
 
-/// What happens to a value.
+/// The change of a value.
 #[derive(Serialize)]
 pub(super) struct ChangeDocument<'a> {
     actions: &'static [&'static str],
@@ -79,7 +79,7 @@ pub(super) struct ChangeDocument<'a> {
 }
 
 impl<'a> ChangeDocument<'a> {
-    /// What happens to an output, which is sensitive as a whole or not at all.
+    /// Returns the change of an output, which is sensitive as a whole or not at all.
     pub(super) fn from_output(change: &'a OutputChange) -> Self {
         Self {
             actions: actions(change.action),
@@ -108,7 +108,7 @@ fn actions(action: Action) -> &'static [&'static str] {
     }
 }
 
-/// A value that is not there where nothing of it is known.
+/// A value that is omitted if none of it is known.
 struct After<'a>(&'a Value);
 
 impl After<'_> {
@@ -123,10 +123,10 @@ impl Serialize for After<'_> {
     }
 }
 
-/// What is not known of a value.
+/// The unknown parts of a value.
 struct Unknown<'a> {
     value: &'a Value,
-    /// How it is said that everything is known.
+    /// The document of a fully known value.
     whole: Whole,
 }
 
@@ -154,7 +154,7 @@ enum Sensitive<'a> {
     Flag(bool),
 }
 
-/// A path as names and numbers.
+/// A path as attribute names and indices.
 pub(super) struct PathDocument<'a>(pub(super) &'a Path);
 
 impl Serialize for PathDocument<'_> {
@@ -166,7 +166,7 @@ impl Serialize for PathDocument<'_> {
     }
 }
 
-/// What an imported object is known by.
+/// The ID or identity of an imported object.
 pub(super) struct ImportingDocument<'a>(pub(super) &'a Importing);
 
 impl Serialize for ImportingDocument<'_> {

@@ -6,7 +6,7 @@ use wardian_state::{CheckKind, CheckObject, CheckResult};
 
 use super::objects::mode_name;
 
-/// What was found of all conditions of one block.
+/// The results of all conditions of one block.
 #[derive(Serialize)]
 pub(super) struct Check<'a> {
     address: CheckAddress,
@@ -51,7 +51,7 @@ struct Problem<'a> {
 }
 
 impl<'a> Check<'a> {
-    /// All of them, sorted as they are displayed.
+    /// Returns all results, sorted by their displayed addresses.
     pub(super) fn all(results: &'a [CheckResult]) -> Vec<Self> {
         let mut checks: Vec<Self> = results.iter().map(Self::new).collect();
         checks.sort_by(|a, b| a.address.to_display.cmp(&b.address.to_display));
@@ -101,7 +101,7 @@ fn check_address(kind: CheckKind, text: &str) -> CheckAddress {
     }
 }
 
-/// The module and the name in `module.m["a.b"].output.o`.
+/// Splits `module.m["a.b"].output.o` into the module and the name.
 fn split_name(text: &str) -> (Option<&str>, &str) {
     let Some((rest, name)) = text.rsplit_once('.') else {
         return (None, text);

@@ -1,4 +1,4 @@
-//! A configuration as JSON: what is written, not what it comes to.
+//! A configuration as JSON: as written, not evaluated.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,6 @@ mod providers;
 use expressions::{ExpressionDocument, Expressions};
 use providers::{ProviderConfigDocument, ProviderConfigs};
 
-/// The whole configuration.
 #[derive(Serialize)]
 pub(super) struct ConfigurationDocument<'a> {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -138,7 +137,7 @@ impl<'a> VariableDocument<'a> {
     }
 }
 
-/// What documents are made from.
+/// The sources of the documents.
 struct Source<'a, 'b> {
     configuration: &'a Configuration,
     schemas: &'b Schemas,
@@ -146,13 +145,13 @@ struct Source<'a, 'b> {
 }
 
 impl<'a> Source<'a, '_> {
-    /// The calls of modules are as deep as the loader lets them be.
+    /// The loader limits the depth of module calls.
     fn module(&self, node: &'a ModuleNode) -> ModuleDocument<'a> {
         let module = &node.module;
         let resources_of =
             |mode: ResourceMode| module.resources.values().filter(move |resource| resource.mode == mode);
         let mut resources = Vec::new();
-        // Terraform leaves ephemeral resources out.
+        // Terraform omits ephemeral resources.
         for mode in [ResourceMode::Managed, ResourceMode::Data] {
             let mut of_mode: Vec<ResourceDocument<'a>> =
                 resources_of(mode).map(|resource| self.resource(&node.path, resource)).collect();

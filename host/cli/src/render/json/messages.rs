@@ -1,7 +1,7 @@
-//! What a run tells programs: one JSON document on each line.
+//! JSON messages of a run: one JSON document per line.
 //!
-//! The keys, their order and the texts of `@message` belong to the format: programs
-//! look for them.
+//! The keys, their order and the texts of `@message` belong to the format: programs search for
+//! them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,39 +27,39 @@ const FORMAT_VERSION: &str = "1.2";
 
 /// One line.
 pub(crate) enum Message<'a> {
-    /// Whose behaviour the program has; the first line.
+    /// The version of Terraform that the program is compatible with; the first line.
     Version(&'a str),
-    /// Something that is for people only.
+    /// Text for people only.
     Log(&'a str),
     /// An error or a warning.
     Diagnostic(&'a Diagnostic),
-    /// An object that changed outside of any run.
+    /// An object that changed outside of Wardian.
     Drift(&'a ResourceChange),
-    /// What will be done with an object.
+    /// The planned change of an object.
     PlannedChange(&'a ResourceChange),
-    /// How much is to be done, or was.
+    /// The number of planned or completed changes.
     Summary(Summary, ChangeCounts),
-    /// What will be done with outputs.
+    /// The planned changes of outputs.
     PlannedOutputs(&'a BTreeMap<Str, OutputChange>),
-    /// Outputs as they are.
+    /// The current outputs.
     Outputs(&'a BTreeMap<Str, OutputValue>),
-    /// Something that happens to an object.
+    /// An event of an object.
     Hook(Box<Hook<'a>>),
 }
 
-/// What a summary is of.
+/// The kind of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Summary {
     /// A plan.
     Plan,
-    /// An apply, whatever the plan was for.
+    /// An apply, whatever the mode of the plan.
     Apply,
-    /// What the command `destroy` did.
+    /// The command `destroy`.
     Destroy,
 }
 
 impl Message<'_> {
-    /// The line, without its break, as told at a moment.
+    /// Returns the line, without its line break, with a timestamp.
     pub(crate) fn line(&self, timestamp: &str) -> String {
         compact(&Line { message: self, timestamp })
     }
@@ -150,7 +150,7 @@ impl Summary {
         }
     }
 
-    /// What people read too.
+    /// Returns the summary's text, which people read too.
     pub(crate) fn text(self, counts: ChangeCounts) -> String {
         let ChangeCounts { add, change, destroy, import, forget: _ } = counts;
         match self {
@@ -203,7 +203,7 @@ impl<'a> ChangeMessage<'a> {
             resource: ResourceMessage::new(&change.address),
             previous_resource: from.map(ResourceMessage::new),
             action: match change.action {
-                // Of all that leaves an object as it is, the last is told.
+                // Of several changes that leave the object as it is, the last is reported.
                 Action::NoOp if from.is_some() => "move",
                 Action::NoOp if change.importing.is_some() => "import",
                 action => action_name(action),
@@ -237,7 +237,7 @@ fn reason_name(reason: ActionReason) -> &'static str {
     }
 }
 
-/// An address, taken apart.
+/// An address, split into its parts.
 #[derive(Serialize)]
 struct ResourceMessage<'a> {
     addr: String,
@@ -283,7 +283,7 @@ fn planned_outputs(outputs: &BTreeMap<Str, OutputChange>) -> BTreeMap<&str, Plan
     outputs.iter().map(|(name, change)| (&**name, planned(change))).collect()
 }
 
-/// Values that must not be shown are left out.
+/// An output; sensitive values are omitted.
 #[derive(Serialize)]
 struct StoredOutput<'a> {
     sensitive: bool,
@@ -303,7 +303,7 @@ fn stored_outputs(outputs: &BTreeMap<Str, OutputValue>) -> BTreeMap<&str, Stored
         .collect()
 }
 
-/// Something that happens to an object.
+/// An event of an object.
 #[derive(Serialize)]
 pub(crate) struct Hook<'a> {
     resource: ResourceMessage<'a>,
@@ -325,7 +325,7 @@ pub(crate) struct Hook<'a> {
     text: String,
 }
 
-/// What an event is told as; imports are told by the plan's changes alone.
+/// Returns the message for an event; imports are reported only as planned changes.
 pub(crate) fn hook<'a>(event: &'a Event<'a>) -> Option<Message<'a>> {
     let plain = |kind, address: &'a ResourceInstanceAddress, text: String| Hook {
         resource: ResourceMessage::new(address),
@@ -361,7 +361,7 @@ pub(crate) fn hook<'a>(event: &'a Event<'a>) -> Option<Message<'a>> {
             plain("apply_progress", address, text).doing(*action, Some(*elapsed))
         }
         Event::Completed { address, action, id, elapsed } => {
-            // What is destroyed has no name any more.
+            // A destroyed object no longer has an ID.
             let id = id.as_deref().filter(|_| *action != Action::Delete);
             let text =
                 format!("{address}: {} complete after {}{}", noun(*action), Elapsed(*elapsed), Named(id));
@@ -439,7 +439,7 @@ impl<'a> Hook<'a> {
     }
 }
 
-/// How the work on an ephemeral resource is called.
+/// The words for the operations of an ephemeral resource.
 struct EphemeralWords {
     name: &'static str,
     verb: &'static str,
@@ -479,7 +479,7 @@ fn noun(action: Action) -> &'static str {
     }
 }
 
-/// To the nearest second.
+/// Rounds to the nearest second.
 fn seconds(elapsed: Duration) -> u64 {
     elapsed.as_secs() + u64::from(elapsed.subsec_millis() >= 500)
 }

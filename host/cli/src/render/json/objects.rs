@@ -9,7 +9,7 @@ use super::values::{Parts, PlainValue};
 use crate::render::state::StateObject;
 use crate::render::state::module_tree::ModuleTree;
 
-/// A module instance and all below it.
+/// A module instance with its child modules.
 pub(super) struct Module<'a>(pub(super) ModuleTree<'a>);
 
 impl Serialize for Module<'_> {
@@ -68,7 +68,7 @@ struct Resource<'a> {
     deposed_key: Option<&'a str>,
 }
 
-/// A key of an instance.
+/// An instance key.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Index<'a> {
@@ -79,7 +79,7 @@ pub(super) enum Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    /// The key, where there is one.
+    /// Returns the key, if there is one.
     pub(super) fn of(key: &'a InstanceKey) -> Option<Self> {
         match key {
             InstanceKey::None => None,
@@ -89,7 +89,7 @@ impl<'a> Index<'a> {
     }
 }
 
-/// The name of a mode.
+/// Returns the name of a mode.
 pub(super) fn mode_name(mode: ResourceMode) -> &'static str {
     match mode {
         ResourceMode::Data => "data",
@@ -118,8 +118,8 @@ impl<'a> Resource<'a> {
     }
 }
 
-/// Whether any attribute is known. An object that says nothing has no `values`, as in
-/// Terraform's documents.
+/// Returns whether any attribute is known. An object without known attributes has no `values`,
+/// as in Terraform's documents.
 fn says_anything(object: &Value) -> bool {
     match object.view() {
         View::Object(attributes) => attributes.iter().any(|(_, value)| value.is_known()),

@@ -1,5 +1,5 @@
-//! A plan as JSON: what it would do, what that would lead to, and from what it was
-//! made.
+//! A plan as JSON: its changes, the values after them, and the configuration and state that it
+//! was made from.
 
 use std::collections::BTreeMap;
 
@@ -21,16 +21,15 @@ use crate::render::state::module_tree::ModuleTree;
 /// The version of the format.
 const FORMAT_VERSION: &str = "1.2";
 
-/// A plan with all that its document is made from.
+/// A plan with all data of its document.
 pub(crate) struct PlanJson<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) configuration: &'a Configuration,
     pub(crate) schemas: &'a Schemas,
-    /// The objects that the changes start from.
+    /// The objects before the changes.
     pub(crate) prior_objects: Vec<StateObject<'a>>,
 }
 
-/// The document, to be written.
 #[derive(Serialize)]
 pub(crate) struct PlanDocument<'a> {
     format_version: &'static str,
@@ -90,15 +89,15 @@ impl<'a> RelevantDocument<'a> {
     }
 }
 
-/// The drift that programs are told of. What only moved is told among the changes,
-/// where there are any.
+/// Returns the drift that programs receive. Objects that only moved are reported among the
+/// changes, if there are changes.
 pub(crate) fn reported_drift(plan: &Plan) -> impl Iterator<Item = &ResourceChange> {
     let everything = plan.mode == Mode::RefreshOnly;
     plan.drift.iter().filter(move |change| everything || change.action != Action::NoOp)
 }
 
 impl<'a> PlanDocument<'a> {
-    /// The document of a plan that was made from a configuration.
+    /// Returns the document of a plan that was made from a configuration.
     pub(crate) fn new(terraform_version: &'a str, from: PlanJson<'a>) -> Self {
         let PlanJson { plan, configuration, schemas, prior_objects } = from;
         let outputs = prior_outputs(plan, configuration);
@@ -132,8 +131,8 @@ impl<'a> PlanDocument<'a> {
     }
 }
 
-/// Values of variables as they were given. Those that must not be stored are not in the plan: their
-/// defaults stand for them.
+/// Returns the given values of variables. The plan does not store ephemeral values: their
+/// defaults are used instead.
 fn variables<'a>(plan: &'a Plan, configuration: &'a Configuration) -> BTreeMap<&'a str, VariableValue<'a>> {
     let declared = &configuration.root().module.variables;
     declared
@@ -152,7 +151,7 @@ fn planned_outputs(outputs: &BTreeMap<Str, OutputChange>) -> BTreeMap<&str, Plan
         .filter(|(_, output)| output.action != Action::Delete)
         .map(|(name, output)| {
             let known = Some(&output.after).filter(|after| after.is_wholly_known());
-            // Of what type a null was that stays one is not told.
+            // The type of a null that stays null is not reported.
             let is_nothing = output.action == Action::NoOp && output.after.is_null();
             let ty = known.map(|after| TypeDocument(if is_nothing { &Type::Dynamic } else { after.ty() }));
             let planned = PlannedOutput { sensitive: output.sensitive, ty, value: known.map(PlainValue) };
@@ -161,8 +160,8 @@ fn planned_outputs(outputs: &BTreeMap<Str, OutputChange>) -> BTreeMap<&str, Plan
         .collect()
 }
 
-/// The objects that there will be, sorted by the text of their addresses. What is only
-/// managed no more is one of them, and nothing is known of it.
+/// Returns the planned objects, sorted by the text of their addresses. An object that is only
+/// removed from management is included without known values.
 fn planned_objects(changes: &[ResourceChange]) -> ModuleTree<'_> {
     let mut planned: Vec<(String, &ResourceChange)> = changes
         .iter()
@@ -183,8 +182,7 @@ fn planned_objects(changes: &[ResourceChange]) -> ModuleTree<'_> {
     }))
 }
 
-/// The outputs of the state that the changes start from: it has the new values as far
-/// as they are known.
+/// Returns the outputs of the prior state: it has the new values as far as they are known.
 fn prior_outputs<'a>(plan: &'a Plan, configuration: &Configuration) -> BTreeMap<&'a str, (bool, &'a Value)> {
     let declared = &configuration.root().module.outputs;
     let stored = plan.prior_state.outputs.iter();

@@ -1,4 +1,4 @@
-//! What policies come to for a plugin, for programs.
+//! The effect of the policies on a plugin as JSON.
 
 use serde::Serialize;
 use wardian_policy::{CredentialSource, Explained, ExplainedCredential, Explanation, Place};
@@ -12,7 +12,7 @@ pub(crate) struct PolicyDocument<'a> {
     allowed: Vec<Rule<'a>>,
     denied: Vec<Rule<'a>>,
     without_effect: Vec<Rule<'a>>,
-    /// Whether `allowed` lists everything.
+    /// Whether `allowed` is complete.
     complete: bool,
     limits: Vec<Limit<'a>>,
     native: Setting<'a, &'static str>,
@@ -68,7 +68,7 @@ struct Credential<'a> {
 }
 
 impl<'a> PolicyDocument<'a> {
-    /// The document of an explanation.
+    /// Returns the document of an explanation.
     pub(crate) fn new(explanation: &'a Explanation) -> Self {
         let files = explanation.files.iter().map(|file| File {
             level: file.level.name(),

@@ -1,5 +1,5 @@
-//! Schemas of providers, and signatures of functions, as `providers schema -json` and
-//! `metadata functions -json` have them.
+//! Provider schemas and function signatures: `providers schema -json` and `metadata functions
+//! -json`.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::values::TypeDocument;
 /// The version of both formats.
 const FORMAT_VERSION: &str = "1.0";
 
-/// The schemas of providers: one line, without a line break at its end.
+/// Returns the provider schemas: one line, without a line break at its end.
 pub(crate) fn schemas_json<'a>(
     providers: impl Iterator<Item = (ProviderAddress, &'a ProviderSchema)>,
 ) -> String {
@@ -28,8 +28,8 @@ pub(crate) fn schemas_json<'a>(
     compact(&SchemasDocument { format_version: FORMAT_VERSION, provider_schemas: providers })
 }
 
-/// The signatures of functions: one line, without a line break at its end. Each
-/// function is there by its name and by its name with a namespace.
+/// Returns the function signatures: one line, without a line break at its end. Each function is
+/// listed with and without its namespace.
 pub(crate) fn functions_json(functions: impl Iterator<Item = FunctionSignature>) -> String {
     let functions: Vec<FunctionSignature> = functions.collect();
     let mut signatures = BTreeMap::new();
@@ -75,7 +75,7 @@ impl<'a> ProviderDocument<'a> {
         };
         Self {
             provider: if address.is_built_in() {
-                // It takes no configuration, not even an empty one.
+                // It has no configuration, not even an empty one.
                 SchemaDocument { version: 0, block: None }
             } else {
                 SchemaDocument::new(&schema.provider)

@@ -1,4 +1,4 @@
-//! Compared with what Terraform 1.11.4 printed of the same state, byte by byte.
+//! Compared with Terraform 1.11.4's output for the same state, byte by byte.
 
 use super::*;
 
@@ -14,14 +14,14 @@ use crate::render::state::tests::{objects, recorded};
 use crate::render::value::render_outputs;
 
 #[test]
-fn a_state_is_the_same_document() {
+fn state_matches_terraforms_document() {
     let state = recorded();
     let json = state_json("1.11.4", objects(&state), &state.outputs, state.check_results.as_deref());
     assert_eq!(json, include_str!("../snapshots/state.json"));
 }
 
 #[test]
-fn outputs_are_the_same_document() {
+fn outputs_match_terraforms_document() {
     let outputs = recorded().outputs;
     assert_eq!(outputs_json(&outputs) + "\n", include_str!("../snapshots/outputs.json"));
     assert_eq!(render_outputs(&outputs), include_str!("../snapshots/outputs.txt"));
@@ -29,14 +29,14 @@ fn outputs_are_the_same_document() {
 }
 
 #[test]
-fn one_output_stands_on_one_line() {
+fn single_output_is_one_line() {
     let outputs = recorded().outputs;
     assert_eq!(output_json(&outputs["o"].value), r#"{"a":[1,{"b":null}]}"#);
     assert_eq!(output_json(&outputs["html"].value), r#""\u003ca\u003e\u0026\u2028""#);
 }
 
 #[test]
-fn nothing_but_the_version_is_said_of_an_empty_state() {
+fn empty_state_has_only_a_version() {
     assert_eq!(state_json("1.11.4", [], &BTreeMap::new(), None), r#"{"format_version":"1.0"}"#);
 }
 
@@ -59,7 +59,7 @@ fn checks_name_modules_and_keys() {
         ),
         check(CheckKind::Check, "check.c", "check.c", &["no"]),
     ];
-    // Of a state in which there is nothing, nothing is told.
+    // An empty state reports nothing.
     let output = OutputValue { value: true.into(), sensitive: false };
     assert_eq!(
         state_json("1.11.4", [], &BTreeMap::from([("o".into(), output)]), Some(&checks)),

@@ -1,11 +1,11 @@
-//! Values, types, and what of a value is sensitive or unknown, as JSON.
+//! Values, types, and the sensitive or unknown parts of values, as JSON.
 
 use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 use wardian_value::{Number, Type, Value, View};
 
-/// A value without its marks. What is not known is left out of objects and maps,
-/// and null in lists, where it must keep its place.
+/// A value without its marks. Unknown parts are omitted from objects and maps, and are null in
+/// lists, where they must keep their index.
 pub(super) struct PlainValue<'a>(pub(super) &'a Value);
 
 impl Serialize for PlainValue<'_> {
@@ -47,29 +47,29 @@ impl Serialize for TypeDocument<'_> {
     }
 }
 
-/// What is asked of every part of a value.
+/// The property that is determined for every part of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Question {
-    /// Whether it must not be shown.
+    /// Whether the part is sensitive.
     Sensitive,
-    /// Whether it is not known yet.
+    /// Whether the part is unknown.
     Unknown,
 }
 
-/// The answers for all parts of a value: `true` and `false`, where lists keep all of
-/// their elements, and objects and maps only those that are not plainly `false`.
+/// The property of all parts of a value: `true` and `false`, with all elements of lists, but
+/// only those parts of objects and maps that are not plainly `false`.
 pub(super) struct Parts<'a> {
     pub(super) question: Question,
     pub(super) value: &'a Value,
 }
 
 impl<'a> Parts<'a> {
-    /// Which parts must not be shown.
+    /// Returns the sensitive parts.
     pub(super) fn sensitive(value: &'a Value) -> Self {
         Self { question: Question::Sensitive, value }
     }
 
-    /// Which parts are not known yet.
+    /// Returns the unknown parts.
     pub(super) fn unknown(value: &'a Value) -> Self {
         Self { question: Question::Unknown, value }
     }
@@ -78,7 +78,7 @@ impl<'a> Parts<'a> {
         Self { question: self.question, value }
     }
 
-    /// Whether the answer is `true` for the whole.
+    /// Returns whether the property is `true` for the whole.
     fn is_true(&self) -> bool {
         match self.question {
             Question::Sensitive => self.value.marks().is_sensitive(),
@@ -86,7 +86,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Whether the answer is `false` for the whole.
+    /// Returns whether the property is `false` for the whole.
     fn is_false(&self) -> bool {
         !self.is_true() && (self.value.is_null() || matches!(shape(self.value.ty()), Shape::None))
     }
@@ -106,7 +106,7 @@ impl Serialize for Parts<'_> {
         }
         let parts = value.as_mapping().into_iter().flatten();
         match shape(value.ty()) {
-            // An unknown value has no parts yet that could be sensitive.
+            // An unknown value has no parts that could be sensitive.
             Shape::Sequence => serializer.serialize_seq(Some(0))?.end(),
             Shape::Mapping | Shape::None => {
                 let mut map = serializer.serialize_map(None)?;
@@ -121,7 +121,7 @@ impl Serialize for Parts<'_> {
     }
 }
 
-/// What values of a type are made of.
+/// The kinds of values by their parts.
 enum Shape {
     None,
     Sequence,

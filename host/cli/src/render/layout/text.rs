@@ -1,4 +1,4 @@
-//! Scalars as text; strings that hold lines or JSON show what changes inside.
+//! Scalars as text; strings with several lines or JSON show the changes inside.
 
 use std::borrow::Cow;
 
@@ -28,16 +28,16 @@ pub(super) fn scalar(
     }
 }
 
-/// What a scalar looks like.
+/// The form of a scalar.
 enum Shape<'a> {
     Null,
-    /// No string.
+    /// A value that is not a string.
     Plain(String),
-    /// A string that is just one.
+    /// A string on one line.
     Short(&'a str),
     /// A string of several lines.
     Lines(Vec<&'a str>),
-    /// A string that is a JSON object or array.
+    /// A string with a JSON object or array.
     Json(Value),
 }
 
@@ -49,7 +49,7 @@ impl<'a> Shape<'a> {
             View::Number(number) => Self::Plain(number.to_string()),
             View::String(text) => Self::of_string(text),
             View::Unknown => Self::Plain("(known after apply)".into()),
-            // Only where a value is not what its schema says.
+            // Only if a value does not conform to its schema.
             _ => Self::Plain("(...)".into()),
         }
     }
@@ -61,14 +61,14 @@ impl<'a> Shape<'a> {
             return Self::Json(value);
         }
         if text.contains('\n') {
-            // Not by lines(): a carriage return is part of a line.
+            // Not `lines()`: a carriage return is part of a line.
             let text = text.trim();
             return Self::Lines(text.split('\n').collect());
         }
         Self::Short(text)
     }
 
-    /// The lines of a string, where there is at least one.
+    /// Returns the lines of a string that has at least one.
     fn lines(&self) -> Option<Vec<&'a str>> {
         match self {
             Self::Short(text) => Some(vec![text]),
@@ -78,7 +78,7 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// One value, whatever was or will be in its place.
+/// Writes one value, regardless of the other side.
 fn whole(page: &mut Page, shape: &Shape<'_>, effect: Effect, forces: bool, indent: usize, context: Context) {
     match shape {
         Shape::Json(value) => {
@@ -180,12 +180,12 @@ fn heredoc_line(page: &mut Page, effect: Effect, line: &str, indent: usize, cont
     page.push("\n");
 }
 
-/// A line with what cannot be seen escaped, but for tabs and the end of a line of
-/// Windows: what a provider answers must not move a terminal's cursor over the plan
-/// that is being read.
+/// Escapes invisible characters of a line, except for tabs and the carriage return of a Windows
+/// line end: a provider's response must not move the terminal's cursor over the plan that the
+/// user is reading.
 pub(in crate::render) fn harmless(line: &str) -> Cow<'_, str> {
     let (text, end) = line.strip_suffix('\r').map_or((line, ""), |text| (text, "\r"));
-    // The standard library escapes quotes and backslashes as well, which can be seen.
+    // The standard library escapes quotes and backslashes too, which are visible.
     let is_harmless = |c: char| matches!(c, '\t' | '"' | '\'' | '\\') || is_visible(c);
     if text.chars().all(is_harmless) {
         return Cow::Borrowed(line);
@@ -243,7 +243,7 @@ fn json_string(
     null_suffix(page, effect, context);
 }
 
-/// A name as it stands left of `=`: quoted where it is no identifier.
+/// Returns a name as written before `=`: quoted if it is not an identifier.
 pub(super) fn name(name: &str) -> String {
     if is_identifier(name) { name.into() } else { quoted(name) }
 }
@@ -254,8 +254,8 @@ fn is_identifier(name: &str) -> bool {
         && characters.all(|c| c.is_alphanumeric() || c == '_' || c == '-')
 }
 
-/// Text between quotes; what cannot be seen is escaped. As Go quotes, which is
-/// how Terraform shows strings: template sequences are not escaped.
+/// Quotes a string; invisible characters are escaped. Like Go's quoting, which Terraform uses to
+/// show strings: template sequences are not escaped.
 pub(in crate::render) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     go_quote(text, is_visible, &mut out);
@@ -263,8 +263,8 @@ pub(in crate::render) fn quoted(text: &str) -> String {
 }
 
 fn is_visible(character: char) -> bool {
-    // The standard library escapes what cannot be seen, and combining marks only
-    // at the start of a text.
+    // The standard library escapes invisible characters, and combining marks only at the start
+    // of a text.
     let text: String = ['a', character].iter().collect();
     text.escape_debug().nth(1) == Some(character)
 }
@@ -274,13 +274,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_many_moves_no_cursor() {
+    fn escaped_line_moves_no_cursor() {
         assert_eq!(harmless("a\tb\u{e9} \"q\" \\\r"), "a\tb\u{e9} \"q\" \\\r");
         assert_eq!(harmless("\u{1b}[2Jgone\r\u{202e}\r"), "\\u{1b}[2Jgone\\r\\u{202e}\r");
     }
 
     #[test]
-    fn what_cannot_be_seen_is_escaped() {
+    fn invisible_characters_are_escaped() {
         assert_eq!(
             quoted("a\u{2028}\u{200b}\u{ad}\u{1}b \u{e9}\u{301} \u{1f600}\u{feff}"),
             "\"a\\u2028\\u200b\\u00ad\\x01b \u{e9}\u{301} \u{1f600}\\ufeff\""
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn only_identifiers_stand_unquoted() {
+    fn names_except_identifiers_are_quoted() {
         for (given, expected) in [
             ("a-b", "a-b"),
             ("1x", "\"1x\""),

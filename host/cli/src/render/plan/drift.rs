@@ -1,8 +1,8 @@
-//! What changed outside of any run, as far as people must hear of it.
+//! Changes outside of Wardian, as far as they are relevant to people.
 //!
-//! A plan that only brings the state up to date shows all of it. Any other plan shows
-//! what it may have been made from, and only where there is something to do: of an
-//! object those attributes that something in the plan refers to.
+//! A refresh-only plan shows all of them. Any other plan shows those that may have affected it,
+//! and only if it has changes: of each object the attributes that something in the plan refers
+//! to.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,13 +17,13 @@ use crate::render::difference::{Effect, Forcing, Sides, schema};
 use crate::render::layout::{self, Context};
 use crate::render::style::{Page, Style};
 
-/// An object that changed, with the value that is shown of it now.
+/// An object that changed, with its current value as far as it is shown.
 struct Shown<'a> {
     change: &'a ResourceChange,
     after: Cow<'a, Value>,
 }
 
-/// Writes what changed, and whether there was anything to write.
+/// Writes the changes, and returns whether there were any.
 pub(super) fn write(page: &mut Page, plan: &Plan, options: RenderOptions) -> bool {
     let drift = shown(plan);
     if drift.is_empty() {
@@ -37,11 +37,11 @@ pub(super) fn write(page: &mut Page, plan: &Plan, options: RenderOptions) -> boo
     page.paragraph(
         match plan.mode {
             Mode::RefreshOnly => {
-                "Since the last apply, the following objects were changed by something other than Wardian:"
+                "Since the last apply, the following objects were changed outside of Wardian:"
             }
             Mode::Normal | Mode::Destroy => {
-                "Since the last apply, something other than Wardian made the following changes, which this \
-                 plan may have been influenced by:"
+                "Since the last apply, the following changes were made outside of Wardian, which may have \
+                 affected this plan:"
             }
         },
         options.width,
@@ -54,12 +54,12 @@ pub(super) fn write(page: &mut Page, plan: &Plan, options: RenderOptions) -> boo
     page.paragraph(
         match plan.mode {
             Mode::RefreshOnly => {
-                "This is a refresh-only plan: nothing will be done to undo these changes. Apply it to record \
-                 them in the state, which changes no object."
+                "This is a refresh-only plan: it does not undo these changes. Apply it to record them in \
+                 the state without changing any object."
             }
             Mode::Normal | Mode::Destroy => {
-                "Where the configuration neither says the same nor ignores them (ignore_changes), the actions \
-                 below may undo these changes or follow from them."
+                "Unless the configuration has the same values or ignores them (ignore_changes), the actions \
+                 below may undo these changes or respond to them."
             }
         },
         options.width,
@@ -102,7 +102,7 @@ fn shown(plan: &Plan) -> Vec<Shown<'_>> {
         .collect()
 }
 
-/// The first value with the changes that lie at some of its paths.
+/// Returns the first value with only the changes at the given paths.
 fn with_changes_at(before: &Value, after: &Value, paths: &[&[PathStep]]) -> Value {
     let View::Object(attributes) = before.view() else { return after.clone() };
     if paths.iter().any(|path| path.is_empty()) {

@@ -1,4 +1,4 @@
-//! The comment above each change of a plan: what happens to the object, and why.
+//! The comment above each change of a plan: the action and its reason.
 
 use wardian_address::{InstanceKey, ResourceInstanceAddress, ResourceMode};
 use wardian_engine::{Action, ActionReason, Importing, ResourceChange};
@@ -41,7 +41,7 @@ fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
             page.paint(Style::BoldRed, "destroyed");
         }
         (Action::Delete, Cause::Drift) => page.push(" has been deleted"),
-        // Told in its own way.
+        // Written separately.
         (Action::Forget, _) => {}
         (Action::DeleteThenCreate | Action::CreateThenDelete, _) => replacement(page, change.reason),
     }
@@ -60,13 +60,13 @@ fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
     }
 }
 
-/// Where an object comes from that is not managed yet.
+/// Writes the origin of an object that is not managed yet.
 fn imported(page: &mut Page, change: &ResourceChange, importing: &Importing) {
     if change.action != Action::NoOp {
         let origin = match importing {
             Importing::Id(id) => format!("from \"{id}\""),
             Importing::Identity(identity) => format!("from {}", json::to_json_value(identity)),
-            Importing::Unknown => "by what is known after the apply".to_owned(),
+            Importing::Unknown => "with an ID that is known after apply".to_owned(),
         };
         writeln!(page, "  # (imported {origin})");
     }
@@ -80,7 +80,7 @@ fn imported(page: &mut Page, change: &ResourceChange, importing: &Importing) {
     }
 }
 
-/// What is forgotten stands out by one column.
+/// Writes the header of a forgotten object, which is indented by one more column.
 fn forgetting(page: &mut Page, change: &ResourceChange, moved_from: Option<&ResourceInstanceAddress>) {
     page.paint(Style::Bold, format_args!(" # {}", subject(change)));
     page.push(match change.deposed {
@@ -161,7 +161,7 @@ fn explanation(page: &mut Page, change: &ResourceChange, reason: ActionReason) {
     }
 }
 
-/// The three columns that stand for an action.
+/// Writes the three columns of an action's symbol.
 pub(super) fn symbol(page: &mut Page, action: Action) {
     match action {
         Action::NoOp => page.push("   "),

@@ -1,5 +1,5 @@
-//! Plans as text, compared with what Terraform 1.11.4 printed for the same
-//! values (`snapshots/terraform_data.json`), and what always holds.
+//! Plans as text, compared with Terraform 1.11.4's output for the same values
+//! (`snapshots/terraform_data.json`), and general invariants.
 
 use std::sync::Arc;
 
@@ -47,12 +47,12 @@ fn provider() -> ProviderConfigAddress {
     r#"provider["terraform.io/builtin/terraform"]"#.parse().unwrap()
 }
 
-/// A change without a reason.
+/// A change without an action reason.
 fn change(address: &str, action: Action, before: Value, after: Value, schema: Arc<Schema>) -> ResourceChange {
     ResourceChange::new(address.parse().unwrap(), provider(), action, (before, after), schema)
 }
 
-/// A plan that does nothing.
+/// A plan without changes.
 fn empty_plan(mode: Mode) -> Plan {
     Plan {
         mode,
@@ -80,8 +80,8 @@ fn rendered(change: &ResourceChange) -> String {
     page.finish()
 }
 
-/// A value of JSON with `true` in two documents of the same shape where it is
-/// unknown and where it is sensitive.
+/// Builds a value from JSON; two documents of the same shape have `true` for unknown and for
+/// sensitive parts.
 fn value_of(json: &Json, unknown: &Json, sensitive: &Json) -> Value {
     let value = if *unknown == Json::Bool(true) {
         Value::unknown(Type::Dynamic)
@@ -108,7 +108,7 @@ fn value_of(json: &Json, unknown: &Json, sensitive: &Json) -> Value {
 }
 
 #[test]
-fn changes_read_as_terraform_writes_them() {
+fn changes_are_rendered_like_terraforms() {
     compare(include_str!("../snapshots/terraform_data.json"), |_| terraform_data());
 }
 
@@ -159,7 +159,7 @@ fn recorded_change(case: &Json, schema: Arc<Schema>) -> ResourceChange {
     }
 }
 
-/// Warnings and notes on sensitive blocks are in our own words.
+/// Replaces the sentences about sensitive blocks, in which Wardian's words differ.
 fn without_sentences(text: &str) -> String {
     let mut lines = text.lines();
     let mut kept = String::new();

@@ -1,4 +1,4 @@
-//! Objects of a state sorted into the modules that hold them.
+//! The objects of a state, grouped by module.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(in crate::render) struct ModuleTree<'a> {
 }
 
 impl<'a> ModuleTree<'a> {
-    /// The root module. Objects of one module keep their order.
+    /// Builds the tree and returns the root module. Objects of one module keep their order.
     pub(in crate::render) fn new(objects: impl IntoIterator<Item = StateObject<'a>>) -> Self {
         let mut root = Self::default();
         for object in objects {
@@ -32,22 +32,22 @@ impl<'a> ModuleTree<'a> {
         root
     }
 
-    /// Whether there is no object.
+    /// Returns whether the tree has no objects.
     pub(in crate::render) fn is_empty(&self) -> bool {
         self.objects.is_empty() && self.children.is_empty()
     }
 
-    /// The module instance.
+    /// Returns the module instance's address.
     pub(in crate::render) fn address(&self) -> &ModuleInstance {
         &self.address
     }
 
-    /// Objects of the module itself.
+    /// Returns the objects of the module itself.
     pub(in crate::render) fn objects(&self) -> &[StateObject<'a>] {
         &self.objects
     }
 
-    /// The module instances that it calls, sorted.
+    /// Returns the called module instances, sorted.
     pub(in crate::render) fn children(&self) -> impl ExactSizeIterator<Item = &Self> {
         self.children.values()
     }

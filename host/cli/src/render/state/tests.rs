@@ -1,4 +1,4 @@
-//! A state as text, compared with what Terraform 1.11.4 printed of the same file.
+//! A state as text, compared with Terraform 1.11.4's output for the same file.
 
 use std::sync::LazyLock;
 
@@ -83,20 +83,20 @@ fn schema<const N: usize>(attributes: [(&str, Type); N]) -> Schema {
 }
 
 #[test]
-fn a_state_reads_as_terraform_writes_it() {
+fn state_is_rendered_like_terraforms() {
     let state = recorded();
     let text = render_state(objects(&state), &state.outputs, RenderOptions::default());
     assert_eq!(text, include_str!("../snapshots/state.txt"));
 }
 
 #[test]
-fn an_empty_state_says_so() {
+fn empty_state_has_a_message() {
     let text = render_state([], &BTreeMap::new(), RenderOptions::default());
     assert_eq!(text, "The state file is empty. No resources are represented.\n");
 }
 
 #[test]
-fn one_object_is_shown_alone() {
+fn single_object_is_rendered() {
     let state = recorded();
     let objects = objects(&state);
     let tainted = objects.iter().find(|object| object.tainted).unwrap();

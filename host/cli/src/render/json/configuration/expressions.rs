@@ -1,4 +1,4 @@
-//! Expressions: constants with their values, all others with what they refer to.
+//! Expressions: constants with their values, all others with their references.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,8 @@ impl ExpressionDocument {
         Self { constant, references }
     }
 
-    /// Whether nothing is said of it: it calls functions and refers to nothing.
+    /// Returns whether the document is empty: the expression calls functions and has no
+    /// references.
     pub(super) fn is_empty(&self) -> bool {
         self.constant.is_none() && self.references.is_empty()
     }
@@ -47,11 +48,11 @@ impl Serialize for ExpressionDocument {
     }
 }
 
-/// The reference itself, then without its last step, and so on down to what it names:
-/// programs look for an object by comparing texts.
+/// Adds the reference itself, then the reference without its last step, and so on down to the
+/// object: programs find an object by comparing strings.
 fn push_parts(reference: &Reference, found: &mut Vec<String>) {
     let steps = &reference.remaining;
-    // An output of one instance of a module names that instance, not the whole call.
+    // An output of a module instance refers to that instance, not to the whole call.
     let is_output = matches!(
         (&reference.subject, steps.as_slice()),
         (ReferenceSubject::Module(_), [PathStep::Key(_) | PathStep::Index(_), _, ..])
@@ -63,7 +64,7 @@ fn push_parts(reference: &Reference, found: &mut Vec<String>) {
     }
 }
 
-/// What a body says, by name.
+/// The expressions of a body, by name.
 #[derive(Default, Serialize)]
 #[serde(transparent)]
 pub(super) struct Expressions(BTreeMap<String, Part>);
@@ -88,14 +89,14 @@ impl Expressions {
         Self(arguments.collect())
     }
 
-    /// The arguments of a body that is for nobody in particular.
+    /// Returns the arguments of a body that has no schema.
     pub(super) fn without_schema(body: &Body) -> Self {
-        // What is wrong with it was told when the plan was made.
+        // Errors in it were reported when the plan was made.
         let body = body.with_attributes_only(&mut Diagnostics::new());
         Self::of_arguments(body.attributes.iter().map(|argument| (&*argument.name, &argument.expression)))
     }
 
-    /// What a body says by its schema. What `dynamic` blocks would lead to is not said.
+    /// Returns the expressions of a body with a schema. `dynamic` blocks are not expanded.
     pub(super) fn of_body(body: &Body, schema: &Block) -> Self {
         let body = arguments_and_blocks(body, schema);
         let arguments =
@@ -133,7 +134,7 @@ impl Expressions {
         all
     }
 
-    /// An argument that is written as blocks of its name: what all of them refer to.
+    /// Adds an argument that is written as blocks of its name: the references of all of them.
     fn add_written_as_block(&mut self, name: &str, body: &Body) {
         let mut found = Vec::new();
         for reference in references(body, None) {

@@ -1,9 +1,9 @@
-//! Provider configurations: where each is stated, and by which key resources name it.
+//! Provider configurations: where each is declared, and the key by which resources refer to it.
 //!
-//! A key is the name in the module that uses the configuration, behind the module's
-//! path. A module that states none of its own uses its caller's, under the caller's key;
-//! what is handed over is found the same way. Only those are listed that nobody hands
-//! over.
+//! A key is the module's path followed by the name of the configuration in that module. A module
+//! without a configuration of its own uses its caller's, under the caller's key; a configuration
+//! that a call passes is found in the same way. Only configurations that no caller passes are
+//! listed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,12 +29,12 @@ pub(super) struct ProviderConfigDocument<'a> {
     expressions: Expressions,
 }
 
-/// All of them by key, with the key of the one that is really used.
+/// All configurations by key, with the key of the one that is used.
 pub(super) struct ProviderConfigs<'a>(BTreeMap<String, Known<'a>>);
 
 struct Known<'a> {
     document: ProviderConfigDocument<'a>,
-    /// The key of the one that stands for it, where it is handed over.
+    /// The key of the configuration that a caller passes in its place.
     source: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl<'a> ProviderConfigs<'a> {
         stated.map(|(key, known)| (key, known.document)).collect()
     }
 
-    /// The key of the configuration that a resource of a module belongs to.
+    /// Returns the key of the configuration that a resource of a module uses.
     pub(super) fn key(&self, module: &ModulePath, reference: &ProviderReference) -> String {
         let key = key(module, &name(reference));
         match self.0.get(&key).and_then(|known| known.source.clone()) {
@@ -63,7 +63,8 @@ impl<'a> ProviderConfigs<'a> {
         }
     }
 
-    /// Callers come before what they call, so that the caller's are known.
+    /// Adds passed configurations. Callers are visited before the modules that they call, so the
+    /// caller's keys are known.
     fn add_handed_over(&mut self, configuration: &'a Configuration, node: &'a ModuleNode) {
         let Some((caller, call)) = node.path.parent() else { return };
         let call = configuration.module(&caller).and_then(|caller| caller.module.module_calls.get(call));
@@ -95,7 +96,7 @@ impl<'a> ProviderConfigs<'a> {
         }
     }
 
-    /// Those that are required or used without being stated.
+    /// Adds configurations that are required or used without a declaration.
     fn add_implied(&mut self, configuration: &'a Configuration, node: &'a ModuleNode) {
         let required = node.module.required_providers.iter();
         let named = required.map(|(name, required)| (name.to_string(), required.address.clone()));
@@ -121,7 +122,7 @@ impl<'a> ProviderConfigs<'a> {
         }
     }
 
-    /// The key of what a name means in a module, if that is this provider.
+    /// Returns the key that a name refers to in a module, if it is this provider.
     fn source(&self, module: &ModulePath, name: &str, address: &ProviderAddress) -> Option<String> {
         let key = key(module, name);
         let known = self.0.get(&key).filter(|known| known.document.full_name == address.to_string())?;
@@ -129,7 +130,7 @@ impl<'a> ProviderConfigs<'a> {
     }
 }
 
-/// The providers of objects that are imported to resources which have no block yet.
+/// Returns the providers of objects that are imported to resources without a block.
 fn to_be_written(configuration: &Configuration, node: &ModuleNode) -> impl Iterator<Item = ProviderAddress> {
     let blocks = node.module.imports.iter();
     let open = blocks.filter(|import| {
@@ -162,7 +163,7 @@ fn key(module: &ModulePath, name: &str) -> String {
     if module.is_root() { name.to_owned() } else { format!("{module}:{name}") }
 }
 
-/// What a module itself asks of a provider.
+/// Returns the module's own version constraint for a provider.
 fn constraint(node: &ModuleNode, address: &ProviderAddress) -> Option<String> {
     let required = node.module.required_providers.values().filter(|required| required.address == *address);
     let stated = node

@@ -1,5 +1,4 @@
-//! What always holds, whatever the values: nothing panics, nothing sensitive is
-//! shown, and the cost is linear.
+//! Invariants for all values: no panic, no sensitive value in the output, linear cost.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +7,7 @@ use crate::render::value::render_value;
 
 const SECRET: &str = "s3cr3t";
 
-/// Numbers that look random and are the same each time.
+/// A deterministic generator of pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -48,7 +47,7 @@ impl Dice {
         if self.below(8) == 0 { self.secret(value) } else { value }
     }
 
-    /// A sensitive value, with something inside that must never be seen.
+    /// Returns a sensitive value with a text that must never be shown.
     fn secret(&mut self, value: Value) -> Value {
         let secret = match self.below(4) {
             0 => Value::tuple([SECRET.into(), value.unmark_deep()]),
@@ -76,7 +75,7 @@ impl Dice {
         texts[usize::try_from(self.below(texts.len() as u64)).unwrap()].into()
     }
 
-    /// An object of which some attributes have values that no schema foresees.
+    /// Returns an object with some attributes whose values do not conform to the schema.
     fn object(&mut self, schema: &Schema) -> Value {
         if self.below(10) == 0 {
             return Value::null(Type::Dynamic);
@@ -95,7 +94,7 @@ impl Dice {
 }
 
 #[test]
-fn no_value_panics_or_is_seen_that_must_not_be() {
+fn random_values_never_panic_or_leak_secrets() {
     let mut dice = Dice(1);
     let schema = schemas::thing();
     let actions = [Action::Create, Action::Update, Action::Delete, Action::DeleteThenCreate];
@@ -118,7 +117,7 @@ fn no_value_panics_or_is_seen_that_must_not_be() {
 }
 
 #[test]
-fn attributes_that_the_schema_calls_sensitive_are_masked_without_marks() {
+fn sensitive_schema_attributes_are_redacted_without_marks() {
     let thing = |secret: &str| {
         let nested = Value::object([("a", "x".into()), ("s", secret.into())]);
         Value::object([
@@ -134,9 +133,9 @@ fn attributes_that_the_schema_calls_sensitive_are_masked_without_marks() {
     assert!(!text.contains(SECRET), "{text}");
 }
 
-/// The limit leaves room for slow machines: these 9 MB take some 0.4 s.
+/// The limit allows for slow machines: these 9 MB take about 0.4 s.
 #[test]
-fn ten_thousand_changes_are_quick() {
+fn ten_thousand_changes_render_quickly() {
     let values = |n: i64| {
         Value::object([
             ("id", "some-identifier".into()),
@@ -159,7 +158,7 @@ fn ten_thousand_changes_are_quick() {
 }
 
 #[test]
-fn long_lists_and_texts_are_quick() {
+fn long_lists_and_strings_render_quickly() {
     let numbers = |from: i64| (from..50_000 + 2 * from).map(|n| n * 7919 % 60_000);
     let text = |from: i64| numbers(from).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
     let list = |from: i64| Value::tuple(numbers(from).map(Value::from));
@@ -170,7 +169,7 @@ fn long_lists_and_texts_are_quick() {
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
-/// As deep as any decoder lets values be.
+/// The maximum depth that decoders allow.
 #[test]
 fn deep_values_do_not_exhaust_the_stack() {
     let deep = |leaf: &str| {

@@ -1,7 +1,6 @@
-//! Changes of objects whose schema has attributes of all types, nested
-//! attributes and blocks of all nestings, compared with what Terraform 1.11.4
-//! printed of them (`snapshots/schemas.json`). They were recorded with a provider
-//! of just this schema.
+//! Changes of objects whose schema has attributes of all types, nested attributes and blocks of
+//! all nestings, compared with Terraform 1.11.4's output (`snapshots/schemas.json`), which was
+//! recorded with a provider of this schema.
 
 use wardian_plugin::{BlockNesting, NestedBlock, NestedObject, ObjectNesting};
 
@@ -93,7 +92,7 @@ fn bare() -> Arc<Schema> {
 }
 
 #[test]
-fn attributes_and_blocks_of_every_nesting_read_as_terraform_writes_them() {
+fn all_nestings_are_rendered_like_terraforms() {
     compare(include_str!("../../snapshots/schemas.json"), |address| {
         if address.starts_with("mock_bare") { bare() } else { thing() }
     });

@@ -1,4 +1,4 @@
-//! What stands around the changes: headers, symbols, summary, outputs, notes.
+//! The sections around the changes: headers, symbols, summary, outputs, notes.
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn null() -> Value {
 }
 
 #[test]
-fn a_whole_plan() {
+fn whole_plan_is_rendered() {
     let deletion = ResourceChange {
         reason: Some(ActionReason::DeleteBecauseCountIndex),
         ..change("terraform_data.b[1]", Action::Delete, id("old"), none(), terraform_data())
@@ -79,7 +79,7 @@ To perform exactly these actions, run:
 }
 
 #[test]
-fn colours_are_those_of_terraform() {
+fn plan_uses_terraforms_colors() {
     let plan = with_changes(vec![change(
         "terraform_data.a",
         Action::CreateThenDelete,
@@ -103,7 +103,7 @@ fn colours_are_those_of_terraform() {
 }
 
 #[test]
-fn no_changes_are_explained_for_every_mode() {
+fn missing_changes_are_explained_in_every_mode() {
     for (mode, headline) in [
         (Mode::Normal, "\nNo changes. Your infrastructure matches the configuration.\n\n"),
         (Mode::RefreshOnly, "\nNo changes. Your infrastructure still matches the configuration.\n\n"),
@@ -116,7 +116,7 @@ fn no_changes_are_explained_for_every_mode() {
 }
 
 #[test]
-fn an_errored_plan_says_so() {
+fn errored_plan_mentions_the_error() {
     let errored = Plan { errored: true, ..empty_plan(Mode::Normal) };
     assert!(text(&errored).starts_with("\nPlanning failed. "));
     let changes = vec![change("terraform_data.a", Action::Create, none(), id("new"), terraform_data())];
@@ -125,7 +125,7 @@ fn an_errored_plan_says_so() {
 }
 
 #[test]
-fn drift_is_shown_where_only_the_state_changes() {
+fn refresh_only_plan_shows_drift() {
     let mut plan = empty_plan(Mode::RefreshOnly);
     let (input, was) = (|n: i64| Value::object([("id", "x".into()), ("input", n.into())]), id("gone"));
     plan.drift = vec![
@@ -157,7 +157,7 @@ it to record them in the state, which changes no object.
 }
 
 #[test]
-fn outputs_alone_say_what_applying_means() {
+fn plan_with_only_outputs_explains_apply() {
     let mut plan = empty_plan(Mode::Normal);
     let sensitive = OutputChange { sensitive: true, ..output(Action::Update, "a".into(), "b".into()) };
     plan.outputs = BTreeMap::from([
@@ -180,7 +180,7 @@ infrastructure is changed.
 }
 
 #[test]
-fn outputs_read_as_terraform_writes_them() {
+fn outputs_are_rendered_like_terraforms() {
     let recorded: Json = serde_json::from_str(include_str!("../../snapshots/output_changes.json")).unwrap();
     let mut plan = empty_plan(Mode::Normal);
     for (name, case) in recorded["changes"].as_object().unwrap() {
@@ -203,7 +203,7 @@ fn outputs_read_as_terraform_writes_them() {
     assert_eq!(outputs, recorded["text"].as_str().unwrap());
 }
 
-/// As Terraform 1.11.4 words them.
+/// In the words of Terraform 1.11.4.
 #[test]
 fn every_reason_has_its_comment() {
     let cases = [
@@ -288,7 +288,7 @@ fn every_reason_has_its_comment() {
 }
 
 #[test]
-fn deposed_objects_and_moves_are_told() {
+fn deposed_and_moved_objects_are_marked() {
     let deposed = ResourceChange {
         deposed: Some("00c0ffee".into()),
         ..change("terraform_data.a", Action::Delete, id("x"), none(), terraform_data())
@@ -310,7 +310,7 @@ fn deposed_objects_and_moves_are_told() {
 }
 
 #[test]
-fn what_is_forgotten_is_shown_as_it_stays() {
+fn forgotten_object_is_shown_unchanged() {
     let forgotten = ResourceChange {
         reason: Some(ActionReason::DeleteBecauseNoResourceConfig),
         previous_address: Some("terraform_data.old".parse().unwrap()),
@@ -337,7 +337,7 @@ fn what_is_forgotten_is_shown_as_it_stays() {
 }
 
 #[test]
-fn an_object_that_moved_to_no_place_is_told_from_where() {
+fn moved_and_removed_object_names_previous_address() {
     let lost = ResourceChange {
         reason: Some(ActionReason::DeleteBecauseNoMoveTarget),
         previous_address: Some("terraform_data.old".parse().unwrap()),
@@ -351,7 +351,7 @@ fn an_object_that_moved_to_no_place_is_told_from_where() {
 }
 
 #[test]
-fn what_becomes_sensitive_is_warned_of() {
+fn newly_sensitive_value_has_warning() {
     let object = |input: Value| Value::object([("id", "x".into()), ("input", input)]);
     let secret = || Value::string("s").with_marks(Marks::SENSITIVE);
     let becoming =
@@ -367,9 +367,9 @@ fn what_becomes_sensitive_is_warned_of() {
     assert_eq!(rendered(&becoming), expected);
 }
 
-/// Only what the plan was made from is told, and only where there is something to do.
+/// Only changes that affected the plan are shown, and only if the plan has changes.
 #[test]
-fn drift_of_other_plans_is_what_contributed() {
+fn normal_plan_shows_only_relevant_drift() {
     use wardian_engine::RelevantAttribute;
     let object =
         |n: i64, m: i64| Value::object([("id", "x".into()), ("input", n.into()), ("output", m.into())]);
@@ -427,7 +427,7 @@ fn importing(action: Action, before: Value, after: Value) -> ResourceChange {
 }
 
 #[test]
-fn all_of_an_object_that_is_imported_is_shown() {
+fn imported_object_is_shown_in_full() {
     let whole = Value::object([("id", "i-1".into()), ("input", "x".into()), ("output", Value::from("x"))]);
     let change = ResourceChange {
         generated_config: Some("resource \"terraform_data\" \"a\" {\n}".to_owned()),
@@ -450,7 +450,7 @@ Plan: 1 to import, 0 to add, 0 to change, 0 to destroy.
 }
 
 #[test]
-fn an_import_that_changes_the_object_says_so() {
+fn import_with_update_is_marked() {
     let header = |action| {
         let shown = text(&with_changes(vec![importing(action, id("i-1"), id("i-2"))]));
         shown.lines().filter(|line| line.starts_with("  # ")).map(str::to_owned).collect::<Vec<_>>()
