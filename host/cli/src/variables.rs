@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(problem("l", "[5]"), "");
         for (name, answer) in [("n", "five"), ("l", "[\"five\"]")] {
             let told = problem(name, answer);
-            assert!(told.contains("The answer that was typed") && !told.contains("-var"), "{told}");
+            assert!(told.contains("The answer is not a valid value") && !told.contains("-var"), "{told}");
         }
         assert!(problem("l", "[").contains("<answer for var.l>"));
     }

@@ -77,7 +77,7 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     if configuration.files().next().is_none() {
         shell.say(format_args!(
-            "{}\n\nThere are no .tf files in this directory. Add some, and run `wardian init` again.",
+            "{}\n\nThis directory has no .tf files. Add some, and run `wardian init` again.",
             shell.paint(Paint::Bold, "Nothing to initialize: the directory has no configuration.")
         ));
         return Ok(Status::Success);
@@ -261,7 +261,7 @@ fn save_lock(context: &CommandContext, selection: &Selection) -> Outcome<()> {
         .save(Path::new(LOCK_FILE_NAME))
         .map_err(|error| Failure::error("Lock file cannot be written", sentence(&error.to_string())))?;
     let text = if selection.lock_change == LockChange::Created {
-        "\nThe selected versions are recorded in the lock file .terraform.lock.hcl. Keep it under\nversion \
+        "\nThe selected versions are recorded in the lock file .terraform.lock.hcl. Keep it\nunder version \
          control, so that everyone gets the same plugins."
     } else {
         "\nThe lock file .terraform.lock.hcl has changed. Review the change and keep it under\nversion control."

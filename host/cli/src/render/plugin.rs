@@ -53,14 +53,14 @@ struct Capability<'a> {
 const PURPOSES: [(&str, &str); 22] = [
     ("wardian:plugin/provider", "makes it a provider"),
     ("wardian:plugin/provisioner", "makes it a provisioner"),
-    ("wardian:plugin/types", "types alone"),
+    ("wardian:plugin/types", "types only"),
     ("wardian:plugin/log", "log lines"),
     ("wardian:plugin/file-mode", "file permissions"),
     ("wardian:plugin/ui", "terminal output"),
     ("wardian:plugin/process", "runs programs"),
     ("wardian:plugin/communicator", "the provisioned machine"),
     ("wasi:cli/environment", "variables, directory, arguments"),
-    ("wasi:cli/exit", "ends itself"),
+    ("wasi:cli/exit", "process exit"),
     ("wasi:cli/std", "standard streams: the log"),
     ("wasi:cli/terminal", "whether there is a terminal"),
     ("wasi:clocks/", "clocks"),
@@ -68,7 +68,7 @@ const PURPOSES: [(&str, &str); 22] = [
     ("wasi:filesystem/", "files"),
     ("wasi:http/types", "parts of HTTP requests"),
     ("wasi:http/", "HTTP requests"),
-    ("wasi:io/", "streams and waiting"),
+    ("wasi:io/", "streams and polling"),
     ("wasi:random/", "randomness"),
     ("wasi:sockets/ip-name-lookup", "name lookup"),
     ("wasi:sockets/", "connections"),
@@ -143,12 +143,12 @@ pub(crate) fn report_text(report: &PluginReport<'_>, asked: &[Asked], options: R
     if let Some(hash) = &report.package_hash {
         fact("package", hash);
     }
-    let sdk = if report.sdk.is_empty() { "not said".to_owned() } else { report.sdk.join(", ") };
+    let sdk = if report.sdk.is_empty() { "unknown".to_owned() } else { report.sdk.join(", ") };
     fact("built by", &sdk);
     interfaces("Exports:", &report.exports, &mut page);
     interfaces("Imports:", &report.imports, &mut page);
     page.push("\n");
-    page.paint(Style::Bold, "Asks for:");
+    page.paint(Style::Bold, "Requests:");
     page.push("\n");
     if asked.is_empty() {
         page.push("  nothing\n");

@@ -130,9 +130,9 @@ fn plugin_inspect_reads_the_content_of_packages() {
         package("terraform-provider-y_v1.0.0", b"\x7fELF\x02\x01"),
     );
     let native = project.run("plugin inspect terraform-provider-y_1.0.0_linux_amd64.zip").ended_with(1);
-    assert!(native.errors.contains("is a program of its own"), "{}", native.text());
+    assert!(native.errors.contains("is a native program"), "{}", native.text());
     project.write("x.zip", "junk");
-    assert!(project.run("plugin inspect x.zip").ended_with(1).errors.contains("No name of a package"));
+    assert!(project.run("plugin inspect x.zip").ended_with(1).errors.contains("Not a package name"));
     project.write("terraform-provider-z_1.0.0_any.zip", "junk");
     assert!(
         project
@@ -154,7 +154,7 @@ fn embedded_plugins_declare_their_capabilities() {
         assert!(seen.out.contains("built by  wardian-sdk "), "{}", seen.text());
         assert!(seen.out.contains("wardian:plugin/provider@"), "{}", seen.text());
         assert_eq!(seen.out.contains("filesystem    read, write [FOLDER]"), asks, "{}", seen.text());
-        assert_eq!(seen.out.contains("Asks for:\n  nothing"), !asks, "{}", seen.text());
+        assert_eq!(seen.out.contains("Requests:\n  nothing"), !asks, "{}", seen.text());
         assert!(!seen.out.contains("not known") && !seen.out.contains("Of note"), "{}", seen.text());
     }
 }
@@ -198,7 +198,7 @@ fn init_without_input_installs_nothing_without_consent() {
     assert_seen_text!("declaration_agreements", agreed);
     assert!(!project.read(".terraform.lock.hcl").contains("network"));
     let again = project.run("init").success();
-    assert!(!again.out.contains("asks for:"), "{}", again.text());
+    assert!(!again.out.contains("requests:"), "{}", again.text());
     project.run("plan").success();
     assert!(project.run("init -lockfile=readonly").success().out.contains("successfully"));
 
@@ -232,7 +232,7 @@ fn upgrade_with_new_capability_requests_stops() {
     project.run("plan").success();
 
     let nothing = project.run(&format!("policy grant {ADDRESS} -yes")).success();
-    assert!(nothing.out.contains("is granted that already"), "{}", nothing.text());
+    assert!(nothing.out.contains("already has these grants"), "{}", nothing.text());
     let refused = project.run(&format!("policy grant {ADDRESS} -upgrade")).ended_with(1);
     assert!(refused.errors.contains("-yes"), "{}", refused.text());
     project.run(&format!("policy grant {ADDRESS} -upgrade -yes")).success();
@@ -260,7 +260,7 @@ fn capability_denied_by_policy_needs_no_consent() {
     assert!(seen.out.contains("(granted by policy)"), "{}", seen.text());
     assert!(!project.has("wardian.policy.hcl"));
     let granting = project.run_with(&format!("policy grant {ADDRESS} -yes"), "", &variables).ended_with(1);
-    assert!(granting.errors.contains("A grant would change nothing"), "{}", granting.text());
+    assert!(granting.errors.contains("A grant would have no effect"), "{}", granting.text());
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn policy_grant_writes_a_rule() {
     grant("filesystem -directories=generated -access=read,write").success();
     assert_seen_text!("policy_grant_stated", project.read("wardian.policy.hcl"));
     let again = grant("network -hosts=api.acme.example -methods=GET").success();
-    assert!(again.out.contains("is granted that already"), "{}", again.text());
+    assert!(again.out.contains("already has these grants"), "{}", again.text());
     let wrong: Vec<Seen> = [
         "network -hosts=https://api.acme.example",
         "network -names=A",

@@ -336,7 +336,7 @@ fn policy_confines_native_plugin_by_the_kernel() {
     assert!(output("connect:127.0.0.1:1").contains("Permission denied"));
     assert!(!project.run("init").success().errors.contains("not confined"));
     let explained = project.run("policy explain example.com/acme/fake").success();
-    assert!(explained.out.contains("As native code it runs where the kernel can"), "{}", explained.text());
+    assert!(explained.out.contains("As native code it runs only if the kernel can"), "{}", explained.text());
 
     // Rules that the kernel cannot express are rejected.
     project.write(

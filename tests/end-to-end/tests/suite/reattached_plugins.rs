@@ -54,7 +54,7 @@ fn reattached_provider_is_used() {
     let text = debugged.text.clone();
     let run = |line: &str| project.run_with(line, "", &[(VARIABLE, &text)]);
     let init = run("init").success();
-    assert!(init.out.contains("- example.com/acme/fake runs already (process "), "{}", init.text());
+    assert!(init.out.contains("- example.com/acme/fake is already running (process "), "{}", init.text());
     assert!(!project.has(".terraform.lock.hcl") && !project.has(".terraform/providers"));
     run("validate").success();
     let applied = run("apply -auto-approve").success();

@@ -82,7 +82,7 @@ fn provisioner_package_is_named_by_its_address() {
     }
     project.write("wardian.policy.hcl", GRANT.replace("localhost/plugins", "example.com/acme"));
     let init = run(&project, "init").success().out;
-    assert!(init.contains("- example.com/acme/provisioner-notify v1.2.0, the newest there is"), "{init}");
+    assert!(init.contains("- example.com/acme/provisioner-notify v1.2.0, the newest available"), "{init}");
     let applied = run(&project, "apply -auto-approve").success().out;
     assert!(applied.contains("(example.com/acme/notify): Telling the log"), "{applied}");
     project

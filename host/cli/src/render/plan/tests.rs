@@ -170,7 +170,7 @@ fn without_sentences(text: &str) -> String {
             kept.push_str(if stays { "# Warning, no change\n" } else { "# Warning\n" });
             continue;
         }
-        if line.contains("# At least one attribute in") || line.contains("# Something in this block") {
+        if line.contains("# At least one attribute in") || line.contains("# Part of this block") {
             lines.next();
             kept.push_str("# Sensitive block\n");
             continue;

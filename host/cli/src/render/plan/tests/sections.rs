@@ -44,8 +44,8 @@ fn whole_plan_is_rendered() {
     ]);
     let note = PlanNote::Saved { path: "p", apply_command: "wardian apply \"p\"" };
     let expected = "
-With the providers' help, the following execution plan was made. Symbols in
-front say what happens to each object:
+The selected providers produced the following execution plan. Each action is
+marked with a symbol:
   + create
   - destroy
 
@@ -135,8 +135,7 @@ fn refresh_only_plan_shows_drift() {
     let expected = "
 Note: Objects have changed outside of Wardian
 
-Since the last apply, the following objects were changed by something other
-than Wardian:
+Since the last apply, the following objects were changed outside of Wardian:
 
   # terraform_data.a has changed
   ~ resource \"terraform_data\" \"a\" {
@@ -150,8 +149,8 @@ than Wardian:
     }
 
 
-This is a refresh-only plan: nothing will be done to undo these changes. Apply
-it to record them in the state, which changes no object.
+This is a refresh-only plan: it does not undo these changes. Apply it to
+record them in the state without changing any object.
 ";
     assert_eq!(text(&plan), expected);
 }
@@ -392,8 +391,8 @@ fn normal_plan_shows_only_relevant_drift() {
     let expected = "
 Note: Objects have changed outside of Wardian
 
-Since the last apply, something other than Wardian made the following changes,
-which this plan may have been influenced by:
+Since the last apply, the following changes were made outside of Wardian,
+which may have affected this plan:
 
   # terraform_data.a has changed
   ~ resource \"terraform_data\" \"a\" {
@@ -409,9 +408,8 @@ which this plan may have been influenced by:
     }
 
 
-Where the configuration neither says the same nor ignores them
-(ignore_changes), the actions below may undo these changes or follow from
-them.
+Unless the configuration has the same values or ignores them (ignore_changes),
+the actions below may undo these changes or respond to them.
 ";
     let told = text(&plan);
     assert!(told.starts_with(expected), "{told}");
