@@ -119,8 +119,8 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     if !context.app.environment.in_automation() {
         shell.say(
             "\nNext, see the planned changes with `wardian plan`.\n\nWhenever you change module calls, \
-             providers or their versions, run `wardian init`\nagain. If you forget, other commands \
-             will remind you.",
+             providers or their versions, run `wardian init`\nagain. Other commands \
+             will remind you when it is needed.",
         );
     }
     Ok(Status::Success)
@@ -214,8 +214,8 @@ fn warn_of_shadows(context: &CommandContext, selection: &Selection) {
     context.shell.diagnostics(&warning.into());
 }
 
-/// Returns, for example, `hashicorp/random v3.7.2, the newest that meets ~> 3.7 (embedded
-/// component)`
+/// Describes a selected plugin:
+/// `hashicorp/random v3.7.2, the newest that meets ~> 3.7 (embedded component)`.
 fn described(address: &ProviderAddress, chosen: &SelectedPlugin) -> String {
     let reason = match chosen.reason {
         SelectionReason::Locked => "as locked",

@@ -200,8 +200,7 @@ fn write_no_changes(page: &mut Page, plan: &Plan, options: RenderOptions) {
     let (headline, explanation) = match plan.mode {
         Mode::Normal => (
             "Your infrastructure matches the configuration.",
-            "Wardian compared the real objects with the configuration and found no differences, so no \
-             changes are needed.",
+            "Wardian compared the real objects with the configuration and found no differences: there is nothing to do.",
         ),
         Mode::RefreshOnly => (
             "Your infrastructure still matches the configuration.",
