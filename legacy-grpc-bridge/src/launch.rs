@@ -244,7 +244,7 @@ pub(crate) async fn launch(
         }
         Err(error) => {
             running.kill_and_wait().await;
-            Err(error.told(package, &running, limit))
+            Err(error.into_launch_error(package, &running, limit))
         }
     }
 }
@@ -287,7 +287,7 @@ enum Problem {
 }
 
 impl Problem {
-    fn told(self, package: &NativePackage, running: &Running, limit: Duration) -> LaunchError {
+    fn into_launch_error(self, package: &NativePackage, running: &Running, limit: Duration) -> LaunchError {
         let executable = package.executable.clone();
         let said = running.crash_output();
         match self {
@@ -342,7 +342,7 @@ async fn spawn(
     }
 }
 
-/// What the kernel is told of the process, if it is to be confined.
+/// The kernel restrictions of the process, if it is confined.
 fn rules(package: &NativePackage, sockets: &TempDir) -> Result<Option<Prepared>, LaunchError> {
     let Some(granted) = &package.confinement else { return Ok(None) };
     let rules = sandbox_exec::with_necessities(granted, &package.executable, sockets.path());

@@ -41,7 +41,7 @@ impl<'a> ResourceChangeDocument<'a> {
             mode: mode_name(address.mode()),
             type_name: address.type_name(),
             name: address.name(),
-            index: Index::of(&address.key),
+            index: Index::from_key(&address.key),
             provider_name: change.provider.provider.to_string(),
             deposed: change.deposed.as_deref(),
             change: ChangeDocument {

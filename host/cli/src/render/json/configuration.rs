@@ -26,7 +26,7 @@ pub(super) struct ConfigurationDocument<'a> {
 
 impl<'a> ConfigurationDocument<'a> {
     pub(super) fn new(configuration: &'a Configuration, schemas: &Schemas) -> Self {
-        let providers = ProviderConfigs::of(configuration, schemas);
+        let providers = ProviderConfigs::for_configuration(configuration, schemas);
         let source = Source { configuration, schemas, providers: &providers };
         let root_module = source.module(configuration.root());
         Self { provider_config: providers.into_documents(), root_module }

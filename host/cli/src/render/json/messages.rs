@@ -263,7 +263,7 @@ impl<'a> ResourceMessage<'a> {
             resource_name: address.name(),
             resource_key: match &address.key {
                 InstanceKey::None => None,
-                key => Index::of(key),
+                key => Index::from_key(key),
             },
         }
     }

@@ -80,7 +80,7 @@ pub(super) enum Index<'a> {
 
 impl<'a> Index<'a> {
     /// Returns the key, if there is one.
-    pub(super) fn of(key: &'a InstanceKey) -> Option<Self> {
+    pub(super) fn from_key(key: &'a InstanceKey) -> Option<Self> {
         match key {
             InstanceKey::None => None,
             InstanceKey::Int(index) => Some(Self::Number(*index)),
@@ -106,7 +106,7 @@ impl<'a> Resource<'a> {
             mode: mode_name(address.mode()),
             type_name: address.type_name(),
             name: address.name(),
-            index: Index::of(&address.key),
+            index: Index::from_key(&address.key),
             provider_name: object.provider.provider.to_string(),
             schema_version: object.schema_version,
             values: says_anything(&object.value).then_some(PlainValue(&object.value)),

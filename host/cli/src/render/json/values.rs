@@ -74,7 +74,7 @@ impl<'a> Parts<'a> {
         Self { question: Question::Unknown, value }
     }
 
-    fn of(&self, value: &'a Value) -> Self {
+    fn with_value(&self, value: &'a Value) -> Self {
         Self { question: self.question, value }
     }
 
@@ -102,7 +102,7 @@ impl Serialize for Parts<'_> {
         }
         let value = self.value;
         if let Some(elements) = value.as_elements() {
-            return serializer.collect_seq(elements.iter().map(|element| self.of(element)));
+            return serializer.collect_seq(elements.iter().map(|element| self.with_value(element)));
         }
         let parts = value.as_mapping().into_iter().flatten();
         match shape(value.ty()) {
@@ -110,7 +110,7 @@ impl Serialize for Parts<'_> {
             Shape::Sequence => serializer.serialize_seq(Some(0))?.end(),
             Shape::Mapping | Shape::None => {
                 let mut map = serializer.serialize_map(None)?;
-                for (key, part) in parts.map(|(key, part)| (key, self.of(part))) {
+                for (key, part) in parts.map(|(key, part)| (key, self.with_value(part))) {
                     if !part.is_false() {
                         map.serialize_entry(&**key, &part)?;
                     }

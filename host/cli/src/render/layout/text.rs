@@ -19,12 +19,12 @@ pub(super) fn scalar(
     context: Context,
 ) {
     if let (Effect::Update, Some(before), Some(after)) = (effect, sides.before, sides.after) {
-        change(page, &Shape::of(before), &Shape::of(after), forces, indent, context);
+        change(page, &Shape::from_value(before), &Shape::from_value(after), forces, indent, context);
         return;
     }
     let shown = if effect == Effect::Delete { sides.before } else { sides.after.or(sides.before) };
     if let Some(shown) = shown {
-        whole(page, &Shape::of(shown), effect, forces, indent, context);
+        whole(page, &Shape::from_value(shown), effect, forces, indent, context);
     }
 }
 
@@ -42,19 +42,19 @@ enum Shape<'a> {
 }
 
 impl<'a> Shape<'a> {
-    fn of(value: &'a Value) -> Self {
+    fn from_value(value: &'a Value) -> Self {
         match value.view() {
             View::Null => Self::Null,
             View::Bool(value) => Self::Plain(value.to_string()),
             View::Number(number) => Self::Plain(number.to_string()),
-            View::String(text) => Self::of_string(text),
+            View::String(text) => Self::from_string(text),
             View::Unknown => Self::Plain("(known after apply)".into()),
             // Only if a value does not conform to its schema.
             _ => Self::Plain("(...)".into()),
         }
     }
 
-    fn of_string(text: &'a str) -> Self {
+    fn from_string(text: &'a str) -> Self {
         if text.starts_with(['{', '['])
             && let Ok(value) = json::decode_simple(text)
         {

@@ -18,7 +18,7 @@ use crate::guest::{bytes, embedded, load, sandbox, short};
 const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 
 /// The bytes of an entry that are changed, one after the other.
-const MOST_CHANGED: usize = 1_024;
+const MAX_CHANGED: usize = 1_024;
 
 pub(super) async fn attempts() -> Vec<Attempt> {
     let mut attempts = files().await;
@@ -215,7 +215,7 @@ fn changed_code() -> Attempt {
     let first = (compiles(&sandbox), compiles(&sandbox));
     let entry = fs::read_dir(&cache.directories.code).unwrap().next().unwrap().unwrap().path();
     let whole = fs::read(&entry).unwrap();
-    let step = whole.len().div_ceil(MOST_CHANGED);
+    let step = whole.len().div_ceil(MAX_CHANGED);
     let (mut changed, mut run) = (0, 0);
     for at in (0..whole.len()).step_by(step) {
         let mut code = whole.clone();

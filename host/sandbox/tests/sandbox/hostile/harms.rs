@@ -70,12 +70,12 @@ async fn plan(provider: &dyn Provider, type_name: &str) -> Attempt {
         capabilities: ClientCapabilities::default(),
     };
     let response = provider.plan_resource_change(&CallContext::default(), request).await;
-    let got = told(&response.diagnostics);
+    let got = diagnostic_text(&response.diagnostics);
     let failed = response.planned_state.is_none() && got.starts_with("Plugin");
     Attempt::new("limits", type_name, got, failed && is_well(provider).await)
 }
 
-fn told(diagnostics: &PluginDiagnostics) -> String {
+fn diagnostic_text(diagnostics: &PluginDiagnostics) -> String {
     let error = diagnostics.iter().find(|diagnostic| diagnostic.is_error());
     error.map_or("no error".to_owned(), |error| error.summary.clone())
 }
@@ -114,25 +114,38 @@ async fn panics() -> Vec<Attempt> {
     let mut all = vec![
         (
             "validate-provider-config",
-            told(&provider.validate_provider_config(&CallContext::default(), object("panic")).await),
+            diagnostic_text(
+                &provider.validate_provider_config(&CallContext::default(), object("panic")).await,
+            ),
         ),
-        ("configure-provider", told(&configure(provider, "panic").await)),
+        ("configure-provider", diagnostic_text(&configure(provider, "panic").await)),
         (
             "validate-resource-config",
-            told(&provider.validate_config(&CallContext::default(), ConfigKind::Resource, config).await),
+            diagnostic_text(
+                &provider.validate_config(&CallContext::default(), ConfigKind::Resource, config).await,
+            ),
         ),
         (
             "upgrade-resource-state",
-            told(&provider.upgrade_resource_state(&CallContext::default(), upgrade).await.diagnostics),
+            diagnostic_text(
+                &provider.upgrade_resource_state(&CallContext::default(), upgrade).await.diagnostics,
+            ),
         ),
-        ("read-resource", told(&provider.read_resource(&CallContext::default(), read).await.diagnostics)),
+        (
+            "read-resource",
+            diagnostic_text(&provider.read_resource(&CallContext::default(), read).await.diagnostics),
+        ),
         (
             "apply-resource-change",
-            told(&provider.apply_resource_change(&CallContext::default(), apply).await.diagnostics),
+            diagnostic_text(
+                &provider.apply_resource_change(&CallContext::default(), apply).await.diagnostics,
+            ),
         ),
         (
             "import-resource-state",
-            told(&provider.import_resource_state(&CallContext::default(), import).await.diagnostics),
+            diagnostic_text(
+                &provider.import_resource_state(&CallContext::default(), import).await.diagnostics,
+            ),
         ),
         ("read-data-source", answer(provider, "tell:panic|x").await),
     ];
@@ -234,5 +247,5 @@ async fn flood() -> Attempt {
     let provider = load(limits).provider(crate::guest::granted_and_recorded(place.path(), "", &log));
     let response = crate::guest::plan(&*provider, "hostile_flood").await;
     let held = response.diagnostics.is_empty() && is_well(&*provider).await;
-    Attempt::new("limits", "300,000 lines of output", told(&response.diagnostics), held)
+    Attempt::new("limits", "300,000 lines of output", diagnostic_text(&response.diagnostics), held)
 }

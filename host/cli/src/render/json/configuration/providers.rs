@@ -39,7 +39,7 @@ struct Known<'a> {
 }
 
 impl<'a> ProviderConfigs<'a> {
-    pub(super) fn of(configuration: &'a Configuration, schemas: &Schemas) -> Self {
+    pub(super) fn for_configuration(configuration: &'a Configuration, schemas: &Schemas) -> Self {
         let mut all = Self(BTreeMap::new());
         for node in configuration.modules() {
             all.add_handed_over(configuration, node);
