@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::run::ExitStatus;
+use crate::child::ExitStatus;
 
 /// Decides, and learns what became of it.
 pub trait Authority: Send + Sync + 'static {

@@ -1,33 +1,33 @@
-//! What to run.
+//! The description of a program to run.
 
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What to run, and how.
+/// A program to run, with its arguments and options.
 #[derive(Clone)]
 pub struct Command {
-    /// A bare name, an absolute path, or a path below `directory`.
+    /// A bare name, an absolute path, or a path relative to `directory`.
     pub program: String,
-    /// Its arguments, each as one.
+    /// The arguments, without the program's name.
     pub arguments: Vec<String>,
-    /// An absolute path: the directory that it begins in.
+    /// The working directory, an absolute path.
     pub directory: PathBuf,
-    /// Its whole environment.
+    /// The complete environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// What it reads from its standard input, which then ends.
+    /// The standard input.
     pub input: Vec<u8>,
-    /// When it is killed with all that it started.
+    /// Time limit after which the program and its descendants are killed.
     pub timeout: Option<Duration>,
-    /// How its two outputs are read.
+    /// How the two outputs are read.
     pub streams: Streams,
-    /// What becomes of those that it started and that are there when it has ended.
-    pub leftovers: Leftovers,
+    /// What happens to descendants that are still running when the program has exited.
+    pub descendants: DescendantPolicy,
 }
 
 impl Command {
-    /// A program with these arguments: no environment, no input, no end but its own.
+    /// Creates a command without environment, input and time limit.
     pub fn new(program: impl Into<String>, arguments: Vec<String>, directory: PathBuf) -> Self {
         Self {
             program: program.into(),
@@ -37,12 +37,12 @@ impl Command {
             input: Vec::new(),
             timeout: None,
             streams: Streams::default(),
-            leftovers: Leftovers::default(),
+            descendants: DescendantPolicy::default(),
         }
     }
 }
 
-/// Arguments, environment and input may hold secrets.
+/// Omits arguments, environment and input, which may be sensitive.
 impl fmt::Debug for Command {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -51,7 +51,7 @@ impl fmt::Debug for Command {
             .field("directory", &self.directory)
             .field("timeout", &self.timeout)
             .field("streams", &self.streams)
-            .field("leftovers", &self.leftovers)
+            .field("descendants", &self.descendants)
             .finish_non_exhaustive()
     }
 }
@@ -59,21 +59,20 @@ impl fmt::Debug for Command {
 /// How the two outputs of a program are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Streams {
-    /// Each by itself. What was written to one before the other is not known.
+    /// As two streams, with an unknown order between them.
     #[default]
-    Apart,
-    /// As one, in the order in which they were written; all of it is standard output.
-    Together,
+    Separate,
+    /// As one stream in the order of writing, reported as standard output.
+    Combined,
 }
 
-/// What becomes of programs that are still there when the one that started them has
-/// ended by itself.
+/// What happens to descendants that are still running when the program has exited by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Leftovers {
-    /// They go on. A daemon that was started on purpose is one of them. Their output is
-    /// not listened to any more.
+pub enum DescendantPolicy {
+    /// They continue, such as a daemon that was started on purpose, but their output is not read
+    /// any more.
     #[default]
-    GoOn,
+    Detach,
     /// They are killed, unless they have left the session.
-    Killed,
+    Kill,
 }

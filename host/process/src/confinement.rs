@@ -1,39 +1,36 @@
-//! What the kernel holds a program to: Landlock, of Linux.
+//! Confinement of programs by the Linux kernel (Landlock).
 //!
-//! A program that is confined reads and writes below the directories that are named, runs
-//! programs from where it may execute, and connects by TCP to the ports that are named,
-//! with all that it starts; and it gains no privileges by starting something. The kernel
-//! takes lists of what is allowed and nothing else: there is no exception below a
-//! directory, and of a connection it knows the port alone. It says nothing of UDP, of
-//! sockets with a path, or of what was open before.
+//! A confined program, with all its descendants, reads and writes only below the listed
+//! directories, runs programs only from the listed ones, and opens TCP connections only to the
+//! listed ports; it gains no privileges by executing a program. Landlock has allow lists only: a
+//! directory cannot have exceptions, and a connection is known only by its port. It does not
+//! restrict UDP, Unix sockets, or files that were open before.
 //!
-//! The rules are given to the kernel before the program is forked ([`Confinement::prepare`]).
-//! What is left to do between fork and exec are two system calls.
+//! The rules are passed to the kernel before the fork ([`Confinement::prepare`]). Only two
+//! system calls remain between fork and exec.
 
 use std::io;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-/// What a program may reach. What is not there is passed over.
+/// The files and ports that a program may use. Missing paths are skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Confinement {
-    /// Directories and files to read.
+    /// Files and directories to read.
     pub read: Vec<PathBuf>,
-    /// Directories and files to read, and to run as programs.
+    /// Files and directories to read and execute.
     pub execute: Vec<PathBuf>,
-    /// Directories and files to read and to change; in directories also what they hold.
+    /// Files and directories to read and write, including their contents.
     pub write: Vec<PathBuf>,
-    /// Where it may connect to by TCP.
+    /// TCP ports to connect to.
     pub tcp: TcpPorts,
 }
 
-/// Ports of other machines, and of this one.
+/// TCP ports to connect to, on any machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum TcpPorts {
-    /// All.
     #[default]
     Any,
-    /// These.
     Only(Vec<RangeInclusive<u16>>),
 }
 
@@ -41,20 +38,15 @@ pub enum TcpPorts {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfinementError {
-    /// The kernel has no Landlock, or not enough of it.
-    #[error("the kernel cannot hold it to that: {0}")]
+    /// The kernel does not support Landlock, or too old a version of it.
+    #[error("the kernel cannot confine it: {0}")]
     Unsupported(String),
-    /// A path that is there cannot be opened.
+    /// A path cannot be opened.
     #[error("{} cannot be granted to it: {reason}", path.display())]
-    Path {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    Path { path: PathBuf, reason: String },
 }
 
-/// What the kernel was told already.
+/// Rules that were passed to the kernel.
 #[derive(Debug)]
 pub struct Prepared {
     #[cfg(target_os = "linux")]
@@ -63,10 +55,10 @@ pub struct Prepared {
 
 #[cfg(target_os = "linux")]
 impl Confinement {
-    /// Gives the rules to the kernel, which holds nobody to them yet.
+    /// Passes the rules to the kernel, without applying them to a process yet.
     ///
     /// # Errors
-    /// Where the kernel cannot hold a program to all of them, or a path cannot be opened.
+    /// If the kernel does not support all of them, or a path cannot be opened.
     pub fn prepare(&self) -> Result<Prepared, ConfinementError> {
         use landlock::{
             ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, NetPort, Ruleset,
@@ -74,8 +66,8 @@ impl Confinement {
         };
         let unsupported = |error: RulesetError| {
             let needed = match self.tcp {
-                TcpPorts::Any => "Landlock as of Linux 6.2",
-                TcpPorts::Only(_) => "Landlock as of Linux 6.7",
+                TcpPorts::Any => "Landlock of Linux 6.2 or later",
+                TcpPorts::Only(_) => "Landlock of Linux 6.7 or later",
             };
             ConfinementError::Unsupported(format!("it needs {needed} ({error})"))
         };
@@ -89,7 +81,7 @@ impl Confinement {
         }
         let mut rules = rules
             .set_compatibility(CompatLevel::BestEffort)
-            // Signals to others and sockets without a path; of newer kernels.
+            // Signals to other processes and abstract Unix sockets; supported by newer kernels.
             .scope(Scope::from_all(ABI::V6))
             .and_then(Ruleset::create)
             .map_err(unsupported)?
@@ -98,12 +90,12 @@ impl Confinement {
         let granted = [
             (&self.read, reading),
             (&self.execute, reading | AccessFs::Execute),
-            // What is written there is not run.
+            // Files in writable directories cannot be executed.
             (&self.write, AccessFs::from_all(ABI::V3) & !AccessFs::Execute),
         ];
         for (paths, access) in granted {
             for path in paths {
-                rules = allow(rules, path, access)?;
+                rules = add_path_rule(rules, path, access)?;
             }
         }
         if let TcpPorts::Only(ranges) = &self.tcp {
@@ -112,13 +104,13 @@ impl Confinement {
             }
         }
         let rules: Option<std::os::fd::OwnedFd> = rules.into();
-        let rules = rules.ok_or_else(|| ConfinementError::Unsupported("it has no Landlock".into()))?;
+        let rules = rules.ok_or_else(|| ConfinementError::Unsupported("Landlock is not enabled".into()))?;
         Ok(Prepared { rules })
     }
 }
 
 #[cfg(target_os = "linux")]
-fn allow(
+fn add_path_rule(
     rules: landlock::RulesetCreated,
     path: &std::path::Path,
     access: landlock::BitFlags<landlock::AccessFs>,
@@ -137,45 +129,45 @@ fn allow(
 
 #[cfg(not(target_os = "linux"))]
 impl Confinement {
-    /// Gives the rules to the kernel, which holds nobody to them yet.
+    /// Fails.
     ///
     /// # Errors
-    /// Always: only Linux has what is needed.
+    /// Always: only Linux supports confinement.
     pub fn prepare(&self) -> Result<Prepared, ConfinementError> {
-        Err(ConfinementError::Unsupported("only Linux can".into()))
+        Err(ConfinementError::Unsupported("only Linux supports this".into()))
     }
 }
 
 impl Prepared {
-    /// Has a command begin under the rules.
+    /// Applies the rules to the command's process before it executes the program.
     #[cfg(target_os = "linux")]
-    pub(crate) fn hold(self, command: &mut tokio::process::Command) {
+    pub(crate) fn apply_to(self, command: &mut tokio::process::Command) {
         use std::os::fd::AsRawFd as _;
-        let before_it_becomes_the_program = move || {
+        let pre_exec = move || {
             let rules = self.rules.as_raw_fd();
             let none: libc::c_ulong = 0;
             #[allow(
                 unsafe_code,
-                reason = "two system calls with numbers and a descriptor that is open; the library's own \
-                          function for both allocates where it fails, which a child of many threads must not"
+                reason = "two system calls with integers and an open descriptor; the library's function for \
+                    both allocates on failure, which is not allowed in the child of a multithreaded \
+                    process"
             )]
-            let held = unsafe {
+            let applied = unsafe {
                 let one: libc::c_ulong = 1;
                 libc::prctl(libc::PR_SET_NO_NEW_PRIVS, one, none, none, none) == 0
                     && libc::syscall(libc::SYS_landlock_restrict_self, rules, none) == 0
             };
-            if held { Ok(()) } else { Err(io::Error::last_os_error()) }
+            if applied { Ok(()) } else { Err(io::Error::last_os_error()) }
         };
         #[allow(
             unsafe_code,
-            reason = "what runs between fork and exec must be async-signal-safe; it makes system calls and \
-                      nothing else"
+            reason = "code between fork and exec must be async-signal-safe; it only makes system calls"
         )]
         unsafe {
-            command.pre_exec(before_it_becomes_the_program);
+            command.pre_exec(pre_exec);
         }
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(crate) fn hold(self, _command: &mut tokio::process::Command) {}
+    pub(crate) fn apply_to(self, _command: &mut tokio::process::Command) {}
 }

@@ -1,43 +1,45 @@
-//! Programs that run on this machine for somebody else: started, listened to, ended.
+//! Runs programs on this machine for plugins: starts them, reads their output, and ends them.
 //!
-//! A [`Runner`] starts what its [`Authority`] allows. The authority is asked before
-//! anything is looked up, with the program as a bare name or as an absolute path without
-//! `.` and `..`; a bare name is then looked up in the host's own list of directories,
-//! never in one that the program's environment names. A relative path with a slash is
-//! one below the directory that the program begins in.
+//! A [`Launcher`] starts the programs that its [`Authority`] allows. The authority is asked
+//! before any lookup, with a bare name or with an absolute path without `.` and `..`. A bare
+//! name is then looked up in the host's own search path, never in that of the program's
+//! environment. A relative path with a slash is relative to the program's working directory.
 //!
-//! What always holds:
-//! - the environment is exactly what was said, and nothing of ours;
-//! - a program has a session of its own: no terminal's interrupt reaches it, none can stop
-//!   it by asking for a password, and all of it can be killed at once;
-//! - output comes in pieces of bounded size, whole lines where lines are written, and a
-//!   program whose output nobody takes waits: a gigabyte never piles up;
-//! - what a program left behind does not hold us up. Once it has ended, its output is read
-//!   until nothing more comes for a moment, even where something it started still holds it.
-//!   (Terraform waits until the last holder is gone, for ever if that is a daemon.)
-//!   [`Leftovers`] says what becomes of those;
-//! - no program outlives us, however we end ([`Spawner`] says how), and none remains as a
-//!   zombie. What has left its session by itself is out of reach, as it is for everybody.
+//! Invariants:
+//! - the environment is exactly the given one, with no variable of the host;
+//! - each program has its own session: it does not receive terminal interrupts, cannot block by
+//!   asking for a password on the terminal, and can be killed with its descendants;
+//! - output arrives in pieces of bounded size, as whole lines if lines are written, and a
+//!   program whose output is not read is blocked, so output does not accumulate;
+//! - descendants do not delay the end: when the program has exited, its output is read until
+//!   nothing arrives for a moment, even if a descendant holds the output open (Terraform waits
+//!   until the last holder exits, forever if that is a daemon); [`DescendantPolicy`] decides
+//!   what happens to them;
+//! - no program outlives the host, however the host ends (see [`Spawner`]), and none remains as
+//!   a zombie. A process that leaves its session is out of reach, as on any Unix system.
 //!
-//! A program can be held to some directories and ports by the kernel ([`Confinement`]).
+//! The kernel can confine a program to some directories and ports ([`Confinement`]).
 //!
-//! This crate knows no plugin and no policy, reads no environment, and writes no log.
+//! This crate does not depend on plugins or policy, reads no environment variable, and writes no
+//! log.
 
 #[cfg(not(unix))]
-compile_error!("programs are run on Unix systems only: there is no port to this one yet");
+compile_error!("this crate supports Unix systems only");
 
 mod authority;
+mod child;
 mod command;
 mod confinement;
+mod launcher;
+mod line_buffer;
 mod lookup;
 mod output;
-mod run;
-mod runner;
 mod spawner;
 
 pub use authority::{Authority, Denied, Ended, Start};
-pub use command::{Command, Leftovers, Streams};
+pub use child::{ChildProcess, CommandEvent, ExitStatus};
+pub use command::{Command, DescendantPolicy, Streams};
 pub use confinement::{Confinement, ConfinementError, Prepared, TcpPorts};
-pub use run::{Event, ExitStatus, Running};
-pub use runner::{ProcessError, Runner};
+pub use launcher::{Launcher, ProcessError};
+pub use line_buffer::LineBuffer;
 pub use spawner::{Guarded, Spawner};

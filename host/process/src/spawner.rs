@@ -1,15 +1,15 @@
-//! Where processes come from, and who sees to it that none outlives us.
+//! Spawns processes and makes sure that none outlives the host.
 //!
-//! Two things end a program when we do, however that happens:
+//! Two mechanisms end a process when the host ends, for whatever reason:
 //!
-//! 1. On Linux the kernel kills the process that we started. It counts the thread that
-//!    started it as the parent, though, and threads of a runtime come and go: so all are
-//!    started by threads that live as long as the [`Spawner`] does. There are several,
-//!    since a start is waited for until the new process has become its program, which on
-//!    a machine that is busy takes longer than short programs do.
-//! 2. What that process started itself is killed by a guard: a shell of its own that is
-//!    told of each session, reads until we close our end of the pipe or are gone, and then
-//!    kills those that it was not told to forget.
+//! 1. On Linux the kernel kills the direct child. It regards the thread that spawned the child
+//!    as the parent, and the threads of a runtime come and go: so all processes are spawned by
+//!    threads that live as long as the [`Spawner`]. There are several, since a spawn waits until
+//!    the child has executed its program, which on a busy machine takes longer than short
+//!    programs run.
+//! 2. Descendants are killed by a guard: a shell in its own session that reads the id of each
+//!    session from a pipe until the host closes it or exits, and then kills the sessions that
+//!    were not released.
 
 use std::io::{self, Write as _};
 use std::process::{ChildStdin, Stdio};
@@ -22,9 +22,9 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-/// Reads `+ 123` and `- 123`, and kills the groups that are left when nobody is there to
-/// say more. What a terminal sends to everybody is not for it.
-const GUARD: &str = r#"
+/// Reads `+ 123` and `- 123`, and kills the remaining groups when its input ends. It ignores the
+/// signals that a terminal sends to all processes.
+const GUARD_SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM PIPE
 groups=' '
 while read -r sign group; do
@@ -38,64 +38,64 @@ for group in $groups; do
 done
 "#;
 
-/// The most threads that start processes.
-const MOST_THREADS: usize = 8;
+/// Maximum number of spawner threads.
+const MAX_THREADS: usize = 8;
 
 enum Job {
     Start {
         command: Box<Command>,
-        guard: Guarding,
+        guard: GuardScope,
         runtime: Handle,
         started: oneshot::Sender<io::Result<(Child, Guarded)>>,
-        /// For what was started, to be forgotten by.
+        /// The queue for forgetting the spawned process.
         jobs: mpsc::Sender<Job>,
     },
     Forget(u32),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Guarding {
-    Itself,
-    WithDescendants,
+enum GuardScope {
+    Process,
+    Descendants,
 }
 
-/// Starts processes. Whoever has one of its processes keeps it.
+/// Spawns processes. It must live as long as any of its processes.
 #[derive(Default)]
 pub struct Spawner {
     threads: Mutex<Option<Threads>>,
 }
 
-/// The threads, as many as were ever needed at a time.
+/// The threads; one is added when all are busy.
 struct Threads {
     jobs: mpsc::Sender<Job>,
     shared: Shared,
     count: usize,
 }
 
-/// What they have together.
+/// The state that the threads share.
 #[derive(Clone)]
 struct Shared {
     queue: Arc<Mutex<mpsc::Receiver<Job>>>,
     guard: Arc<Mutex<Guard>>,
-    /// Starts that were asked for and not answered.
+    /// Number of spawns in progress.
     starting: Arc<AtomicUsize>,
 }
 
-/// A process and what it started, which end with us. Dropping this kills them.
+/// A process and its descendants, which end with the host. Dropping this kills them.
 pub struct Guarded {
     group: Option<u32>,
     jobs: mpsc::Sender<Job>,
 }
 
 impl Guarded {
-    /// The process has ended, and what it started may go on without us.
+    /// Releases the descendants after the process has exited.
     pub fn release(mut self) {
         self.forget();
     }
 
     fn forget(&mut self) -> Option<u32> {
         let group = self.group.take()?;
-        // Where the thread is gone, the guard is, too.
+        // Without the threads there is no guard either.
         let _ = self.jobs.send(Job::Forget(group));
         Some(group)
     }
@@ -110,36 +110,36 @@ impl Drop for Guarded {
 }
 
 impl Spawner {
-    /// Starts a process in a session of its own that ends with us.
+    /// Spawns a process in its own session, which ends with the host.
     ///
     /// # Errors
-    /// Where the system does not start it.
+    /// If the system cannot start it.
     pub async fn spawn(&self, command: Command) -> io::Result<Child> {
-        self.start(command, Guarding::Itself).await.map(|(child, _)| child)
+        self.start(command, GuardScope::Process).await.map(|(child, _)| child)
     }
 
-    /// As [`Spawner::spawn`], and the kernel holds the process to some rules.
+    /// Spawns a process like [`Spawner::spawn`], confined by the kernel.
     ///
     /// # Errors
-    /// Where the system does not start it, or does not take the rules.
+    /// If the system cannot start it, or cannot apply the rules.
     pub async fn spawn_confined(&self, mut command: Command, rules: Prepared) -> io::Result<Child> {
-        rules.hold(&mut command);
+        rules.apply_to(&mut command);
         self.spawn(command).await
     }
 
-    /// Starts a process in a session of its own that ends with us, as does all that it
-    /// starts while it is guarded.
+    /// Spawns a process in its own session, which ends with the host, as do its descendants
+    /// while it is guarded.
     ///
     /// # Errors
-    /// Where the system does not start it.
+    /// If the system cannot start it.
     pub async fn spawn_guarded(&self, command: Command) -> io::Result<(Child, Guarded)> {
-        self.start(command, Guarding::WithDescendants).await
+        self.start(command, GuardScope::Descendants).await
     }
 
-    async fn start(&self, mut command: Command, guard: Guarding) -> io::Result<(Child, Guarded)> {
-        end_with_us(&mut command);
+    async fn start(&self, mut command: Command, guard: GuardScope) -> io::Result<(Child, Guarded)> {
+        die_with_host(&mut command);
         let (started, answer) = oneshot::channel();
-        let jobs = self.jobs()?;
+        let jobs = self.job_sender()?;
         let job = Job::Start {
             command: Box::new(command),
             guard,
@@ -147,13 +147,13 @@ impl Spawner {
             started,
             jobs: jobs.clone(),
         };
-        jobs.send(job).map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?
+        jobs.send(job).map_err(|_| threads_ended())?;
+        answer.await.map_err(|_| threads_ended())?
     }
 
-    /// Where a start is asked for; a thread is free to hear of it, or there are all that
-    /// there may be.
-    fn jobs(&self) -> io::Result<mpsc::Sender<Job>> {
+    /// Returns the job queue, after making sure that a thread is free unless the maximum is
+    /// reached.
+    fn job_sender(&self) -> io::Result<mpsc::Sender<Job>> {
         let mut threads = lock(&self.threads);
         let threads = threads.get_or_insert_with(|| {
             let (jobs, queue) = mpsc::channel();
@@ -161,16 +161,17 @@ impl Spawner {
             Threads { jobs, shared: Shared { queue, guard, starting: Arc::default() }, count: 0 }
         });
         let starting = threads.shared.starting.fetch_add(1, Ordering::Relaxed) + 1;
-        if starting > threads.count && threads.count < MOST_THREADS {
+        if starting > threads.count && threads.count < MAX_THREADS {
             let shared = threads.shared.clone();
-            let started = std::thread::Builder::new().name("spawner".into()).spawn(move || shared.work());
+            let started =
+                std::thread::Builder::new().name("spawner".into()).spawn(move || shared.process_jobs());
             match started {
                 Ok(_) => threads.count += 1,
                 Err(error) if threads.count == 0 => {
                     threads.shared.starting.fetch_sub(1, Ordering::Relaxed);
                     return Err(error);
                 }
-                // Those that there are do it.
+                // The existing threads process the job.
                 Err(_) => {}
             }
         }
@@ -178,8 +179,8 @@ impl Spawner {
     }
 }
 
-fn gone() -> io::Error {
-    io::Error::other("the threads that start programs are gone")
+fn threads_ended() -> io::Error {
+    io::Error::other("the spawner threads have ended")
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -191,57 +192,58 @@ impl Shared {
         lock(&self.queue).recv().ok()
     }
 
-    fn work(&self) {
+    fn process_jobs(&self) {
         while let Some(job) = self.next() {
             match job {
                 Job::Start { mut command, guard: guarding, runtime, started, jobs } => {
                     let entered = runtime.enter();
                     let child = command.spawn();
                     drop(entered);
-                    // Our ends of its pipes would keep them open.
+                    // The command holds this process's ends of the pipes open.
                     drop(command);
                     let answer = child.map(|child| {
-                        let group = child.id().filter(|_| guarding == Guarding::WithDescendants);
+                        let group = child.id().filter(|_| guarding == GuardScope::Descendants);
                         if let Some(group) = group {
-                            lock(&self.guard).tell('+', group);
+                            lock(&self.guard).notify('+', group);
                         }
                         (child, Guarded { group, jobs })
                     });
                     self.starting.fetch_sub(1, Ordering::Relaxed);
-                    // Who asked may have given up; all of it then ends by being dropped.
+                    // If the caller has gone, dropping the answer kills the process.
                     let _ = started.send(answer);
                 }
-                Job::Forget(group) => lock(&self.guard).tell('-', group),
+                Job::Forget(group) => lock(&self.guard).notify('-', group),
             }
         }
     }
 }
 
-/// The shell that outlives us by a moment. A system without one has the kernel's part.
+/// The guard shell, which outlives the host briefly. Without a shell only the kernel's mechanism
+/// works.
 #[derive(Default)]
 enum Guard {
     #[default]
-    NotYet,
-    There(Shell),
-    Absent,
+    NotStarted,
+    Started(Shell),
+    Unavailable,
 }
 
 impl Guard {
-    fn tell(&mut self, sign: char, group: u32) {
-        if matches!(self, Self::NotYet) {
-            *self = Self::start().unwrap_or(Self::Absent);
+    fn notify(&mut self, sign: char, group: u32) {
+        if matches!(self, Self::NotStarted) {
+            *self = Self::start().unwrap_or(Self::Unavailable);
         }
-        if let Self::There(shell) = self
-            && !shell.hears(sign, group)
+        if let Self::Started(shell) = self
+            && !shell.write_line(sign, group)
         {
-            *self = Self::Absent;
+            *self = Self::Unavailable;
         }
     }
 
     fn start() -> io::Result<Self> {
         use std::os::unix::process::CommandExt as _;
         let mut child = std::process::Command::new("/bin/sh")
-            .args(["-c", GUARD])
+            .args(["-c", GUARD_SCRIPT])
             .env_clear()
             .current_dir("/")
             .process_group(0)
@@ -249,8 +251,8 @@ impl Guard {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        let pipe = child.stdin.take().ok_or_else(gone)?;
-        Ok(Self::There(Shell { child, pipe: Some(pipe) }))
+        let pipe = child.stdin.take().ok_or_else(threads_ended)?;
+        Ok(Self::Started(Shell { child, pipe: Some(pipe) }))
     }
 }
 
@@ -260,7 +262,7 @@ struct Shell {
 }
 
 impl Shell {
-    fn hears(&mut self, sign: char, group: u32) -> bool {
+    fn write_line(&mut self, sign: char, group: u32) -> bool {
         self.pipe.as_mut().is_some_and(|pipe| writeln!(pipe, "{sign} {group}").is_ok())
     }
 }
@@ -268,24 +270,24 @@ impl Shell {
 impl Drop for Shell {
     fn drop(&mut self) {
         drop(self.pipe.take());
-        // It has nothing to wait for.
+        // It exits at the end of its input.
         let _ = self.child.wait();
     }
 }
 
-/// A session of its own, so that a terminal's interrupt does not reach it and that all of
-/// it can be killed; and no life without ours.
-fn end_with_us(command: &mut Command) {
+/// Gives the process its own session, so that it gets no terminal interrupts and can be killed
+/// as a group, and lets the kernel kill it with the host.
+fn die_with_host(command: &mut Command) {
     command.kill_on_drop(true);
     #[cfg(target_os = "linux")]
     let us = rustix::process::getpid();
-    let before_it_becomes_the_program = move || {
+    let pre_exec = move || {
         rustix::process::setsid()?;
         #[cfg(target_os = "linux")]
         {
             use rustix::process::{getppid, set_parent_process_death_signal};
             set_parent_process_death_signal(Some(Signal::KILL))?;
-            // We may have died before that was said.
+            // The host may have died before the previous call.
             if getppid() != Some(us) {
                 return Err(io::ErrorKind::NotConnected.into());
             }
@@ -294,10 +296,10 @@ fn end_with_us(command: &mut Command) {
     };
     #[allow(
         unsafe_code,
-        reason = "what runs between fork and exec must be async-signal-safe; these are system calls \
-                  without memory or locks, and nothing else offers them to a child"
+        reason = "code between fork and exec must be async-signal-safe; these are system calls without \
+            allocation or locks, and there is no safe interface for them"
     )]
     unsafe {
-        command.pre_exec(before_it_becomes_the_program);
+        command.pre_exec(pre_exec);
     }
 }

@@ -1,25 +1,25 @@
-//! Every end: by itself, by us, with us.
+//! The ends of a program: by itself, by the host, with the host.
 
 use std::time::{Duration, Instant};
 
-use wardian_process::{ExitStatus, Leftovers};
+use wardian_process::{DescendantPolicy, ExitStatus};
 
-use crate::support::{finish, is_soon_gone, run, runner, shell, told};
+use crate::support::{finish, is_soon_gone, launcher, read_process_id, run, shell};
 
 #[tokio::test]
-async fn codes_and_signals_are_told() {
+async fn reports_exit_codes_and_signals() {
     assert_eq!(run(shell("exit 7")).await.status, Some(ExitStatus::Code(7)));
     assert_eq!(run(shell("kill -9 $$")).await.status, Some(ExitStatus::Signal(9)));
 }
 
 #[tokio::test]
-async fn all_of_it_is_killed_when_its_time_is_over() {
+async fn timeout_kills_process_and_descendants() {
     let began = Instant::now();
-    let (runner, records) = runner();
+    let (launcher, records) = launcher();
     let mut command = shell("sleep 60 & echo $!; trap '' TERM INT; while :; do sleep 1; done");
     command.timeout = Some(Duration::from_millis(300));
-    let mut running = runner.start(command).await.unwrap();
-    let child = told(&mut running).await;
+    let mut running = launcher.start(command).await.unwrap();
+    let child = read_process_id(&mut running).await;
     assert_eq!(finish(running).await.status, Some(ExitStatus::TimedOut));
     assert!(is_soon_gone(child).await);
     assert!(began.elapsed() < Duration::from_secs(4));
@@ -27,17 +27,17 @@ async fn all_of_it_is_killed_when_its_time_is_over() {
 }
 
 #[tokio::test]
-async fn kill_and_drop_end_all_of_it() {
-    let (runner, records) = runner();
+async fn kill_and_drop_end_process_and_descendants() {
+    let (launcher, records) = launcher();
     let script = "sleep 60 & echo $!; yes";
-    let mut running = runner.start(shell(script)).await.unwrap();
-    let child = told(&mut running).await;
+    let mut running = launcher.start(shell(script)).await.unwrap();
+    let child = read_process_id(&mut running).await;
     running.kill();
     assert_eq!(finish(running).await.status, Some(ExitStatus::Signal(9)));
     assert!(is_soon_gone(child).await);
 
-    let mut running = runner.start(shell(script)).await.unwrap();
-    let child = told(&mut running).await;
+    let mut running = launcher.start(shell(script)).await.unwrap();
+    let child = read_process_id(&mut running).await;
     drop(running);
     assert!(is_soon_gone(child).await);
     let began = Instant::now();
@@ -48,37 +48,37 @@ async fn kill_and_drop_end_all_of_it() {
 }
 
 #[tokio::test]
-async fn an_interrupt_can_be_answered() {
-    let (runner, _) = runner();
-    let mut running = runner
+async fn program_can_handle_interrupt() {
+    let (launcher, _) = launcher();
+    let mut running = launcher
         .start(shell("trap 'echo cleaned; exit 5' INT; echo $$; while :; do sleep 0.05; done"))
         .await
         .unwrap();
-    told(&mut running).await;
+    read_process_id(&mut running).await;
     running.interrupt();
     let done = finish(running).await;
     assert_eq!((done.stdout.as_slice(), done.status), (b"cleaned\n".as_slice(), Some(ExitStatus::Code(5))));
 }
 
 #[tokio::test]
-async fn what_was_left_behind_can_be_killed() {
-    let (runner, _) = runner();
+async fn descendant_policy_can_kill_remaining_processes() {
+    let (launcher, _) = launcher();
     let mut command = shell("sleep 60 >/dev/null 2>&1 & echo $!");
-    command.leftovers = Leftovers::Killed;
-    let mut running = runner.start(command).await.unwrap();
-    let child = told(&mut running).await;
+    command.descendants = DescendantPolicy::Kill;
+    let mut running = launcher.start(command).await.unwrap();
+    let child = read_process_id(&mut running).await;
     assert_eq!(finish(running).await.status, Some(ExitStatus::Code(0)));
     assert!(is_soon_gone(child).await);
 }
 
 #[tokio::test]
-async fn a_start_that_is_given_up_leaves_nothing() {
+async fn canceled_start_leaves_no_process() {
     let directory = tempfile::tempdir().unwrap();
-    let (runner, _) = runner();
+    let (launcher, _) = launcher();
     for delay in 0..40 {
         let mut command = shell(&format!("echo $$ > {delay}; sleep 60 & wait"));
         command.directory = directory.path().into();
-        let starting = runner.start(command);
+        let starting = launcher.start(command);
         let _ = tokio::time::timeout(Duration::from_micros(delay * 50), starting).await;
     }
     tokio::time::sleep(Duration::from_millis(500)).await;
@@ -91,39 +91,39 @@ async fn a_start_that_is_given_up_leaves_nothing() {
 }
 
 #[test]
-fn a_runtime_that_stops_takes_all_of_it_along() {
+fn runtime_shutdown_kills_all_processes() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (child, running) = runtime.block_on(async {
-        let (runner, _) = runner();
-        let mut running = runner.start(shell("sleep 60 & echo $!; wait")).await.unwrap();
-        (told(&mut running).await, running)
+        let (launcher, _) = launcher();
+        let mut running = launcher.start(shell("sleep 60 & echo $!; wait")).await.unwrap();
+        (read_process_id(&mut running).await, running)
     });
     runtime.shutdown_background();
     drop(running);
     assert!(tokio::runtime::Runtime::new().unwrap().block_on(is_soon_gone(child)));
 }
 
-/// What `we_are_killed` runs in a process of its own.
+/// Runs in a separate process for `killed_host_leaves_no_process`.
 #[test]
-fn somebody_who_is_killed() {
+fn host_to_be_killed() {
     if std::env::var_os("WARDIAN_TEST_IS_KILLED").is_none() {
         return;
     }
     tokio::runtime::Runtime::new().unwrap().block_on(async {
-        let (runner, _) = runner();
+        let (launcher, _) = launcher();
         let mut running =
-            runner.start(shell("(trap '' TERM HUP INT; sleep 60) & echo $!; sleep 60; :")).await.unwrap();
-        println!("child {}", told(&mut running).await);
+            launcher.start(shell("(trap '' TERM HUP INT; sleep 60) & echo $!; sleep 60; :")).await.unwrap();
+        println!("child {}", read_process_id(&mut running).await);
         tokio::time::sleep(Duration::from_mins(1)).await;
     });
 }
 
 #[test]
-fn nothing_is_left_when_we_are_killed() {
+fn killed_host_leaves_no_process() {
     use std::io::{BufRead as _, BufReader};
     use std::process::{Command, Stdio};
     let mut us = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "ends::somebody_who_is_killed", "--nocapture"])
+        .args(["--exact", "ends::host_to_be_killed", "--nocapture"])
         .env("WARDIAN_TEST_IS_KILLED", "1")
         .stdout(Stdio::piped())
         .spawn()

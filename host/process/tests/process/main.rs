@@ -1,4 +1,4 @@
-//! Real programs, started and ended.
+//! Starts and ends real programs.
 
 #![allow(
     clippy::unwrap_used,

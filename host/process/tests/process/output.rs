@@ -1,27 +1,27 @@
-//! Output: whole, in order, and never more of it in memory than a few pieces.
+//! Output is complete and in order, with at most a few pieces in memory.
 
 use std::time::{Duration, Instant};
 
-use wardian_process::{Event, ExitStatus, Streams};
+use wardian_process::{CommandEvent, ExitStatus, Streams};
 
-use crate::support::{finish, run, runner, shell};
+use crate::support::{finish, launcher, run, shell};
 
 #[tokio::test]
-async fn lines_come_whole_and_long_ones_in_pieces() {
-    let (runner, _) = runner();
-    let mut running = runner
+async fn output_arrives_as_lines_or_pieces() {
+    let (launcher, _) = launcher();
+    let mut running = launcher
         .start(shell("printf a; sleep 0.2; printf 'b\\nc'; sleep 0.2; head -c 100000 /dev/zero"))
         .await
         .unwrap();
-    assert_eq!(running.next_event().await, Some(Event::Stdout(b"ab\n".to_vec())));
+    assert_eq!(running.next_event().await, Some(CommandEvent::Stdout(b"ab\n".to_vec())));
     let mut total = 0;
     loop {
         match running.next_event().await {
-            Some(Event::Stdout(piece)) => {
+            Some(CommandEvent::Stdout(piece)) => {
                 assert!(piece.len() <= 32 << 10);
                 total += piece.len();
             }
-            Some(Event::Exited(status)) => break assert_eq!(status, ExitStatus::Code(0)),
+            Some(CommandEvent::Exited(status)) => break assert_eq!(status, ExitStatus::Code(0)),
             other => panic!("{other:?}"),
         }
     }
@@ -29,13 +29,13 @@ async fn lines_come_whole_and_long_ones_in_pieces() {
 }
 
 #[tokio::test]
-async fn two_outputs_are_apart_or_in_order() {
+async fn outputs_are_separate_or_combined() {
     let script = "i=0; while [ $i -lt 200 ]; do echo o$i; echo e$i >&2; i=$((i+1)); done";
     let apart = run(shell(script)).await;
     assert_eq!(apart.stdout.split(|byte| *byte == b'o').count() - 1, 200);
     assert_eq!(apart.stderr.split(|byte| *byte == b'e').count() - 1, 200);
     let mut command = shell(script);
-    command.streams = Streams::Together;
+    command.streams = Streams::Combined;
     let together = run(command).await;
     let expected: Vec<String> = (0..200).map(|number| format!("o{number}\ne{number}\n")).collect();
     assert_eq!(String::from_utf8(together.stdout).unwrap(), expected.concat());
@@ -49,15 +49,15 @@ fn memory_in_kilobytes() -> u64 {
 }
 
 #[tokio::test]
-async fn a_gigabyte_of_output_never_piles_up() {
-    let (runner, _) = runner();
-    let mut running = runner.start(shell("head -c 1073741824 /dev/zero; echo done >&2")).await.unwrap();
+async fn unread_output_does_not_accumulate() {
+    let (launcher, _) = launcher();
+    let mut running = launcher.start(shell("head -c 1073741824 /dev/zero; echo done >&2")).await.unwrap();
     let before = memory_in_kilobytes();
-    // Nobody takes it for a while.
+    // Leave the output unread for a while.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let (mut total, mut most) = (0, 0);
     while let Some(event) = running.next_event().await {
-        if let Event::Stdout(piece) = event {
+        if let CommandEvent::Stdout(piece) = event {
             total += piece.len();
             if total % (64 << 20) < 32 << 10 {
                 most = most.max(memory_in_kilobytes());
@@ -69,11 +69,11 @@ async fn a_gigabyte_of_output_never_piles_up() {
 }
 
 #[tokio::test]
-async fn a_daemon_that_holds_the_output_does_not_hold_us_up() {
+async fn daemon_holding_output_does_not_block() {
     let began = Instant::now();
-    let (runner, _) = runner();
-    let mut running = runner.start(shell("sleep 60 & echo $!")).await.unwrap();
-    let daemon = crate::support::told(&mut running).await;
+    let (launcher, _) = launcher();
+    let mut running = launcher.start(shell("sleep 60 & echo $!")).await.unwrap();
+    let daemon = crate::support::read_process_id(&mut running).await;
     let done = finish(running).await;
     assert_eq!(done.status, Some(ExitStatus::Code(0)));
     assert!(began.elapsed() < Duration::from_secs(5));
@@ -83,14 +83,14 @@ async fn a_daemon_that_holds_the_output_does_not_hold_us_up() {
         rustix::process::Signal::KILL,
     )
     .unwrap();
-    // One that writes without end.
+    // A descendant with endless output.
     let mut command = shell("yes & echo");
-    command.leftovers = wardian_process::Leftovers::Killed;
+    command.descendants = wardian_process::DescendantPolicy::Kill;
     assert_eq!(run(command).await.status, Some(ExitStatus::Code(0)));
 }
 
 #[tokio::test]
-async fn what_a_pipeline_still_writes_after_the_end_is_heard() {
+async fn reads_output_of_pipeline_after_exit() {
     let done = run(shell("(sleep 0.3; echo late) & exit 4")).await;
     assert_eq!((done.stdout.as_slice(), done.status), (b"late\n".as_slice(), Some(ExitStatus::Code(4))));
 }

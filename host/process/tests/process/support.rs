@@ -1,10 +1,12 @@
-//! An authority that writes down, and how a run is taken to its end.
+//! An authority that records requests, and helpers that run a command to its end.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use wardian_process::{Authority, Command, Denied, Ended, Event, ExitStatus, Runner, Running, Start};
+use wardian_process::{
+    Authority, ChildProcess, Command, CommandEvent, Denied, Ended, ExitStatus, Launcher, Start,
+};
 
 #[derive(Default)]
 pub struct Records {
@@ -27,12 +29,12 @@ impl Authority for Records {
     }
 }
 
-pub fn runner() -> (Runner, Arc<Records>) {
+pub fn launcher() -> (Launcher, Arc<Records>) {
     let records = Arc::<Records>::default();
-    (Runner::new(records.clone(), "/usr/bin:/bin".into()), records)
+    (Launcher::new(records.clone(), "/usr/bin:/bin".into()), records)
 }
 
-/// A script of the shell, which finds its programs.
+/// A shell script with a usable search path.
 pub fn shell(script: &str) -> Command {
     let mut command = Command::new("/bin/sh", vec!["-c".into(), script.into()], PathBuf::from("/"));
     command.environment = vec![("PATH".into(), "/usr/bin:/bin".into())];
@@ -45,34 +47,36 @@ pub struct Run {
     pub status: Option<ExitStatus>,
 }
 
-pub async fn finish(mut running: Running) -> Run {
+pub async fn finish(mut running: ChildProcess) -> Run {
     let mut run = Run { stdout: Vec::new(), stderr: Vec::new(), status: None };
     while let Some(event) = running.next_event().await {
         assert!(run.status.is_none(), "nothing comes after the end");
         match event {
-            Event::Stdout(bytes) => run.stdout.extend(bytes),
-            Event::Stderr(bytes) => run.stderr.extend(bytes),
-            Event::Exited(status) => run.status = Some(status),
+            CommandEvent::Stdout(bytes) => run.stdout.extend(bytes),
+            CommandEvent::Stderr(bytes) => run.stderr.extend(bytes),
+            CommandEvent::Exited(status) => run.status = Some(status),
         }
     }
     run
 }
 
 pub async fn run(command: Command) -> Run {
-    let (runner, _) = runner();
-    finish(runner.start(command).await.unwrap()).await
+    let (launcher, _) = launcher();
+    finish(launcher.start(command).await.unwrap()).await
 }
 
-/// The number of a process that a line of output says.
-pub async fn told(running: &mut Running) -> i32 {
+/// Reads a process id from a line of output.
+pub async fn read_process_id(running: &mut ChildProcess) -> i32 {
     match running.next_event().await {
-        // More may have been read with it.
-        Some(Event::Stdout(text)) => str::from_utf8(&text).unwrap().lines().next().unwrap().parse().unwrap(),
+        // More lines may have arrived with it.
+        Some(CommandEvent::Stdout(text)) => {
+            str::from_utf8(&text).unwrap().lines().next().unwrap().parse().unwrap()
+        }
         other => panic!("{other:?}"),
     }
 }
 
-/// Whether a process runs; a zombie does not.
+/// Whether a process is running; a zombie is not.
 pub fn is_alive(id: i32) -> bool {
     std::fs::read_to_string(format!("/proc/{id}/stat"))
         .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'))

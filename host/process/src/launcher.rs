@@ -1,4 +1,4 @@
-//! From a command to a program that runs.
+//! Starts commands.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 use tokio::net::unix::pipe::Receiver;
 
 use crate::authority::{Authority, Denied, Ended, Start};
+use crate::child::{ChildProcess, ChildSupervisor, Outputs};
 use crate::command::{Command, Streams};
 use crate::lookup;
-use crate::run::{Outputs, Program, Running};
 use crate::spawner::{Guarded, Spawner};
 
-/// How often a file that somebody is still writing is tried again, and when.
+/// Number and interval of retries if the executable is still being written.
 const BUSY_ATTEMPTS: u32 = 5;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
-/// Starts programs.
-pub struct Runner {
+/// Starts commands that an authority allows.
+pub struct Launcher {
     authority: Arc<dyn Authority>,
     search_path: OsString,
     spawner: Arc<Spawner>,
@@ -30,63 +30,50 @@ pub struct Runner {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProcessError {
-    /// It is not allowed.
+    /// The authority denied it.
     #[error(transparent)]
     Denied(#[from] Denied),
-    /// What it is called is no name of a program.
-    #[error("{0:?} names no program")]
-    Name(String),
-    /// There is no such program.
-    #[error("there is no program {program:?}; a bare name is looked for in the directories of PATH")]
-    NotFound {
-        /// What was asked for.
-        program: String,
-    },
-    /// There is no such directory to begin in.
-    #[error("there is no directory {} to run the program in", .0.display())]
+    /// The program's name is invalid.
+    #[error("{0:?} is not a program name")]
+    InvalidName(String),
+    /// The program does not exist.
+    #[error("program {program:?} not found; a bare name is looked up in the directories of PATH")]
+    NotFound { program: String },
+    /// The working directory does not exist.
+    #[error("the program's working directory {} does not exist", .0.display())]
     Directory(PathBuf),
-    /// A directory on the way could not be read.
-    #[error("could not look at {}: {error}", path.display())]
-    Unreadable {
-        /// Which.
-        path: PathBuf,
-        /// What the system says.
-        error: io::Error,
-    },
-    /// An argument or a variable cannot be handed to a program.
-    #[error("{0} holds a zero byte, which no program can be given")]
-    Zero(String),
-    /// A variable has a name that none can have.
-    #[error("a variable of the program's environment cannot be called {0:?}")]
-    Variable(String),
-    /// The system would not run it.
+    /// A parent directory could not be read.
+    #[error("could not read {}: {error}", path.display())]
+    Unreadable { path: PathBuf, error: io::Error },
+    /// An argument or a variable contains a NUL byte.
+    #[error("{0} contains a NUL byte, which cannot be passed to a program")]
+    NulByte(String),
+    /// The name of an environment variable is invalid.
+    #[error("{0:?} is not a valid name of an environment variable")]
+    InvalidVariable(String),
+    /// The system could not start the program.
     #[error("could not run {}: {error}", executable.display())]
-    Start {
-        /// The file.
-        executable: PathBuf,
-        /// What the system says.
-        error: io::Error,
-    },
+    Start { executable: PathBuf, error: io::Error },
 }
 
-impl Runner {
-    /// Starts what `authority` allows. `search_path` is the host's `PATH`.
+impl Launcher {
+    /// Creates a launcher. `search_path` is the host's `PATH`.
     pub fn new(authority: Arc<dyn Authority>, search_path: OsString) -> Self {
         Self { authority, search_path, spawner: Arc::default() }
     }
 
-    /// Another authority's runner, with the same look-up and the same thread beneath.
+    /// Returns a launcher for another authority, with the same search path and spawner threads.
     pub fn for_authority(&self, authority: Arc<dyn Authority>) -> Self {
         Self { authority, search_path: self.search_path.clone(), spawner: Arc::clone(&self.spawner) }
     }
 
-    /// Starts a program.
+    /// Starts a command.
     ///
     /// # Errors
-    /// Where it is not allowed, is not there, or the system does not start it.
-    pub async fn start(&self, command: Command) -> Result<Running, ProcessError> {
-        check(&command)?;
-        let program = lookup::named(&command.program, &command.directory)?;
+    /// If it is not allowed, does not exist, or the system cannot start it.
+    pub async fn start(&self, command: Command) -> Result<ChildProcess, ProcessError> {
+        validate(&command)?;
+        let program = lookup::resolve_name(&command.program, &command.directory)?;
         self.authority.may_start(&Start {
             program: &program,
             arguments: &command.arguments,
@@ -104,7 +91,7 @@ impl Runner {
         let began = Instant::now();
         match self.launch(&command, &mut record).await {
             Ok((child, guarded, outputs)) => {
-                let program = Program {
+                let program = ChildSupervisor {
                     child,
                     guarded,
                     spawner: Arc::clone(&self.spawner),
@@ -112,9 +99,9 @@ impl Runner {
                     record,
                     began,
                     timeout: command.timeout,
-                    leftovers: command.leftovers,
+                    descendants: command.descendants,
                 };
-                Ok(Running::begin(program, outputs, command.input))
+                Ok(ChildProcess::start(program, outputs, command.input))
             }
             Err(error) => {
                 record.duration = began.elapsed();
@@ -132,7 +119,7 @@ impl Runner {
         if !command.directory.is_dir() {
             return Err(ProcessError::Directory(command.directory.clone()));
         }
-        let executable = lookup::find(&record.program, &self.search_path)?;
+        let executable = lookup::find_executable(&record.program, &self.search_path)?;
         record.executable = Some(executable.clone());
         let mut attempt = 0;
         loop {
@@ -144,7 +131,7 @@ impl Runner {
                 {
                     tokio::time::sleep(BUSY_PAUSE).await;
                 }
-                Err(error) => return Err(not_started(error, command, executable)),
+                Err(error) => return Err(start_error(error, command, executable)),
             }
         }
     }
@@ -155,7 +142,7 @@ impl Runner {
         executable: &Path,
     ) -> io::Result<(tokio::process::Child, Guarded, Outputs)> {
         let mut system = tokio::process::Command::new(executable);
-        // What the configuration calls it is what it sees as its own name.
+        // The program sees the configured name as its own.
         system
             .arg0(&command.program)
             .args(&command.arguments)
@@ -166,8 +153,8 @@ impl Runner {
         let (first, writer) = io::pipe()?;
         let mut outputs = Outputs { stdout: Receiver::from_owned_fd(first.into())?, stderr: None };
         match command.streams {
-            Streams::Together => system.stderr(writer.try_clone()?),
-            Streams::Apart => {
+            Streams::Combined => system.stderr(writer.try_clone()?),
+            Streams::Separate => {
                 let (second, writer) = io::pipe()?;
                 outputs.stderr = Some(Receiver::from_owned_fd(second.into())?);
                 system.stderr(writer)
@@ -179,18 +166,18 @@ impl Runner {
     }
 }
 
-fn check(command: &Command) -> Result<(), ProcessError> {
+fn validate(command: &Command) -> Result<(), ProcessError> {
     use std::os::unix::ffi::OsStrExt as _;
     if let Some(index) = command.arguments.iter().position(|argument| argument.contains('\0')) {
-        return Err(ProcessError::Zero(format!("argument {}", index + 1)));
+        return Err(ProcessError::NulByte(format!("argument {}", index + 1)));
     }
     for (name, value) in &command.environment {
         let shown = name.to_string_lossy();
         if name.is_empty() || name.as_bytes().iter().any(|byte| matches!(byte, b'=' | 0)) {
-            return Err(ProcessError::Variable(shown.into_owned()));
+            return Err(ProcessError::InvalidVariable(shown.into_owned()));
         }
         if value.as_bytes().contains(&0) {
-            return Err(ProcessError::Zero(format!("the variable {shown}")));
+            return Err(ProcessError::NulByte(format!("the variable {shown}")));
         }
     }
     if !command.directory.is_absolute() {
@@ -199,8 +186,8 @@ fn check(command: &Command) -> Result<(), ProcessError> {
     Ok(())
 }
 
-fn not_started(error: io::Error, command: &Command, executable: PathBuf) -> ProcessError {
-    // A script whose interpreter is missing is not found either, and is there.
+fn start_error(error: io::Error, command: &Command, executable: PathBuf) -> ProcessError {
+    // A missing script interpreter is also reported as not found, but the script exists.
     if error.kind() == io::ErrorKind::NotFound && !executable.exists() {
         return ProcessError::NotFound { program: command.program.clone() };
     }
