@@ -1,4 +1,4 @@
-//! Bodies: what is sent, and what comes back, bounded and counted.
+//! Request and response bodies, with size limits and counters.
 
 use std::error::Error;
 use std::net::IpAddr;
@@ -17,25 +17,25 @@ use wardian_policy::NetworkRequest;
 
 use crate::authority::{Authority, Exchange};
 use crate::error::NetworkError;
-use crate::pool::{Connection, Place, Pool};
-use crate::turns::GoingOn;
+use crate::pool::{Connection, Endpoint, Pool};
+use crate::request_limiter::Permit;
 
-/// The body of a request, whatever it is made of.
+/// The body of a request, of any type.
 pub type BoxedBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
 
-/// Counts what is sent.
-pub(crate) struct Counted {
+/// Counts the bytes of a request body.
+pub(crate) struct CountedBody {
     body: BoxedBody,
     bytes: Arc<AtomicU64>,
 }
 
-impl Counted {
+impl CountedBody {
     pub(crate) fn new(body: BoxedBody, bytes: Arc<AtomicU64>) -> Self {
         Self { body, bytes }
     }
 }
 
-impl Body for Counted {
+impl Body for CountedBody {
     type Data = Bytes;
     type Error = Box<dyn Error + Send + Sync>;
 
@@ -61,7 +61,7 @@ impl Body for Counted {
     }
 }
 
-/// What is told of an exchange when it is over, whichever way it ends.
+/// Reports an exchange to the authority when it ends, successfully or not.
 pub(crate) struct Report {
     authority: Arc<dyn Authority>,
     exchange: Exchange,
@@ -76,11 +76,11 @@ impl Report {
         Self { authority, exchange, sent, started: Instant::now() }
     }
 
-    pub(crate) fn connected_to(&mut self, address: Option<IpAddr>) {
+    pub(crate) fn set_address(&mut self, address: Option<IpAddr>) {
         self.exchange.address = address;
     }
 
-    pub(crate) fn answered(&mut self, status: http::StatusCode) {
+    pub(crate) fn set_status(&mut self, status: http::StatusCode) {
         self.exchange.status = Some(status.as_u16());
     }
 }
@@ -93,22 +93,22 @@ impl Drop for Report {
     }
 }
 
-/// The body of an answer. While it is there, its request counts as one that is going on.
+/// The body of a response. While it exists, its request counts towards the request limit.
 pub struct ResponseBody {
     incoming: Incoming,
     left: u64,
     limits: BodyLimits,
     silence: Pin<Box<Sleep>>,
-    /// Given back to the pool once all is read.
-    connection: Option<(Arc<Pool>, Place, Connection)>,
+    /// Returned to the pool when the body is complete.
+    connection: Option<(Arc<Pool>, Endpoint, Connection)>,
     report: Report,
-    _going_on: GoingOn,
+    _permit: Permit,
 }
 
-/// What a body may be.
+/// Limits of a response body.
 #[derive(Clone, Debug)]
 pub(crate) struct BodyLimits {
-    pub(crate) place: String,
+    pub(crate) endpoint: String,
     pub(crate) bytes: u64,
     pub(crate) between_bytes: Duration,
 }
@@ -117,9 +117,9 @@ impl ResponseBody {
     pub(crate) fn new(
         incoming: Incoming,
         limits: BodyLimits,
-        connection: (Arc<Pool>, Place, Connection),
+        connection: (Arc<Pool>, Endpoint, Connection),
         report: Report,
-        going_on: GoingOn,
+        permit: Permit,
     ) -> Self {
         let silence = Box::pin(tokio::time::sleep(limits.between_bytes));
         let mut body = Self {
@@ -129,23 +129,23 @@ impl ResponseBody {
             silence,
             connection: Some(connection),
             report,
-            _going_on: going_on,
+            _permit: permit,
         };
-        body.keep_connection_at_end();
+        body.return_connection_at_end();
         body
     }
 
-    fn keep_connection_at_end(&mut self) {
+    fn return_connection_at_end(&mut self) {
         if self.incoming.is_end_stream()
-            && let Some((pool, place, mut connection)) = self.connection.take()
+            && let Some((pool, endpoint, mut connection)) = self.connection.take()
         {
-            // The connection finds out a moment later that the exchange is over.
+            // The connection becomes ready a moment after the end of the exchange.
             if connection.sender.is_ready() {
-                pool.put(place, connection);
+                pool.put(endpoint, connection);
             } else {
                 tokio::spawn(async move {
                     if connection.sender.ready().await.is_ok() {
-                        pool.put(place, connection);
+                        pool.put(endpoint, connection);
                     }
                 });
             }
@@ -168,7 +168,7 @@ impl Body for ResponseBody {
                     Poll::Pending => Poll::Pending,
                     Poll::Ready(()) => {
                         this.connection = None;
-                        Poll::Ready(Some(Err(NetworkError::Silent(this.limits.place.clone()))))
+                        Poll::Ready(Some(Err(NetworkError::ReadTimeout(this.limits.endpoint.clone()))))
                     }
                 };
             }
@@ -178,7 +178,7 @@ impl Body for ResponseBody {
             None => None,
             Some(Err(error)) => {
                 this.connection = None;
-                Some(Err(NetworkError::Exchange { place: this.limits.place.clone(), error }))
+                Some(Err(NetworkError::Exchange { endpoint: this.limits.endpoint.clone(), error }))
             }
             Some(Ok(frame)) => {
                 let length = frame.data_ref().map_or(0, |data| data.len() as u64);
@@ -192,13 +192,13 @@ impl Body for ResponseBody {
                     }
                     None => {
                         this.connection = None;
-                        let (place, limit) = (this.limits.place.clone(), this.limits.bytes);
-                        Some(Err(NetworkError::TooLarge { place, limit }))
+                        let (endpoint, limit) = (this.limits.endpoint.clone(), this.limits.bytes);
+                        Some(Err(NetworkError::TooLarge { endpoint, limit }))
                     }
                 }
             }
         };
-        this.keep_connection_at_end();
+        this.return_connection_at_end();
         Poll::Ready(answer)
     }
 

@@ -1,4 +1,4 @@
-//! Sending requests.
+//! Sends HTTP requests.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -13,32 +13,32 @@ use tokio::time::timeout;
 use wardian_policy::{NetworkRequest, Scheme};
 
 use crate::authority::Authority;
-use crate::body::{BodyLimits, BoxedBody, Counted, Report, ResponseBody};
-use crate::connection::{Means, place};
+use crate::body::{BodyLimits, BoxedBody, CountedBody, Report, ResponseBody};
+use crate::connection::{ConnectionConfig, endpoint};
 use crate::error::NetworkError;
-use crate::pool::{Connection, Place, Pool};
+use crate::pool::{Connection, Endpoint, Pool};
 use crate::proxy::{Proxy, ProxySettings};
+use crate::request_limiter::{RequestLimiter, Ticket};
 use crate::resolve::Resolver;
 use crate::tls::TlsRoots;
-use crate::turns::{Turn, Turns};
 
-/// What all requests of a client are bounded by.
+/// Limits for all requests of a client.
 #[derive(Clone, Debug)]
-pub struct Limits {
-    /// Requests that go on at once; further ones wait.
-    pub turns: Turns,
-    /// Bytes of the body of one answer.
+pub struct HttpLimits {
+    /// Limits concurrent requests; further ones wait.
+    pub limiter: RequestLimiter,
+    /// Maximum size of a response body in bytes.
     pub response: u64,
 }
 
-/// How long one request may take.
+/// Time limits of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// To look the host up and connect, secure connections included.
+    /// For resolving the host and connecting, including TLS.
     pub connect: Duration,
-    /// From there to the first byte of the answer.
+    /// From there to the first byte of the response.
     pub first_byte: Duration,
-    /// Between two parts of the answer.
+    /// Between two parts of the response.
     pub between_bytes: Duration,
 }
 
@@ -52,116 +52,117 @@ impl Default for Timeouts {
     }
 }
 
-/// What a client is made from.
+/// The configuration of a client.
 pub struct ClientOptions {
-    /// Who looks names up.
+    /// Resolves host names.
     pub resolver: Arc<dyn Resolver>,
-    /// Whom to believe.
+    /// Trusted root certificates.
     pub roots: TlsRoots,
-    /// What is reached through which proxy.
     pub proxies: ProxySettings,
-    /// What all requests are bounded by.
-    pub limits: Limits,
+    pub limits: HttpLimits,
 }
 
-/// Sends requests for one plugin.
+/// An HTTP client for one plugin.
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
 }
 
 struct Inner {
-    means: Means,
+    connection_config: ConnectionConfig,
     proxies: ProxySettings,
-    limits: Limits,
+    limits: HttpLimits,
     pool: Arc<Pool>,
 }
 
-/// Where a connection comes from.
-enum Sent {
-    Answer(Response<Incoming>, Connection),
-    /// A connection that had waited turned out to be closed; nothing was sent on it.
-    Again(Request<BoxedBody>),
+/// The result of sending a request on a connection.
+enum SendOutcome {
+    Response(Response<Incoming>, Connection),
+    /// A pooled connection turned out to be closed; nothing was sent on it.
+    Retry(Request<BoxedBody>),
 }
 
 impl Client {
-    /// A client without any connection yet.
+    /// Creates a client without any connection.
     pub fn new(options: ClientOptions) -> Self {
         let ClientOptions { resolver, roots, proxies, limits } = options;
-        let means = Means { resolver, roots: roots.of_one_client() };
-        Self { inner: Arc::new(Inner { means, proxies, limits, pool: Arc::default() }) }
+        let connection_config = ConnectionConfig { resolver, roots: roots.for_client() };
+        Self { inner: Arc::new(Inner { connection_config, proxies, limits, pool: Arc::default() }) }
     }
 
-    /// A turn, behind all that were taken before.
-    pub fn turn(&self) -> Turn {
-        self.inner.limits.turns.take()
+    /// Returns a ticket in the queue for sending a request.
+    pub fn ticket(&self) -> Ticket {
+        self.inner.limits.limiter.ticket()
     }
 
-    /// Sends a request whose URI is absolute, and waits for the head of the answer.
-    /// Redirects are answers. `authority` decides on it, and is told of its end.
+    /// Sends a request with an absolute URI, and waits for the response head. Redirects are not
+    /// followed. `authority` decides about the request, and is notified of its end.
     ///
     /// # Errors
-    /// Where it is not allowed, or there is no answer.
+    /// If the request is not allowed, or there is no response.
     pub async fn send(
         &self,
-        turn: Turn,
+        ticket: Ticket,
         authority: Arc<dyn Authority>,
         request: Request<BoxedBody>,
         timeouts: Timeouts,
     ) -> Result<Response<ResponseBody>, NetworkError> {
         let inner = &*self.inner;
         let (mut parts, body) = request.into_parts();
-        let asked = decidable(&parts.uri, &parts.method, &parts.headers)?;
-        let reserved = authority.reserved_headers(&asked);
+        let access = request_to_decide(&parts.uri, &parts.method, &parts.headers)?;
+        let reserved = authority.reserved_headers(&access);
         if let Some(name) = reserved.iter().find(|name| parts.headers.contains_key(*name)) {
             return Err(NetworkError::CredentialHeader(name.to_string()));
         }
         if !reserved.is_empty() && parts.method == Method::TRACE {
-            // It asks the server to say what it was sent.
-            return Err(NetworkError::Forbidden("the method TRACE, where a credential is added,"));
+            // The server would echo the credential.
+            return Err(NetworkError::Forbidden("the method TRACE with a credential"));
         }
-        authority.may_send(&asked)?;
-        for credential in authority.credentials(&asked)? {
+        authority.may_send(&access)?;
+        for credential in authority.credentials(&access)? {
             parts.headers.insert(credential.name, credential.value);
         }
-        let target = place(&asked);
-        let proxy = inner.proxies.of(&asked);
-        prepare(&mut parts, &asked, proxy)?;
+        let target = endpoint(&access);
+        let proxy = inner.proxies.for_request(&access);
+        prepare_head(&mut parts, &access, proxy)?;
 
-        let going_on = turn.come(timeouts.first_byte).await?;
+        let permit = ticket.acquire(timeouts.first_byte).await?;
         let sent = Arc::new(AtomicU64::new(0));
-        let mut report = Report::new(Arc::clone(&authority), asked.clone(), Arc::clone(&sent));
-        let body = Counted::new(body, sent).boxed_unsync();
-        let at = Place { scheme: asked.scheme(), host: asked.host().clone(), port: asked.port() };
+        let mut report = Report::new(Arc::clone(&authority), access.clone(), Arc::clone(&sent));
+        let body = CountedBody::new(body, sent).boxed_unsync();
+        let at = Endpoint { scheme: access.scheme(), host: access.host().clone(), port: access.port() };
 
         let mut request = Request::from_parts(parts, body);
         let (response, connection) = loop {
             let waiting = inner.pool.take(&at).filter(|connection| {
-                connection.address.is_none_or(|address| authority.may_connect(&asked, address).is_ok())
+                connection.address.is_none_or(|address| authority.may_connect(&access, address).is_ok())
             });
             let (connection, is_new) = match waiting {
                 Some(connection) => (connection, false),
                 None => {
-                    let connector = inner.means.connector(&*authority, timeouts.connect);
+                    let connector = inner.connection_config.connector(&*authority, timeouts.connect);
                     let connected = match proxy {
-                        Some(proxy) => connector.through(proxy, &asked).await,
-                        None => connector.direct(&asked).await,
+                        Some(proxy) => connector.connect_through_proxy(proxy, &access).await,
+                        None => connector.connect_directly(&access).await,
                     };
                     (connected?, true)
                 }
             };
-            report.connected_to(connection.address);
+            report.set_address(connection.address);
             let answer = timeout(timeouts.first_byte, exchange(connection, request, is_new, &target)).await;
-            match answer.map_err(|_| NetworkError::AnswerTimeout(target.clone()))?? {
-                Sent::Answer(response, connection) => break (response, connection),
-                Sent::Again(again) => request = again,
+            match answer.map_err(|_| NetworkError::ResponseTimeout(target.clone()))?? {
+                SendOutcome::Response(response, connection) => break (response, connection),
+                SendOutcome::Retry(again) => request = again,
             }
         };
-        report.answered(response.status());
-        let limits =
-            BodyLimits { place: target, bytes: inner.limits.response, between_bytes: timeouts.between_bytes };
+        report.set_status(response.status());
+        let limits = BodyLimits {
+            endpoint: target,
+            bytes: inner.limits.response,
+            between_bytes: timeouts.between_bytes,
+        };
         let connection = (Arc::clone(&inner.pool), at, connection);
-        Ok(response.map(|incoming| ResponseBody::new(incoming, limits, connection, report, going_on)))
+        Ok(response.map(|incoming| ResponseBody::new(incoming, limits, connection, report, permit)))
     }
 }
 
@@ -170,70 +171,74 @@ async fn exchange(
     request: Request<BoxedBody>,
     is_new: bool,
     target: &str,
-) -> Result<Sent, NetworkError> {
+) -> Result<SendOutcome, NetworkError> {
     match connection.sender.try_send_request(request).await {
-        Ok(response) => Ok(Sent::Answer(response, connection)),
+        Ok(response) => Ok(SendOutcome::Response(response, connection)),
         Err(mut failed) => match failed.take_message() {
-            Some(request) if !is_new => Ok(Sent::Again(request)),
+            Some(request) if !is_new => Ok(SendOutcome::Retry(request)),
             _ => {
                 let error = failed.into_error();
                 Err(if error.is_user() && error.source().is_some() {
                     NetworkError::Body
                 } else {
-                    NetworkError::Exchange { place: target.to_owned(), error }
+                    NetworkError::Exchange { endpoint: target.to_owned(), error }
                 })
             }
         },
     }
 }
 
-/// What a request is decided on by.
-fn decidable(uri: &Uri, method: &Method, headers: &HeaderMap) -> Result<NetworkRequest, NetworkError> {
+/// Returns the request that the authority decides about.
+fn request_to_decide(
+    uri: &Uri,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Result<NetworkRequest, NetworkError> {
     if *method == Method::CONNECT {
         return Err(NetworkError::Forbidden("the method CONNECT"));
     }
-    for (name, what) in [
+    for (name, description) in [
         (header::UPGRADE, "the header Upgrade"),
         (header::PROXY_AUTHORIZATION, "the header Proxy-Authorization"),
     ] {
         if headers.contains_key(name) {
-            return Err(NetworkError::Forbidden(what));
+            return Err(NetworkError::Forbidden(description));
         }
     }
     let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
         return Err(NetworkError::NoAuthority);
     };
-    let asked = NetworkRequest::http(scheme, authority.as_str(), method.as_str())?;
+    let access = NetworkRequest::http(scheme, authority.as_str(), method.as_str())?;
     for host in headers.get_all(header::HOST) {
-        let said =
+        let from_header =
             host.to_str().ok().and_then(|host| NetworkRequest::http(scheme, host, method.as_str()).ok());
-        if said.as_ref() != Some(&asked) {
+        if from_header.as_ref() != Some(&access) {
             let host = String::from_utf8_lossy(host.as_bytes()).into_owned();
             return Err(NetworkError::Host { authority: authority.to_string(), host });
         }
     }
-    Ok(asked)
+    Ok(access)
 }
 
-/// Makes of a request what is written to the connection.
-fn prepare(
+/// Converts the head of a request to the form that is written to the connection.
+fn prepare_head(
     parts: &mut http::request::Parts,
-    asked: &NetworkRequest,
+    access: &NetworkRequest,
     proxy: Option<&Proxy>,
 ) -> Result<(), NetworkError> {
-    // What is between this client and the next machine is not the plugin's.
-    const OF_CONNECTION: [HeaderName; 3] = [header::CONNECTION, header::TE, header::TRANSFER_ENCODING];
-    for name in OF_CONNECTION {
+    // Hop-by-hop headers are not the plugin's to set.
+    const HOP_BY_HOP_HEADERS: [HeaderName; 3] = [header::CONNECTION, header::TE, header::TRANSFER_ENCODING];
+    for name in HOP_BY_HOP_HEADERS {
         parts.headers.remove(name);
     }
     parts.headers.remove("keep-alive");
-    let authority = authority_of(asked);
+    let authority = host_header(access);
     let host = HeaderValue::from_str(&authority).map_err(|_| NetworkError::NoAuthority)?;
     parts.headers.insert(header::HOST, host);
     parts.version = Version::HTTP_11;
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-    // A proxy that is spoken to in clear is told where it goes; everybody else knows.
-    let is_proxied = proxy.is_some() && asked.scheme() != Scheme::Https;
+    // A plain HTTP proxy needs the absolute URI.
+    let is_proxied = proxy.is_some() && access.scheme() != Scheme::Https;
     if is_proxied && let Some(authorization) = proxy.and_then(|proxy| proxy.authorization.as_deref()) {
         let value = HeaderValue::from_str(authorization).map_err(|_| NetworkError::NoAuthority)?;
         parts.headers.insert(header::PROXY_AUTHORIZATION, value);
@@ -243,12 +248,12 @@ fn prepare(
     Ok(())
 }
 
-/// The authority as it was decided on, without the scheme's own port.
-fn authority_of(asked: &NetworkRequest) -> String {
-    let place = place(asked);
-    let own = match asked.scheme() {
+/// Returns the `Host` header for the decided request, without the scheme's default port.
+fn host_header(access: &NetworkRequest) -> String {
+    let endpoint = endpoint(access);
+    let default_port = match access.scheme() {
         Scheme::Https => ":443",
         _ => ":80",
     };
-    place.strip_suffix(own).map_or(place.clone(), str::to_owned)
+    endpoint.strip_suffix(default_port).map_or(endpoint.clone(), str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! From a request that may be sent to a connection that it can be sent on.
+//! Opens the connection for an allowed request.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -22,10 +22,10 @@ use crate::proxy::Proxy;
 use crate::resolve::Resolver;
 use crate::tls::Tls;
 
-/// How long one address of several is waited for before the next one is tried.
-const PER_ADDRESS: Duration = Duration::from_secs(5);
+/// Time limit for connecting to one of several addresses.
+const ADDRESS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a connection is made with.
+/// The parts that opening a connection needs.
 pub(crate) struct Connector<'a> {
     pub(crate) authority: &'a dyn Authority,
     pub(crate) resolver: &'a dyn Resolver,
@@ -34,42 +34,45 @@ pub(crate) struct Connector<'a> {
 }
 
 impl Connector<'_> {
-    /// Connects with the host of a request.
-    pub(crate) async fn direct(&self, request: &NetworkRequest) -> Result<Connection, NetworkError> {
+    /// Connects to the host of a request.
+    pub(crate) async fn connect_directly(
+        &self,
+        request: &NetworkRequest,
+    ) -> Result<Connection, NetworkError> {
         let deadline = Instant::now() + self.within;
-        let place = place(request);
-        let late = || NetworkError::ConnectTimeout(place.clone());
+        let endpoint = endpoint(request);
+        let late = || NetworkError::ConnectTimeout(endpoint.clone());
         let addresses = timeout_at(deadline, self.addresses(request)).await.map_err(|_| late())??;
-        let (stream, address) = first_of(&addresses, request.port(), deadline, &place).await?;
+        let (stream, address) = connect_to_first(&addresses, request.port(), deadline, &endpoint).await?;
         let connection = match request.scheme() {
             Scheme::Https => self.secure(request, stream, deadline).await?,
-            _ => handshake(stream, &place).await?,
+            _ => handshake(stream, &endpoint).await?,
         };
         Ok(Connection { address: Some(address), ..connection })
     }
 
-    /// Connects with a proxy, and through it with the host of a request where the two are
-    /// to be alone with each other.
-    pub(crate) async fn through(
+    /// Connects to a proxy, and for HTTPS through a tunnel to the host of a request.
+    pub(crate) async fn connect_through_proxy(
         &self,
         proxy: &Proxy,
         request: &NetworkRequest,
     ) -> Result<Connection, NetworkError> {
         let deadline = Instant::now() + self.within;
-        // The proxy looks names up; an address that was said is decided on here.
+        // The proxy resolves names; an address in the request is checked here.
         if let Some(address) = request.host().address() {
             self.check(request, address)?;
         }
-        let place = place(request);
+        let endpoint = endpoint(request);
         let late = || NetworkError::ConnectTimeout(proxy.to_string());
         let stream = timeout_at(deadline, TcpStream::connect((proxy.host.as_str(), proxy.port)))
             .await
             .map_err(|_| late())?
-            .map_err(|error| NetworkError::Connect { place: proxy.to_string(), error })?;
+            .map_err(|error| NetworkError::Connect { endpoint: proxy.to_string(), error })?;
         if request.scheme() != Scheme::Https {
-            return handshake(stream, &place).await;
+            return handshake(stream, &endpoint).await;
         }
-        let tunnel = timeout_at(deadline, tunnel(proxy, &place, stream)).await.map_err(|_| late())??;
+        let tunnel =
+            timeout_at(deadline, open_tunnel(proxy, &endpoint, stream)).await.map_err(|_| late())??;
         self.secure(request, tunnel, deadline).await
     }
 
@@ -79,15 +82,15 @@ impl Connector<'_> {
         stream: TcpStream,
         deadline: Instant,
     ) -> Result<Connection, NetworkError> {
-        let place = place(request);
+        let endpoint = endpoint(request);
         let stream = timeout_at(deadline, self.roots.connect(request.host(), stream))
             .await
-            .map_err(|_| NetworkError::ConnectTimeout(place.clone()))?
-            .map_err(|error| NetworkError::Tls { place: place.clone(), error })?;
-        handshake(stream, &place).await
+            .map_err(|_| NetworkError::ConnectTimeout(endpoint.clone()))?
+            .map_err(|error| NetworkError::Tls { endpoint: endpoint.clone(), error })?;
+        handshake(stream, &endpoint).await
     }
 
-    /// The addresses of the request's host that it may be sent to.
+    /// Returns the allowed addresses of the request's host.
     async fn addresses(&self, request: &NetworkRequest) -> Result<Vec<IpAddr>, NetworkError> {
         let host = request.host().to_string();
         let found = match request.host() {
@@ -100,7 +103,8 @@ impl Connector<'_> {
         let mut allowed = Vec::with_capacity(found.len());
         let mut refused = None;
         for address in found {
-            // What is decided on is what is connected to: IPv4 in IPv6's clothes is IPv4.
+            // Decide about the address that is really connected to: an IPv4-mapped IPv6 address
+            // is an IPv4 address.
             let address = address.to_canonical();
             match self.check(request, address) {
                 Ok(()) => allowed.push(address),
@@ -123,29 +127,29 @@ impl Connector<'_> {
     }
 }
 
-/// Where a request goes, for people and for `CONNECT`.
-pub(crate) fn place(request: &NetworkRequest) -> String {
+/// Formats the destination of a request, for messages and for `CONNECT`.
+pub(crate) fn endpoint(request: &NetworkRequest) -> String {
     match request.host() {
         Host::Address(IpAddr::V6(address)) => format!("[{address}]:{}", request.port()),
         host => format!("{host}:{}", request.port()),
     }
 }
 
-/// Connects with the first address that answers.
-async fn first_of(
+/// Connects to the first address that accepts.
+async fn connect_to_first(
     addresses: &[IpAddr],
     port: u16,
     deadline: Instant,
-    place: &str,
+    endpoint: &str,
 ) -> Result<(TcpStream, IpAddr), NetworkError> {
     let mut failed = None;
     for (index, address) in addresses.iter().enumerate() {
         let is_last = index + 1 == addresses.len();
-        let until = if is_last { deadline } else { deadline.min(Instant::now() + PER_ADDRESS) };
+        let until = if is_last { deadline } else { deadline.min(Instant::now() + ADDRESS_TIMEOUT) };
         match timeout_at(until, TcpStream::connect(SocketAddr::new(*address, port))).await {
             Ok(Ok(stream)) => {
-                // Small requests are what plugins send; waiting to fill a packet costs
-                // them 40 ms each. Where it cannot be set, it is slower.
+                // Plugins send small requests; Nagle's algorithm would delay them by 40 ms each.
+                // Without the option they are just slower.
                 let _ = stream.set_nodelay(true);
                 return Ok((stream, *address));
             }
@@ -154,38 +158,41 @@ async fn first_of(
         }
     }
     Err(match failed {
-        Some(error) => NetworkError::Connect { place: place.to_owned(), error },
-        None => NetworkError::ConnectTimeout(place.to_owned()),
+        Some(error) => NetworkError::Connect { endpoint: endpoint.to_owned(), error },
+        None => NetworkError::ConnectTimeout(endpoint.to_owned()),
     })
 }
 
-async fn handshake<S>(stream: S, place: &str) -> Result<Connection, NetworkError>
+async fn handshake<S>(stream: S, endpoint: &str) -> Result<Connection, NetworkError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let (sender, connection) = http1::handshake(TokioIo::new(stream))
         .await
-        .map_err(|error| NetworkError::Exchange { place: place.to_owned(), error })?;
-    // It ends with its sender. What goes wrong on it is told to whoever waits for an answer.
+        .map_err(|error| NetworkError::Exchange { endpoint: endpoint.to_owned(), error })?;
+    // It ends with its sender. Its errors are returned to the sender's requests.
     tokio::spawn(connection);
     Ok(Connection { sender, address: None })
 }
 
-/// Asks a proxy for a tunnel.
-async fn tunnel(proxy: &Proxy, place: &str, stream: TcpStream) -> Result<TcpStream, NetworkError> {
-    let refused =
-        |reason: String| NetworkError::Proxy { proxy: proxy.to_string(), place: place.to_owned(), reason };
+/// Requests a tunnel from a proxy.
+async fn open_tunnel(proxy: &Proxy, endpoint: &str, stream: TcpStream) -> Result<TcpStream, NetworkError> {
+    let refused = |reason: String| NetworkError::Proxy {
+        proxy: proxy.to_string(),
+        endpoint: endpoint.to_owned(),
+        reason,
+    };
     let (mut sender, connection) =
         http1::handshake(TokioIo::new(stream)).await.map_err(|error| refused(error.to_string()))?;
     let connection = tokio::spawn(connection.without_shutdown());
-    let mut request = Request::builder().method(Method::CONNECT).uri(place).header(header::HOST, place);
+    let mut request = Request::builder().method(Method::CONNECT).uri(endpoint).header(header::HOST, endpoint);
     if let Some(authorization) = &proxy.authorization {
         request = request.header(header::PROXY_AUTHORIZATION, authorization);
     }
     let request = request.body(Empty::<Bytes>::new()).map_err(|error| refused(error.to_string()))?;
     let response = sender.send_request(request).await.map_err(|error| refused(error.to_string()))?;
     if response.status() != StatusCode::OK {
-        return Err(refused(format!("it answers {}", response.status())));
+        return Err(refused(format!("it responded with {}", response.status())));
     }
     drop((response, sender));
     let parts = connection
@@ -194,18 +201,18 @@ async fn tunnel(proxy: &Proxy, place: &str, stream: TcpStream) -> Result<TcpStre
         .and_then(|parts| parts.map_err(io::Error::other))
         .map_err(|error| refused(error.to_string()))?;
     if !parts.read_buf.is_empty() {
-        return Err(refused("it speaks before it is spoken to".to_owned()));
+        return Err(refused("it sent data before the tunnel was used".to_owned()));
     }
     Ok(parts.io.into_inner())
 }
 
-/// Kept by clients: what connectors are made from.
-pub(crate) struct Means {
+/// The shared parts of a client's connectors.
+pub(crate) struct ConnectionConfig {
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) roots: Tls,
 }
 
-impl Means {
+impl ConnectionConfig {
     pub(crate) fn connector<'a>(&'a self, authority: &'a dyn Authority, within: Duration) -> Connector<'a> {
         Connector { authority, resolver: &*self.resolver, roots: &self.roots, within }
     }

@@ -1,4 +1,4 @@
-//! Why a request has no answer.
+//! Errors of HTTP requests.
 
 use std::io;
 use std::net::IpAddr;
@@ -8,109 +8,85 @@ use wardian_policy::RequestError;
 use crate::authority::Denied;
 use crate::tls::TlsError;
 
-/// Why a request has no answer, or not a whole one.
+/// Why a request has no response, or an incomplete one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetworkError {
-    /// It is not allowed.
+    /// The authority denied it.
     #[error(transparent)]
     Denied(#[from] Denied),
-    /// None of the addresses that its host has is allowed.
-    #[error("{host} leads to {address}: {denied}")]
+    /// None of the host's addresses is allowed.
+    #[error("{host} resolves to {address}: {denied}")]
     AddressDenied {
-        /// What was looked up.
         host: String,
-        /// One of its addresses.
+        /// One of the host's addresses.
         address: IpAddr,
-        /// Why that is not allowed.
+        /// Why this address is not allowed.
         denied: Denied,
     },
-    /// It is no request that could be decided on.
-    #[error("the request is not one: {0}")]
+    /// The request is invalid.
+    #[error("invalid request: {0}")]
     Request(#[from] RequestError),
-    /// It has no scheme or no host.
-    #[error("the request does not say where it goes")]
+    /// The URI has no scheme or no host.
+    #[error("the request's URI has no scheme or host")]
     NoAuthority,
-    /// Its `Host` is not where it goes.
-    #[error("the request goes to {authority}, and its Host header says {host}")]
+    /// The `Host` header differs from the URI.
+    #[error("the request's URI has the host {authority}, but its Host header is {host}")]
     Host {
-        /// Where it goes.
+        /// The URI's host.
         authority: String,
-        /// What it says.
+        /// The header's value.
         host: String,
     },
-    /// It wants what would make the connection something else.
-    #[error("{0} is not for plugins")]
+    /// The request would change the meaning of the connection.
+    #[error("{0} is not allowed for plugins")]
     Forbidden(&'static str),
-    /// It brings a header that is the host's to add.
-    #[error("the header {0} is added by the host for this destination, so the plugin may not set it")]
+    /// The request has a header that the host adds.
+    #[error("the host adds the header {0} for this destination, so the plugin must not set it")]
     CredentialHeader(String),
-    /// As many requests as there may be go on already, and none of them ends.
-    #[error("{0} requests go on at once, which is as many as may, and none of them ended in time")]
-    TooMany(usize),
-    /// Nobody knows the host.
-    #[error("{host} cannot be looked up: {error}")]
-    LookUp {
-        /// What was looked up.
-        host: String,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// The host has no address.
+    /// The limit of concurrent requests is reached, and none of them ended in time.
+    #[error("timed out waiting for one of {0} concurrent requests to finish")]
+    LimitReached(usize),
+    /// The host name could not be resolved.
+    #[error("{host} cannot be resolved: {error}")]
+    LookUp { host: String, error: io::Error },
+    /// The host name resolves to no address.
     #[error("{0} has no address")]
     NoAddress(String),
-    /// No connection.
-    #[error("no connection to {place}: {error}")]
-    Connect {
-        /// Where to.
-        place: String,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// No connection in time.
-    #[error("no connection to {0} in the time that there was")]
+    /// The connection could not be opened.
+    #[error("could not connect to {endpoint}: {error}")]
+    Connect { endpoint: String, error: io::Error },
+    /// Connecting timed out.
+    #[error("timed out connecting to {0}")]
     ConnectTimeout(String),
-    /// The other side is not who it should be, or speaks no TLS.
-    #[error("no secure connection to {place}: {error}")]
-    Tls {
-        /// Where to.
-        place: String,
-        /// What was wrong.
-        error: TlsError,
-    },
-    /// The proxy does not let it through.
-    #[error("the proxy {proxy} does not connect to {place}: {reason}")]
+    /// The TLS handshake failed.
+    #[error("no TLS connection to {endpoint}: {error}")]
+    Tls { endpoint: String, error: TlsError },
+    /// The proxy refused the connection.
+    #[error("proxy {proxy} did not connect to {endpoint}: {reason}")]
     Proxy {
-        /// Which proxy.
         proxy: String,
-        /// Where to.
-        place: String,
-        /// What it said.
+        endpoint: String,
+        /// The proxy's response.
         reason: String,
     },
-    /// No answer in time.
-    #[error("no answer from {0} in the time that there was")]
-    AnswerTimeout(String),
-    /// The answer broke off, or is not HTTP.
-    #[error("the exchange with {place} failed: {error}")]
-    Exchange {
-        /// With whom.
-        place: String,
-        /// What was wrong.
-        error: hyper::Error,
-    },
-    /// The answer went silent.
-    #[error("the answer of {0} went silent for longer than it may")]
-    Silent(String),
-    /// The answer is larger than it may be.
-    #[error("the answer of {place} is larger than the {limit} bytes that it may have")]
+    /// The response did not start in time.
+    #[error("timed out waiting for a response from {0}")]
+    ResponseTimeout(String),
+    /// The connection was lost, or the server violates the protocol.
+    #[error("the exchange with {endpoint} failed: {error}")]
+    Exchange { endpoint: String, error: hyper::Error },
+    /// The response stalled.
+    #[error("timed out reading the response of {0}")]
+    ReadTimeout(String),
+    /// The response is too large.
+    #[error("the response of {endpoint} is larger than the limit of {limit} bytes")]
     TooLarge {
-        /// Whose.
-        place: String,
-        /// How many bytes there may be.
+        endpoint: String,
+        /// The limit in bytes.
         limit: u64,
     },
-    /// The body of the request came to an end before it was whole.
-    #[error("the body of the request broke off")]
+    /// The request's body ended early.
+    #[error("the request's body ended early")]
     Body,
 }

@@ -1,30 +1,31 @@
-//! HTTP for plugins: the only way on which a component's request leaves this process.
+//! The HTTP client for plugins: the only way for a component's request to leave this process.
 //!
-//! A [`Client`] sends what the [`Authority`] of each request allows, at two walls:
+//! A [`Client`] asks the [`Authority`] of each request twice:
 //!
-//! 1. before anything is looked up, with scheme, host, port and method in one form;
-//! 2. for each address that the host has, before it is connected to. A name says nothing
-//!    about where it leads, and may lead elsewhere at the next look-up: a name is looked
-//!    up once for a connection, and that connection goes to an address that passed.
+//! 1. before any lookup, with scheme, host, port and method in canonical form;
+//! 2. for each address of the host, before connecting to it. A name does not determine its
+//!    addresses, and may resolve to others the next time: a name is resolved once for a
+//!    connection, and that connection goes to an address that passed the check.
 //!
-//! What always holds:
-//! - a redirect is an answer like any other: who follows it makes a new request;
-//! - `Host` is what was decided on. A request whose own `Host` says something else is
-//!   refused, as is what would turn the connection into something else (`CONNECT`,
-//!   `Upgrade`);
-//! - certificates are verified against the system's roots, for the host's name;
-//! - a credential of the host's is added behind the walls, and a request that brings that
-//!   header itself is refused;
-//! - an answer is bounded in size and time, and so is the number of requests at once, by [`Turns`] that
-//!   others may take too;
-//! - connections are kept for the next request to the same place, of the same client
-//!   alone: clients share nothing that one could leave for another.
+//! The reasons for not using an existing client are in `docs/design/003-http-client.md`.
 //!
-//! Where the person's environment names a proxy, the proxy looks names up, and the second
-//! wall sees only addresses that a request names itself. [`proxy`] says more.
+//! Invariants:
+//! - redirects are returned, not followed: following one is a new request;
+//! - the `Host` header is the decided host; a request with a different one is rejected, and so
+//!   is one that would change the meaning of the connection (`CONNECT`, `Upgrade`);
+//! - certificates are verified against the system's roots and for the host's name;
+//! - the host's credentials are added after the checks, and a request that sets such a header
+//!   itself is rejected;
+//! - responses are limited in size and time, and concurrent requests in number, by a
+//!   [`RequestLimiter`] that other connections can share;
+//! - a connection is reused only for the same destination and by the same client, so that
+//!   clients do not influence each other.
 //!
-//! This crate knows no component and no WASI, reads no environment, and writes nothing to
-//! the log: each exchange is told to the authority.
+//! If the user's environment configures a proxy, the proxy resolves names, and the second check
+//! is made only for addresses in requests; see [`proxy`].
+//!
+//! This crate does not depend on components or WASI, reads no environment variable, and writes
+//! no log: each exchange is reported to the authority.
 
 mod authority;
 mod body;
@@ -33,14 +34,14 @@ mod connection;
 mod error;
 mod pool;
 pub mod proxy;
+mod request_limiter;
 mod resolve;
 mod tls;
-mod turns;
 
 pub use authority::{Authority, Credential, Denied, Exchange};
 pub use body::{BoxedBody, ResponseBody};
-pub use client::{Client, ClientOptions, Limits, Timeouts};
+pub use client::{Client, ClientOptions, HttpLimits, Timeouts};
 pub use error::NetworkError;
+pub use request_limiter::{Permit, RequestLimiter, Ticket};
 pub use resolve::{Resolver, SystemResolver};
-pub use tls::{TlsError, TlsRoots};
-pub use turns::{GoingOn, Turn, Turns};
+pub use tls::{TlsError, TlsRoots, system_roots};

@@ -1,4 +1,4 @@
-//! Connections that wait for the next request to the same place.
+//! Idle connections that wait for the next request to the same destination.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,27 +11,27 @@ use wardian_policy::{Host, Scheme};
 
 use crate::body::BoxedBody;
 
-/// How long a connection waits. Servers close theirs after about a minute.
-const IDLE: Duration = Duration::from_secs(50);
-/// How many wait for one place.
-const MOST_FOR_PLACE: usize = 8;
-/// How many wait at all.
-const MOST: usize = 64;
+/// Maximum idle time of a connection. Servers close theirs after about a minute.
+const MAX_IDLE_TIME: Duration = Duration::from_secs(50);
+/// Maximum number of idle connections per destination.
+const MAX_IDLE_PER_ENDPOINT: usize = 8;
+/// Maximum number of idle connections.
+const MAX_IDLE: usize = 64;
 
-/// Where a connection leads. What was decided on for one request is decided on again for
-/// each, so that methods and paths are no part of it.
+/// The destination of a connection. Each request is decided again, so that methods and paths are
+/// not part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct Endpoint {
     pub(crate) scheme: Scheme,
     pub(crate) host: Host,
     pub(crate) port: u16,
 }
 
-/// One end of a connection.
+/// An open connection.
 pub(crate) struct Connection {
     pub(crate) sender: SendRequest<BoxedBody>,
-    /// Where it leads; a proxy alone knows where through it. What one request may be sent
-    /// to need not be what the next one may.
+    /// The address it goes to; `None` through a proxy. Each request is checked for this address
+    /// again.
     pub(crate) address: Option<IpAddr>,
 }
 
@@ -42,47 +42,47 @@ struct Waiting {
 
 impl Waiting {
     fn is_usable(&self) -> bool {
-        self.since.elapsed() < IDLE && self.connection.sender.is_ready()
+        self.since.elapsed() < MAX_IDLE_TIME && self.connection.sender.is_ready()
     }
 }
 
-/// Connections that are open and not in use.
+/// The idle connections.
 #[derive(Default)]
 pub(crate) struct Pool {
-    waiting: Mutex<HashMap<Place, Vec<Waiting>>>,
+    waiting: Mutex<HashMap<Endpoint, Vec<Waiting>>>,
 }
 
 impl Pool {
-    /// A connection to a place, the one that was used last.
-    pub(crate) fn take(&self, place: &Place) -> Option<Connection> {
+    /// Returns the connection to a destination that was used last.
+    pub(crate) fn take(&self, endpoint: &Endpoint) -> Option<Connection> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_place = waiting.get_mut(place)?;
+        let connections = waiting.get_mut(endpoint)?;
         let found =
-            std::iter::from_fn(|| of_place.pop()).find(Waiting::is_usable).map(|found| found.connection);
-        if of_place.is_empty() {
-            waiting.remove(place);
+            std::iter::from_fn(|| connections.pop()).find(Waiting::is_usable).map(|found| found.connection);
+        if connections.is_empty() {
+            waiting.remove(endpoint);
         }
         found
     }
 
-    /// Keeps a connection whose exchange is over.
-    pub(crate) fn put(&self, place: Place, connection: Connection) {
+    /// Stores a connection after its exchange.
+    pub(crate) fn put(&self, endpoint: Endpoint, connection: Connection) {
         if !connection.sender.is_ready() {
             return;
         }
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.values().map(Vec::len).sum::<usize>() >= MOST {
-            for of_place in waiting.values_mut() {
-                of_place.retain(Waiting::is_usable);
+        if waiting.values().map(Vec::len).sum::<usize>() >= MAX_IDLE {
+            for connections in waiting.values_mut() {
+                connections.retain(Waiting::is_usable);
             }
-            waiting.retain(|_, of_place| !of_place.is_empty());
-            if waiting.values().map(Vec::len).sum::<usize>() >= MOST {
+            waiting.retain(|_, connections| !connections.is_empty());
+            if waiting.values().map(Vec::len).sum::<usize>() >= MAX_IDLE {
                 return;
             }
         }
-        let of_place = waiting.entry(place).or_default();
-        if of_place.len() < MOST_FOR_PLACE {
-            of_place.push(Waiting { connection, since: Instant::now() });
+        let connections = waiting.entry(endpoint).or_default();
+        if connections.len() < MAX_IDLE_PER_ENDPOINT {
+            connections.push(Waiting { connection, since: Instant::now() });
         }
     }
 }

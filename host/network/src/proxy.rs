@@ -1,39 +1,38 @@
-//! Proxies, as the environment of the person names them.
+//! Proxies from the user's environment.
 //!
 //! | variable | for |
 //! |---|---|
 //! | `HTTPS_PROXY`, `https_proxy` | `https` |
 //! | `http_proxy` | `http`; not in capitals, which a CGI request could set |
-//! | `ALL_PROXY`, `all_proxy` | what the two above say nothing of |
-//! | `NO_PROXY`, `no_proxy` | hosts that are reached directly |
+//! | `ALL_PROXY`, `all_proxy` | schemes without one of the above |
+//! | `NO_PROXY`, `no_proxy` | hosts that are connected to directly |
 //!
-//! `NO_PROXY` is a list with commas: a name stands for itself and all names below it, with
-//! or without a dot before it; an address or a range for those; a port may follow; `*` is
-//! everything. Loopback never goes through a proxy.
+//! `NO_PROXY` is a comma-separated list: a name matches itself and its subdomains, with or
+//! without a leading dot; an address or a CIDR range matches addresses; a port may follow; `*`
+//! matches everything. Loopback never goes through a proxy.
 //!
-//! Behind a proxy it is the proxy that looks names up, and the addresses are not seen here.
-//! What a policy says of names, ports and methods holds as ever. An address that a request
-//! names itself is decided on as ever too.
+//! A proxy resolves names itself, so their addresses are unknown here. The policy's rules for
+//! names, ports and methods apply as usual, and so do those for an address in the request.
 
 use std::net::IpAddr;
 
 use http::Uri;
 use wardian_policy::{Host, NetworkRequest, Scheme};
 
-/// What is reached through which proxy.
+/// Selects the proxy for a request.
 #[derive(Clone, Debug, Default)]
 pub struct ProxySettings {
     https: Option<Proxy>,
     http: Option<Proxy>,
-    direct: Vec<Direct>,
+    direct: Vec<ProxyBypass>,
 }
 
-/// A proxy: spoken to in clear, which hides nothing that it would not see anyway.
+/// A proxy, with plain HTTP to the proxy itself.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Proxy {
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// The value of `Proxy-Authorization`; a secret.
+    /// The value of `Proxy-Authorization`, which is sensitive.
     pub(crate) authorization: Option<String>,
 }
 
@@ -49,29 +48,27 @@ impl std::fmt::Display for Proxy {
     }
 }
 
-/// A variable that names no proxy.
+/// A variable with an invalid proxy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{variable} names no proxy: {problem}")]
+#[error("{variable} is not a valid proxy: {problem}")]
 pub struct ProxyError {
-    /// The variable.
     pub variable: &'static str,
-    /// What is wrong with its value, which may hold a password.
+    /// The problem, without the value, which may hold a password.
     pub problem: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Direct {
+enum ProxyBypass {
     Everything,
     Name { name: String, port: Option<u16> },
     Range { address: IpAddr, bits: u8 },
 }
 
 impl ProxySettings {
-    /// Reads the variables; `variable` gives the value of one.
+    /// Reads the variables; `variable` returns the value of one.
     ///
     /// # Errors
-    /// Where one names a proxy in a way that is not understood: to go past a proxy
-    /// because of a typing error would be wrong.
+    /// If a proxy is invalid: a typing error must not bypass the proxy.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ProxyError> {
         let first = |names: &[&'static str]| {
             names.iter().find_map(|name| Some((*name, variable(name).filter(|value| !value.is_empty())?)))
@@ -87,12 +84,12 @@ impl ProxySettings {
         Ok(Self {
             https: proxy(&["HTTPS_PROXY", "https_proxy"])?.or_else(|| every.clone()),
             http: proxy(&["http_proxy"])?.or(every),
-            direct: direct.split(',').filter_map(Direct::parse).collect(),
+            direct: direct.split(',').filter_map(ProxyBypass::parse).collect(),
         })
     }
 
-    /// The proxy for a request.
-    pub(crate) fn of(&self, request: &NetworkRequest) -> Option<&Proxy> {
+    /// Returns the proxy for a request.
+    pub(crate) fn for_request(&self, request: &NetworkRequest) -> Option<&Proxy> {
         let proxy = match request.scheme() {
             Scheme::Https => self.https.as_ref(),
             _ => self.http.as_ref(),
@@ -113,27 +110,27 @@ fn is_local(host: &Host) -> bool {
 impl Proxy {
     fn parse(value: &str) -> Result<Self, &'static str> {
         let with_scheme = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
-        let uri: Uri = with_scheme.parse().map_err(|_| "it is no URL")?;
+        let uri: Uri = with_scheme.parse().map_err(|_| "the value is not a URL")?;
         if uri.scheme_str() != Some("http") {
-            return Err("only proxies that are spoken to by plain HTTP (http://host:port) are supported");
+            return Err("only plain HTTP proxies (http://host:port) are supported");
         }
-        let authority = uri.authority().ok_or("it names no host")?;
+        let authority = uri.authority().ok_or("the URL has no host")?;
         let user = authority.as_str().rsplit_once('@').map(|(user, _)| user);
         let authorization = user.map(|user| {
             use base64::Engine as _;
-            let user = decoded(user);
+            let user = percent_decode(user);
             format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(user))
         });
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         if host.is_empty() {
-            return Err("it names no host");
+            return Err("the URL has no host");
         }
         Ok(Self { host, port: authority.port_u16().unwrap_or(80), authorization })
     }
 }
 
-/// Undoes percent signs, which a password needs for `@` and `:`.
-fn decoded(text: &str) -> Vec<u8> {
+/// Decodes percent-encoding, which a password needs for `@` and `:`.
+fn percent_decode(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
@@ -156,7 +153,7 @@ fn decoded(text: &str) -> Vec<u8> {
     bytes
 }
 
-impl Direct {
+impl ProxyBypass {
     fn parse(entry: &str) -> Option<Self> {
         let entry = entry.trim().to_ascii_lowercase();
         if entry.is_empty() {
@@ -223,7 +220,7 @@ mod tests {
     #[track_caller]
     fn proxy_of(variables: &[(&str, &str)], scheme: &str, authority: &str) -> Option<String> {
         let request = NetworkRequest::http(scheme, authority, "GET").unwrap();
-        settings(variables).unwrap().of(&request).map(ToString::to_string)
+        settings(variables).unwrap().for_request(&request).map(ToString::to_string)
     }
 
     #[test]
@@ -238,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_of_no_proxy_and_loopback_are_reached_directly() {
+    fn no_proxy_hosts_and_loopback_are_direct() {
         let goes = |no_proxy: &str, authority: &str| {
             proxy_of(&[("ALL_PROXY", "proxy:1"), ("NO_PROXY", no_proxy)], "http", authority).is_some()
         };
@@ -271,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_and_a_password_are_sent_and_never_shown() {
+    fn proxy_password_is_sent_but_not_displayed() {
         let settings = settings(&[("HTTPS_PROXY", "http://me:p%40ss@proxy:1")]).unwrap();
         let proxy = settings.https.unwrap();
         assert_eq!(proxy.authorization.as_deref(), Some("Basic bWU6cEBzcw=="));
@@ -279,10 +276,10 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_proxy_is_an_error() {
+    fn invalid_proxy_is_an_error() {
         for value in ["socks5://proxy:1", "https://proxy", "http://", "a b"] {
             let error = settings(&[("ALL_PROXY", value)]).unwrap_err();
-            assert!(error.to_string().starts_with("ALL_PROXY names no proxy"), "{error}");
+            assert!(error.to_string().starts_with("ALL_PROXY is not a valid proxy"), "{error}");
         }
     }
 }

@@ -1,21 +1,21 @@
-//! From names to addresses.
+//! Name resolution.
 
 use std::io;
 use std::net::IpAddr;
 
 use async_trait::async_trait;
 
-/// Looks names up.
+/// Resolves host names.
 #[async_trait]
 pub trait Resolver: Send + Sync + 'static {
-    /// The addresses of a name, in the order in which they are to be tried.
+    /// Returns the addresses of a name, in the order of preference.
     ///
     /// # Errors
-    /// Where nobody knows it.
+    /// If the name cannot be resolved.
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// The system's own way: its hosts file, its name servers, its list of domains to search.
+/// The system's resolver: hosts file, name servers, search domains.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemResolver;
 

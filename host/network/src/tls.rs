@@ -1,4 +1,4 @@
-//! TLS as a client: whom to believe.
+//! TLS client connections.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -11,46 +11,45 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use wardian_policy::Host;
 
-/// Sessions that one client remembers, to begin the next one sooner.
-const SESSIONS: usize = 64;
+/// Number of sessions that a client stores for resumption.
+const MAX_SESSIONS: usize = 64;
 
-/// Whose certificates are believed.
+/// Trusted root certificates.
 #[derive(Clone)]
 pub struct TlsRoots(Arc<Source>);
 
 enum Source {
-    /// Read when they are needed first, and then kept.
+    /// Loaded on first use and then cached.
     System(OnceLock<Result<Arc<ClientConfig>, String>>),
     Given(Arc<ClientConfig>),
 }
 
-/// What one client makes secure connections with.
+/// The TLS configuration of one client.
 pub(crate) struct Tls {
     roots: TlsRoots,
     config: OnceLock<Arc<ClientConfig>>,
 }
 
-/// Why there is no secure connection.
+/// Why there is no TLS connection.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
-    /// The system has no roots, so that nobody can be believed.
+    /// The system has no root certificates.
     #[error("this system has no root certificates: {0}")]
     NoRoots(String),
-    /// This build has no usable cipher.
+    /// The TLS library could not be configured.
     #[error("{0}")]
     Setup(rustls::Error),
-    /// A host that no certificate can be for.
-    #[error("no certificate can be for this host")]
+    /// The host name is not valid in a certificate.
+    #[error("a certificate cannot be issued for this host name")]
     Name,
-    /// The handshake failed.
     #[error("{0}")]
     Handshake(io::Error),
 }
 
 impl TlsError {
-    /// Whether it is the certificate that is not believed.
-    pub fn is_about_the_certificate(&self) -> bool {
+    /// Whether the certificate was rejected.
+    pub fn is_certificate_error(&self) -> bool {
         let Self::Handshake(error) = self else { return matches!(self, Self::Name) };
         let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
         matches!(cause, Some(rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented))
@@ -58,16 +57,16 @@ impl TlsError {
 }
 
 impl TlsRoots {
-    /// The system's roots, which are read when the first secure connection is made.
-    pub fn of_system() -> Self {
+    /// The system's root certificates, which are loaded for the first TLS connection.
+    pub fn from_system() -> Self {
         Self(Arc::new(Source::System(OnceLock::new())))
     }
 
-    /// These certificates alone.
+    /// Only these root certificates.
     ///
     /// # Errors
-    /// Where one of them is none.
-    pub fn of(certificates: Vec<CertificateDer<'static>>) -> Result<Self, TlsError> {
+    /// If one of them is invalid.
+    pub fn from_certificates(certificates: Vec<CertificateDer<'static>>) -> Result<Self, TlsError> {
         let mut roots = RootCertStore::empty();
         for certificate in certificates {
             roots.add(certificate).map_err(TlsError::Setup)?;
@@ -75,11 +74,11 @@ impl TlsRoots {
         Ok(Self(Arc::new(Source::Given(config_with(roots).map_err(TlsError::Setup)?))))
     }
 
-    pub(crate) fn of_one_client(self) -> Tls {
+    pub(crate) fn for_client(self) -> Tls {
         Tls { roots: self, config: OnceLock::new() }
     }
 
-    /// Reads files the first time.
+    /// Loads the system's certificates on the first call.
     fn config(&self) -> Result<Arc<ClientConfig>, TlsError> {
         match &*self.0 {
             Source::Given(config) => Ok(Arc::clone(config)),
@@ -88,16 +87,24 @@ impl TlsRoots {
     }
 }
 
-fn system_config() -> Result<Arc<ClientConfig>, String> {
+/// Loads the system's root certificates.
+///
+/// # Errors
+/// If there are none, with the reason.
+pub fn system_roots() -> Result<RootCertStore, String> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
-    // Systems keep certificates that no current verifier takes; the others do.
+    // Some systems have certificates that the verifier cannot parse; use the others.
     let (added, _) = roots.add_parsable_certificates(found.certs);
     if added == 0 {
-        let reason = found.errors.first().map_or_else(|| "none was found".to_owned(), ToString::to_string);
+        let reason = found.errors.first().map_or_else(|| "none were found".to_owned(), ToString::to_string);
         return Err(reason);
     }
-    config_with(roots).map_err(|error| error.to_string())
+    Ok(roots)
+}
+
+fn system_config() -> Result<Arc<ClientConfig>, String> {
+    config_with(system_roots()?).map_err(|error| error.to_string())
 }
 
 fn config_with(roots: RootCertStore) -> Result<Arc<ClientConfig>, rustls::Error> {
@@ -110,8 +117,8 @@ fn config_with(roots: RootCertStore) -> Result<Arc<ClientConfig>, rustls::Error>
 }
 
 impl Tls {
-    /// Sessions are remembered for this client alone: one that is taken up again tells the
-    /// server that both are the same.
+    /// Sessions are resumed within one client only: a resumed session tells the server that both
+    /// connections come from the same client.
     async fn config(&self) -> Result<Arc<ClientConfig>, TlsError> {
         if let Some(config) = self.config.get() {
             return Ok(Arc::clone(config));
@@ -120,11 +127,11 @@ impl Tls {
         let read = tokio::task::spawn_blocking(move || roots.config()).await;
         let shared = read.map_err(|error| TlsError::NoRoots(error.to_string()))??;
         let mut config = (*shared).clone();
-        config.resumption = Resumption::in_memory_sessions(SESSIONS);
+        config.resumption = Resumption::in_memory_sessions(MAX_SESSIONS);
         Ok(Arc::clone(self.config.get_or_init(|| Arc::new(config))))
     }
 
-    /// Makes a connection a secure one with a host.
+    /// Opens a TLS session with a host.
     pub(crate) async fn connect(
         &self,
         host: &Host,

@@ -1,13 +1,13 @@
-//! Connections are used again, by the client that made them.
+//! Connections are reused by the client that opened them.
 
 use http_body_util::{BodyExt as _, Full};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use crate::server::{Server, Setting, TIMEOUTS, answer, get, text, told};
+use crate::server::{Server, Setting, TIMEOUTS, answer, echo, get, text};
 
 #[tokio::test]
-async fn requests_one_after_another_share_a_connection() {
+async fn sequential_requests_share_a_connection() {
     let server = Server::start(|_| text("x".repeat(100_000))).await;
     let client = Setting::default().client();
     for _ in 0..20 {
@@ -18,8 +18,8 @@ async fn requests_one_after_another_share_a_connection() {
 }
 
 #[tokio::test]
-async fn clients_share_none() {
-    let server = Server::start(told).await;
+async fn clients_share_no_connections() {
+    let server = Server::start(echo).await;
     let setting = Setting::default();
     for _ in 0..3 {
         answer(&setting.client(), get(&server.url("/"))).await.unwrap();
@@ -28,7 +28,7 @@ async fn clients_share_none() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_let_go_takes_its_connection_with_it() {
+async fn dropped_response_closes_its_connection() {
     let server = Server::start(|_| text(vec![b'x'; 500_000])).await;
     let client = Setting::default().client();
     for _ in 0..3 {
@@ -38,9 +38,9 @@ async fn an_answer_that_is_let_go_takes_its_connection_with_it() {
     assert_eq!(server.connections(), 3);
 }
 
-/// A server that closes each connection after one answer without saying so.
+/// A server that closes each connection after one response without announcing it.
 #[tokio::test]
-async fn a_connection_that_was_closed_meanwhile_is_made_again() {
+async fn closed_idle_connection_is_replaced() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -59,7 +59,7 @@ async fn a_connection_that_was_closed_meanwhile_is_made_again() {
 }
 
 #[tokio::test]
-async fn an_answer_without_a_body_gives_its_connection_back() {
+async fn response_without_body_returns_its_connection() {
     let server = Server::start(|_| http::Response::new(Full::default().boxed_unsync())).await;
     let client = Setting::default().client();
     for _ in 0..5 {

@@ -1,10 +1,10 @@
-//! Clients against servers on loopback.
+//! Clients with servers on loopback.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
-mod bounds;
+mod checks;
 mod connections;
+mod limits;
 mod proxies;
-mod secure;
 mod server;
-mod walls;
+mod tls;

@@ -1,4 +1,4 @@
-//! Through a proxy.
+//! Requests through a proxy.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,28 +7,28 @@ use tokio::net::TcpListener;
 use wardian_network::NetworkError;
 use wardian_network::proxy::ProxySettings;
 
-use crate::server::{Judge, Server, Setting, answer, get, told};
+use crate::server::{Judge, Server, Setting, answer, echo, get};
 
 fn through(proxy: &str) -> ProxySettings {
     ProxySettings::from_variables(|name| (name == "ALL_PROXY").then(|| proxy.to_owned())).unwrap()
 }
 
 #[tokio::test]
-async fn a_request_in_clear_is_told_to_the_proxy_whole() {
-    let proxy = Server::start(told).await;
+async fn plain_request_sends_absolute_uri_to_proxy() {
+    let proxy = Server::start(echo).await;
     let setting =
         Setting { proxies: through(&format!("http://me:secret@{}", proxy.address)), ..Setting::default() };
     let said = answer(&setting.client(), get("http://far.example/path?x=1")).await.unwrap();
     let expected =
         "GET http://far.example/path?x=1\nhost: far.example\nproxy-authorization: Basic bWU6c2VjcmV0";
     assert_eq!(said, expected);
-    // The proxy looks the name up.
+    // The proxy resolves the name.
     assert_eq!(setting.judge.asked(), ["GET http://far.example"]);
 }
 
 #[tokio::test]
-async fn an_address_is_decided_on_though_the_proxy_connects() {
-    let proxy = Server::start(told).await;
+async fn address_is_checked_despite_proxy() {
+    let proxy = Server::start(echo).await;
     let address = [169, 254, 169, 254].into();
     let judge = Arc::new(Judge { denied_addresses: vec![address], ..Judge::default() });
     let setting = Setting { judge, proxies: through(&proxy.address.to_string()), ..Setting::default() };
@@ -39,7 +39,7 @@ async fn an_address_is_decided_on_though_the_proxy_connects() {
     assert_eq!(proxy.connections(), 0);
 }
 
-/// A proxy that answers `CONNECT` so, and what it was asked.
+/// A proxy that responds to `CONNECT` with `answer`, and the requests that it received.
 async fn tunnel_proxy(answer: &'static [u8]) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -52,7 +52,7 @@ async fn tunnel_proxy(answer: &'static [u8]) -> (String, Arc<Mutex<Vec<String>>>
             let read = stream.read(&mut seen).await.unwrap();
             hears.lock().unwrap().push(String::from_utf8_lossy(&seen[..read]).into_owned());
             stream.write_all(answer).await.unwrap();
-            // What comes through the tunnel is for the far side alone: no TLS is spoken here.
+            // The tunnel's content does not matter: no TLS is spoken here.
             let read = stream.read(&mut seen).await.unwrap_or_default();
             hears.lock().unwrap().push(format!("{:02x?}", seen.get(..read.min(2)).unwrap_or_default()));
         }
@@ -61,7 +61,7 @@ async fn tunnel_proxy(answer: &'static [u8]) -> (String, Arc<Mutex<Vec<String>>>
 }
 
 #[tokio::test]
-async fn a_secure_request_goes_through_a_tunnel() {
+async fn https_request_uses_a_tunnel() {
     let (address, heard) = tunnel_proxy(b"HTTP/1.1 200 OK\r\n\r\n").await;
     let setting = Setting { proxies: through(&format!("http://me:secret@{address}")), ..Setting::default() };
     let error = answer(&setting.client(), get("https://far.example/path")).await.unwrap_err();
@@ -75,7 +75,7 @@ async fn a_secure_request_goes_through_a_tunnel() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_refuses_is_named() {
+async fn refusing_proxy_is_named() {
     let (address, _) =
         tunnel_proxy(b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n").await;
     let setting = Setting { proxies: through(&address), ..Setting::default() };
@@ -83,7 +83,7 @@ async fn a_proxy_that_refuses_is_named() {
     assert_eq!(
         error,
         format!(
-            "the proxy {address} does not connect to far.example:443: it answers 407 Proxy Authentication Required"
+            "proxy {address} did not connect to far.example:443: it responded with 407 Proxy Authentication Required"
         )
     );
 }

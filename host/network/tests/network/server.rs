@@ -1,4 +1,4 @@
-//! Servers, and an authority that remembers what it was asked.
+//! Servers, and an authority that records its requests.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -20,21 +20,21 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use wardian_network::proxy::ProxySettings;
 use wardian_network::{
-    Authority, BoxedBody, Client, ClientOptions, Credential, Denied, Exchange, Limits, NetworkError,
-    Resolver, ResponseBody, Timeouts, TlsRoots, Turn, Turns,
+    Authority, BoxedBody, Client, ClientOptions, Credential, Denied, Exchange, HttpLimits, NetworkError,
+    RequestLimiter, Resolver, ResponseBody, Ticket, Timeouts, TlsRoots,
 };
 use wardian_policy::NetworkRequest;
 
 pub type ServerBody = UnsyncBoxBody<Bytes, Infallible>;
 
-/// A server on loopback, and how many connections it had.
+/// A server on loopback that counts its connections.
 pub struct Server {
     pub address: SocketAddr,
     pub connections: Arc<AtomicUsize>,
 }
 
 impl Server {
-    /// Answers each request so.
+    /// Starts a server with this response to each request.
     pub async fn start<F>(answer: F) -> Self
     where
         F: Fn(Request<Incoming>) -> Response<ServerBody> + Clone + Send + Sync + 'static,
@@ -71,7 +71,7 @@ where
         let response = answer(request);
         async move { Ok::<_, Infallible>(response) }
     });
-    // A client that goes away in the middle is part of some tests.
+    // In some tests the client disconnects early.
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
@@ -79,8 +79,8 @@ pub fn text(text: impl Into<Bytes>) -> Response<ServerBody> {
     Response::new(Full::new(text.into()).boxed_unsync())
 }
 
-/// Tells what came: method, URI as written, and some headers.
-pub fn told(request: Request<Incoming>) -> Response<ServerBody> {
+/// Responds with the received method, URI and some headers.
+pub fn echo(request: Request<Incoming>) -> Response<ServerBody> {
     let mut lines = vec![format!("{} {}", request.method(), request.uri())];
     for name in ["host", "authorization", "proxy-authorization", "connection"] {
         if let Some(value) = request.headers().get(name) {
@@ -90,12 +90,12 @@ pub fn told(request: Request<Incoming>) -> Response<ServerBody> {
     text(lines.join("\n"))
 }
 
-/// Allows everything but what it was told to deny, and remembers.
+/// An authority that allows everything except the configured denials, and records its requests.
 #[derive(Default)]
 pub struct Judge {
     pub denied_hosts: Vec<&'static str>,
     pub denied_addresses: Vec<IpAddr>,
-    /// No address is allowed from now on.
+    /// If set, all addresses are denied.
     pub is_closed: AtomicBool,
     pub credentials: HashMap<&'static str, Vec<Credential>>,
     pub asked: Mutex<Vec<String>>,
@@ -139,8 +139,8 @@ impl Authority for Judge {
     }
 }
 
-/// Names as a test has them; each look-up of a name gives its next answer, the last one
-/// again and again.
+/// A resolver with configured names; each lookup of a name returns its next answer, and the last
+/// one repeatedly.
 #[derive(Default)]
 pub struct Names {
     pub answers: HashMap<&'static str, Vec<Vec<IpAddr>>>,
@@ -156,13 +156,13 @@ impl Resolver for Names {
     }
 }
 
-/// What a client is made from, to be changed by a test.
+/// A client's configuration, which a test can change.
 pub struct Setting {
     pub judge: Arc<Judge>,
     pub names: Arc<Names>,
     pub roots: TlsRoots,
     pub proxies: ProxySettings,
-    pub limits: Limits,
+    pub limits: HttpLimits,
 }
 
 impl Default for Setting {
@@ -170,9 +170,9 @@ impl Default for Setting {
         Self {
             judge: Arc::default(),
             names: Arc::default(),
-            roots: TlsRoots::of(Vec::new()).unwrap(),
+            roots: TlsRoots::from_certificates(Vec::new()).unwrap(),
             proxies: ProxySettings::default(),
-            limits: Limits { turns: Turns::new(8), response: 1 << 20 },
+            limits: HttpLimits { limiter: RequestLimiter::new(8), response: 1 << 20 },
         }
     }
 }
@@ -189,7 +189,7 @@ impl Setting {
     }
 }
 
-/// A client whose requests the same judge decides on.
+/// A client with one authority for all requests.
 #[derive(Clone)]
 pub struct Judged {
     client: Client,
@@ -199,14 +199,14 @@ pub struct Judged {
 impl Judged {
     pub async fn send_in_turn(
         &self,
-        turn: Turn,
+        ticket: Ticket,
         request: Request<BoxedBody>,
     ) -> Result<Response<ResponseBody>, NetworkError> {
-        self.client.send(turn, Arc::clone(&self.judge) as Arc<dyn Authority>, request, TIMEOUTS).await
+        self.client.send(ticket, Arc::clone(&self.judge) as Arc<dyn Authority>, request, TIMEOUTS).await
     }
 
-    pub fn turn(&self) -> Turn {
-        self.client.turn()
+    pub fn ticket(&self) -> Ticket {
+        self.client.ticket()
     }
 
     pub async fn send(
@@ -215,7 +215,7 @@ impl Judged {
         timeouts: Timeouts,
     ) -> Result<Response<ResponseBody>, NetworkError> {
         let judge = Arc::clone(&self.judge) as Arc<dyn Authority>;
-        self.client.send(self.client.turn(), judge, request, timeouts).await
+        self.client.send(self.client.ticket(), judge, request, timeouts).await
     }
 }
 

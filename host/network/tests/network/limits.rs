@@ -1,4 +1,4 @@
-//! What is large, slow or many.
+//! Limits for size, time and number of requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
-use wardian_network::{Limits, NetworkError, Turns};
+use wardian_network::{HttpLimits, NetworkError, RequestLimiter};
 
 use crate::server::{Server, Setting, TIMEOUTS, answer, get, read, text};
 
-/// A server that writes this, and then keeps still.
+/// A server that writes these bytes, and then nothing.
 async fn writes(bytes: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -28,34 +28,37 @@ async fn writes(bytes: &'static [u8]) -> String {
 }
 
 #[tokio::test]
-async fn an_answer_is_only_as_large_as_it_may_be() {
+async fn response_size_is_limited() {
     let server = Server::start(|request| text("x".repeat(request.uri().path().len() - 1))).await;
-    let setting = Setting { limits: Limits { turns: Turns::new(1), response: 10 }, ..Setting::default() };
+    let setting = Setting {
+        limits: HttpLimits { limiter: RequestLimiter::new(1), response: 10 },
+        ..Setting::default()
+    };
     let client = setting.client();
     assert_eq!(answer(&client, get(&server.url("/1234567890"))).await.unwrap().len(), 10);
     let error = answer(&client, get(&server.url("/12345678901"))).await.unwrap_err();
     assert!(matches!(error, NetworkError::TooLarge { limit: 10, .. }), "{error}");
-    // The place of the one that was too large is free again.
+    // The permit of the response that was too large is released.
     assert!(answer(&client, get(&server.url("/1"))).await.is_ok());
 }
 
 #[tokio::test]
-async fn a_server_that_says_nothing_is_not_waited_for_for_ever() {
+async fn silent_server_times_out() {
     let mut timeouts = TIMEOUTS;
     timeouts.first_byte = Duration::from_millis(50);
     timeouts.between_bytes = Duration::from_millis(50);
     let client = Setting::default().client();
     let silent = writes(b"").await;
     let error = client.send(get(&silent), timeouts).await.err().unwrap();
-    assert!(matches!(error, NetworkError::AnswerTimeout(_)), "{error}");
+    assert!(matches!(error, NetworkError::ResponseTimeout(_)), "{error}");
     let broken_off = writes(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n12345").await;
     let response = client.send(get(&broken_off), timeouts).await.unwrap();
     let error = read(response).await.unwrap_err();
-    assert!(matches!(error, NetworkError::Silent(_)), "{error}");
+    assert!(matches!(error, NetworkError::ReadTimeout(_)), "{error}");
 }
 
 #[tokio::test]
-async fn what_is_no_http_is_an_error() {
+async fn invalid_http_is_an_error() {
     let client = Setting::default().client();
     for bytes in [&b"SSH-2.0-OpenSSH\r\n"[..], b"HTTP/1.1 abc\r\n\r\n", b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"] {
         let error = answer(&client, get(&writes(bytes).await)).await.unwrap_err();
@@ -64,28 +67,31 @@ async fn what_is_no_http_is_an_error() {
 }
 
 #[tokio::test]
-async fn only_so_many_requests_go_on_at_once() {
-    let going_on = Arc::new(AtomicUsize::new(0));
+async fn concurrent_requests_are_limited() {
+    let permit = Arc::new(AtomicUsize::new(0));
     let most = Arc::new(AtomicUsize::new(0));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    let counts = (Arc::clone(&going_on), Arc::clone(&most));
+    let counts = (Arc::clone(&permit), Arc::clone(&most));
     tokio::spawn(async move {
         loop {
             let (mut stream, _) = listener.accept().await.unwrap();
-            let (going_on, most) = counts.clone();
+            let (permit, most) = counts.clone();
             tokio::spawn(async move {
                 let mut seen = [0; 1024];
                 while stream.read(&mut seen).await.is_ok_and(|read| read > 0) {
-                    most.fetch_max(going_on.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    most.fetch_max(permit.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                     tokio::time::sleep(Duration::from_millis(20)).await;
-                    going_on.fetch_sub(1, Ordering::SeqCst);
+                    permit.fetch_sub(1, Ordering::SeqCst);
                     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
                 }
             });
         }
     });
-    let setting = Setting { limits: Limits { turns: Turns::new(2), response: 10 }, ..Setting::default() };
+    let setting = Setting {
+        limits: HttpLimits { limiter: RequestLimiter::new(2), response: 10 },
+        ..Setting::default()
+    };
     let client = setting.client();
     let started = Instant::now();
     let requests: Vec<_> = (0..8)
@@ -102,27 +108,33 @@ async fn only_so_many_requests_go_on_at_once() {
 }
 
 #[tokio::test]
-async fn who_keeps_every_place_taken_is_told_so() {
+async fn waiting_for_a_permit_times_out() {
     let server = Server::start(|_| text("x".repeat(1_000))).await;
-    let setting = Setting { limits: Limits { turns: Turns::new(2), response: 1_000 }, ..Setting::default() };
+    let setting = Setting {
+        limits: HttpLimits { limiter: RequestLimiter::new(2), response: 1_000 },
+        ..Setting::default()
+    };
     let client = setting.client();
     let first = client.send(get(&server.url("/")), TIMEOUTS).await.unwrap();
     let _second = client.send(get(&server.url("/")), TIMEOUTS).await.unwrap();
     let mut timeouts = TIMEOUTS;
     timeouts.first_byte = Duration::from_millis(50);
     let error = client.send(get(&server.url("/")), timeouts).await.err().unwrap();
-    assert!(matches!(error, NetworkError::TooMany(2)), "{error}");
+    assert!(matches!(error, NetworkError::LimitReached(2)), "{error}");
     drop(first);
     assert!(client.send(get(&server.url("/")), timeouts).await.is_ok());
 }
 
-/// Answers that are not read yet must not keep the one away that is waited for.
+/// Responses that are not read yet must not block the awaited one.
 #[tokio::test]
-async fn turns_are_kept_whoever_comes_first() {
+async fn tickets_are_served_in_order() {
     let server = Server::start(|_| text("x".repeat(1_000))).await;
-    let setting = Setting { limits: Limits { turns: Turns::new(1), response: 1_000 }, ..Setting::default() };
+    let setting = Setting {
+        limits: HttpLimits { limiter: RequestLimiter::new(1), response: 1_000 },
+        ..Setting::default()
+    };
     let client = setting.client();
-    let (first, second) = (client.turn(), client.turn());
+    let (first, second) = (client.ticket(), client.ticket());
     let late = tokio::spawn({
         let (client, request) = (client.clone(), get(&server.url("/second")));
         async move { client.send_in_turn(second, request).await.map(|_| ()) }
@@ -134,17 +146,17 @@ async fn turns_are_kept_whoever_comes_first() {
     late.await.unwrap().unwrap();
 }
 
-/// Who asked and went away keeps nobody waiting.
+/// A dropped ticket does not block the queue.
 #[tokio::test]
-async fn who_leaves_the_queue_is_not_waited_for() {
+async fn dropped_ticket_leaves_the_queue() {
     let patience = Duration::from_mins(1);
-    let turns = Turns::new(1);
-    let (first, second, third) = (turns.take(), turns.take(), turns.take());
-    let going_on = first.come(patience).await.unwrap();
-    let too_many = turns.take().come(Duration::ZERO).await;
-    assert!(matches!(too_many, Err(NetworkError::TooMany(1))), "{too_many:?}");
+    let limiter = RequestLimiter::new(1);
+    let (first, second, third) = (limiter.ticket(), limiter.ticket(), limiter.ticket());
+    let permit = first.acquire(patience).await.unwrap();
+    let too_many = limiter.ticket().acquire(Duration::ZERO).await;
+    assert!(matches!(too_many, Err(NetworkError::LimitReached(1))), "{too_many:?}");
     drop(second);
-    drop(going_on);
-    assert!(third.come(patience).await.is_ok());
-    assert_eq!(Turns::new(0).most(), 1);
+    drop(permit);
+    assert!(third.acquire(patience).await.is_ok());
+    assert_eq!(RequestLimiter::new(0).limit(), 1);
 }

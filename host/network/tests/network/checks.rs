@@ -1,4 +1,4 @@
-//! What is sent, where to, and who is asked.
+//! The checks before a request is sent, and its destination.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use wardian_network::{Credential, NetworkError};
 
-use crate::server::{Judge, Names, Server, Setting, TIMEOUTS, answer, body, get, read, text, told};
+use crate::server::{Judge, Names, Server, Setting, TIMEOUTS, answer, body, echo, get, read, text};
 
 fn loopback() -> IpAddr {
     [127, 0, 0, 1].into()
 }
 
-/// A test network: nobody is there, and nothing is sent to it.
-fn nobody() -> IpAddr {
+/// An address of the test network TEST-NET-1, which is unreachable.
+fn unreachable_address() -> IpAddr {
     [192, 0, 2, 1].into()
 }
 
 #[tokio::test]
-async fn a_request_goes_where_it_says_and_is_told() {
-    let server = Server::start(told).await;
+async fn request_is_sent_and_reported() {
+    let server = Server::start(echo).await;
     let setting = Setting::default();
     let request =
         Request::post(server.url("/a/b?c=d")).header("connection", "close").body(body("four")).unwrap();
@@ -38,7 +38,7 @@ async fn a_request_goes_where_it_says_and_is_told() {
 }
 
 #[tokio::test]
-async fn what_is_denied_is_not_even_looked_up() {
+async fn denied_request_is_not_resolved() {
     let judge = Arc::new(Judge { denied_hosts: vec!["evil.example"], ..Judge::default() });
     let setting = Setting { judge, ..Setting::default() };
     for url in ["http://evil.example", "https://EVIL.example:8443/x", "http://evil.example./"] {
@@ -49,8 +49,8 @@ async fn what_is_denied_is_not_even_looked_up() {
 }
 
 #[tokio::test]
-async fn a_name_that_leads_to_a_denied_address_leads_nowhere() {
-    let server = Server::start(told).await;
+async fn denied_address_is_not_connected_to() {
+    let server = Server::start(echo).await;
     let judge = Arc::new(Judge { denied_addresses: vec![loopback()], ..Judge::default() });
     let mapped: IpAddr = "::ffff:127.0.0.1".parse().unwrap();
     let answers = [("plain.example", vec![vec![loopback()]]), ("mapped.example", vec![vec![mapped]])];
@@ -75,10 +75,10 @@ async fn a_name_that_leads_to_a_denied_address_leads_nowhere() {
 }
 
 #[tokio::test]
-async fn only_addresses_that_passed_are_connected_to() {
-    let server = Server::start(told).await;
-    let judge = Arc::new(Judge { denied_addresses: vec![nobody()], ..Judge::default() });
-    let answers = [("two.example", vec![vec![nobody(), loopback()]])];
+async fn only_allowed_addresses_are_connected_to() {
+    let server = Server::start(echo).await;
+    let judge = Arc::new(Judge { denied_addresses: vec![unreachable_address()], ..Judge::default() });
+    let answers = [("two.example", vec![vec![unreachable_address(), loopback()]])];
     let names = Arc::new(Names { answers: answers.into_iter().collect(), ..Names::default() });
     let setting = Setting { judge, names, ..Setting::default() };
     let url = format!("http://two.example:{}/", server.address.port());
@@ -87,11 +87,11 @@ async fn only_addresses_that_passed_are_connected_to() {
 }
 
 #[tokio::test]
-async fn a_name_that_changes_its_answer_is_judged_by_the_answer_that_is_used() {
-    let server = Server::start(told).await;
+async fn rebinding_name_is_checked_by_used_address() {
+    let server = Server::start(echo).await;
     let judge = Arc::new(Judge { denied_addresses: vec![loopback()], ..Judge::default() });
-    // Harmless when it is asked first, and here the next time.
-    let answers = [("rebinds.example", vec![vec![nobody()], vec![loopback()]])];
+    // A harmless address in the first lookup, loopback in the next one.
+    let answers = [("rebinds.example", vec![vec![unreachable_address()], vec![loopback()]])];
     let names = Arc::new(Names { answers: answers.into_iter().collect(), ..Names::default() });
     let setting = Setting { judge, names, ..Setting::default() };
     let url = format!("http://rebinds.example:{}/", server.address.port());
@@ -106,15 +106,15 @@ async fn a_name_that_changes_its_answer_is_judged_by_the_answer_that_is_used() {
 }
 
 #[tokio::test]
-async fn a_kept_connection_is_no_way_around_the_second_wall() {
-    let server = Server::start(told).await;
+async fn pooled_connection_is_checked_again() {
+    let server = Server::start(echo).await;
     let setting = Setting::default();
     let client = setting.client();
     for _ in 0..2 {
         answer(&client, get(&server.url("/"))).await.unwrap();
     }
     assert_eq!(server.connections(), 1);
-    // The place is the same, and what may be sent there is not what might be before.
+    // The destination is the same, but the address is denied now.
     setting.judge.is_closed.store(true, Ordering::Relaxed);
     let error = answer(&client, get(&server.url("/"))).await.unwrap_err();
     assert!(matches!(error, NetworkError::AddressDenied { .. }), "{error}");
@@ -122,7 +122,7 @@ async fn a_kept_connection_is_no_way_around_the_second_wall() {
 }
 
 #[tokio::test]
-async fn redirects_are_answers() {
+async fn redirects_are_returned() {
     let server = Server::start(|_| {
         let empty = Full::default().boxed_unsync();
         Response::builder().status(302).header("location", "http://192.0.2.1/").body(empty).unwrap()
@@ -135,8 +135,8 @@ async fn redirects_are_answers() {
 }
 
 #[tokio::test]
-async fn what_would_deceive_is_refused_before_anything_happens() {
-    let server = Server::start(told).await;
+async fn deceptive_requests_are_rejected() {
+    let server = Server::start(echo).await;
     let setting = Setting::default();
     let client = setting.client();
     let with =
@@ -156,14 +156,14 @@ async fn what_would_deceive_is_refused_before_anything_happens() {
         assert!(answer(&client, request).await.is_err(), "{shown}");
     }
     assert_eq!((server.connections(), setting.judge.asked().len()), (0, 0));
-    // The truth, in another form, is no lie.
+    // An equivalent Host header is accepted.
     let port = server.address.port();
     assert!(answer(&client, with("host", &format!("127.1:{port}"))).await.is_ok());
 }
 
 #[tokio::test]
-async fn credentials_are_added_behind_the_walls_and_for_their_destination_alone() {
-    let server = Server::start(told).await;
+async fn credentials_are_added_after_the_checks() {
+    let server = Server::start(echo).await;
     let credential = Credential {
         name: HeaderName::from_static("authorization"),
         value: HeaderValue::from_static("Bearer s3cret"),
@@ -189,17 +189,17 @@ async fn credentials_are_added_behind_the_walls_and_for_their_destination_alone(
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_be_found_or_reached_is_named() {
+async fn unreachable_server_is_named() {
     let setting = Setting::default();
     let client = setting.client();
     let unknown = answer(&client, get("http://unknown.example/")).await.unwrap_err();
-    assert_eq!(unknown.to_string(), "unknown.example cannot be looked up: nobody knows it");
+    assert_eq!(unknown.to_string(), "unknown.example cannot be resolved: nobody knows it");
     let server = Server::start(|_| text("")).await;
     let closed = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap()
     };
     let refused = answer(&client, get(&format!("http://{closed}/"))).await.unwrap_err();
-    assert!(refused.to_string().starts_with(&format!("no connection to {closed}: ")), "{refused}");
+    assert!(refused.to_string().starts_with(&format!("could not connect to {closed}: ")), "{refused}");
     assert!(answer(&client, get(&server.url("/"))).await.is_ok(), "and the client is well");
 }

@@ -1,4 +1,4 @@
-//! Secure connections: only with who is proven to be the host.
+//! TLS connections only to a host with a valid certificate.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use wardian_network::{NetworkError, TlsRoots};
 
-use crate::server::{Names, Setting, answer, get, serve, told};
+use crate::server::{Names, Setting, answer, echo, get, serve};
 
-/// A server that proves to be these hosts by a certificate that nobody vouches for but
-/// itself. Its port, and the certificate.
+/// A server with a self-signed certificate for these hosts. Returns its port and the
+/// certificate.
 async fn secure_server(hosts: &[&str]) -> (u16, CertificateDer<'static>) {
     let names: Vec<String> = hosts.iter().map(ToString::to_string).collect();
     let key = KeyPair::generate().unwrap();
@@ -32,7 +32,7 @@ async fn secure_server(hosts: &[&str]) -> (u16, CertificateDer<'static>) {
         loop {
             let (stream, _) = listener.accept().await.unwrap();
             if let Ok(stream) = acceptor.accept(stream).await {
-                tokio::spawn(serve(stream, told));
+                tokio::spawn(serve(stream, echo));
             }
         }
     });
@@ -46,9 +46,9 @@ fn names() -> Arc<Names> {
 }
 
 #[tokio::test]
-async fn the_host_is_who_the_certificate_says() {
+async fn certificate_must_match_host() {
     let (port, certificate) = secure_server(&["api.example", "127.0.0.1"]).await;
-    let roots = TlsRoots::of(vec![certificate]).unwrap();
+    let roots = TlsRoots::from_certificates(vec![certificate]).unwrap();
     let client = Setting { names: names(), roots, ..Setting::default() }.client();
     for host in ["api.example", "API.example.", "127.0.0.1"] {
         let said = answer(&client, get(&format!("https://{host}:{port}/"))).await.unwrap();
@@ -56,17 +56,17 @@ async fn the_host_is_who_the_certificate_says() {
     }
     let error = answer(&client, get(&format!("https://other.example:{port}/"))).await.unwrap_err();
     assert!(
-        matches!(&error, NetworkError::Tls { place, .. } if place.starts_with("other.example")),
+        matches!(&error, NetworkError::Tls { endpoint, .. } if endpoint.starts_with("other.example")),
         "{error}"
     );
 }
 
 #[tokio::test]
-async fn who_nobody_vouches_for_is_not_spoken_to() {
+async fn rejects_untrusted_certificate() {
     let (port, _) = secure_server(&["api.example"]).await;
     let (_, another) = secure_server(&["api.example"]).await;
     for roots in [vec![], vec![another]] {
-        let roots = TlsRoots::of(roots).unwrap();
+        let roots = TlsRoots::from_certificates(roots).unwrap();
         let client = Setting { names: names(), roots, ..Setting::default() }.client();
         let error = answer(&client, get(&format!("https://api.example:{port}/"))).await.unwrap_err();
         assert!(matches!(error, NetworkError::Tls { .. }), "{error}");
@@ -74,8 +74,8 @@ async fn who_nobody_vouches_for_is_not_spoken_to() {
 }
 
 #[tokio::test]
-async fn who_speaks_in_clear_is_no_secure_server() {
-    let server = crate::server::Server::start(told).await;
+async fn plain_server_is_a_tls_error() {
+    let server = crate::server::Server::start(echo).await;
     let client = Setting { names: names(), ..Setting::default() }.client();
     let url = format!("https://api.example:{}/", server.address.port());
     let error = answer(&client, get(&url)).await.unwrap_err();
