@@ -1,4 +1,4 @@
-//! The one connection that all provisioners of a resource share.
+//! The connection that all provisioners of a resource share.
 
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -9,36 +9,34 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout_at};
 use wardian_network::{Resolver, SystemResolver};
-use wardian_process::Event;
+use wardian_process::CommandEvent;
 
 use crate::authority::{Authority, Ended, Progress};
 use crate::dial::Dialer;
-use crate::error::{CommunicatorError, Doing};
-use crate::settings::{ConnectionSettings, Method, TargetPlatform, place};
+use crate::error::{CommunicatorError, ConnectionPhase};
+use crate::settings::{ConnectionMethod, ConnectionSettings, TargetPlatform, endpoint};
 use crate::source::Source;
-use crate::ssh::{Session, SshCommand, Streams, transfer};
-use crate::stream::Counts;
+use crate::ssh::{Session as SshSession, SshCommand, Streams, transfer};
+use crate::stream::ByteCounts;
 use crate::winrm::{self, Machine, WinRmCommand};
 
-/// How long it is waited before the next attempt: at first, and at most.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(20);
+/// Pause before the next connection attempt; it doubles up to the maximum.
+const INITIAL_PAUSE: Duration = Duration::from_millis(500);
+const MAX_PAUSE: Duration = Duration::from_secs(20);
 
-/// What a connection is made with, besides its settings.
-pub struct Surroundings {
-    /// Who decides.
+/// The services and parameters that a connection needs besides its settings.
+pub struct ConnectionContext {
     pub authority: Arc<dyn Authority>,
-    /// Who looks names up.
     pub resolver: Arc<dyn Resolver>,
-    /// The socket of an SSH agent, if there is one.
+    /// Socket of an SSH agent, if there is one.
     pub agent: Option<PathBuf>,
-    /// After how long a silence the machine is asked whether it is still there. After
-    /// six questions without an answer the connection is lost.
+    /// Idle time after which a keep-alive message is sent. After six unanswered messages the
+    /// connection counts as lost.
     pub keep_alive: Duration,
 }
 
-impl Surroundings {
-    /// The system's names, no agent.
+impl ConnectionContext {
+    /// Uses the system's resolver and no agent.
     pub fn new(authority: Arc<dyn Authority>) -> Self {
         Self {
             authority,
@@ -49,43 +47,42 @@ impl Surroundings {
     }
 }
 
-/// The connection with a machine. It is opened at the first use, and again where it was
-/// lost between two uses.
-pub struct Connection {
+/// A connection to a remote machine. It is opened on first use, and reopened if it was lost
+/// between two uses.
+pub struct RemoteConnection {
     shared: Arc<Shared>,
-    /// Who decides on this use of it.
+    /// Decides about this use of the connection.
     authority: Arc<dyn Authority>,
-    used: Mutex<Option<Arc<Used>>>,
+    used: Mutex<Option<Arc<ConnectionUse>>>,
 }
 
-/// What all that use one connection share.
+/// The part that all users of one connection share.
 struct Shared {
     settings: ConnectionSettings,
-    surroundings: Surroundings,
-    open: Mutex<Option<Arc<Open>>>,
+    context: ConnectionContext,
+    open: Mutex<Option<Arc<OpenConnection>>>,
 }
 
-/// An open connection.
-struct Open {
-    peer: Peer,
+struct OpenConnection {
+    peer: Session,
     dialer: Arc<Dialer>,
 }
 
-/// An open connection as one of its users has it. The end of the use is told when the last
-/// one lets go of this.
-struct Used {
-    _record: Record,
-    open: Arc<Open>,
+/// An open connection as held by one user. The end of the use is reported when the last holder
+/// drops it.
+struct ConnectionUse {
+    _record: UseRecord,
+    open: Arc<OpenConnection>,
 }
 
-/// The machine, by the protocol that it is spoken with.
+/// The session, by protocol.
 #[derive(Clone)]
-enum Peer {
-    Ssh(Arc<Session>),
+enum Session {
+    Ssh(Arc<SshSession>),
     WinRm(Arc<Machine>),
 }
 
-impl Peer {
+impl Session {
     fn is_closed(&self) -> bool {
         match self {
             Self::Ssh(session) => session.is_closed(),
@@ -101,10 +98,10 @@ impl Peer {
     }
 }
 
-/// A shell outlives its connection on the machine, so somebody has to say that it is over.
-impl Drop for Open {
+/// A WinRM shell outlives its connection, so it must be deleted explicitly.
+impl Drop for OpenConnection {
     fn drop(&mut self) {
-        if let Peer::WinRm(machine) = &self.peer
+        if let Session::WinRm(machine) = &self.peer
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             let machine = Arc::clone(machine);
@@ -113,25 +110,25 @@ impl Drop for Open {
     }
 }
 
-struct Record {
+struct UseRecord {
     authority: Arc<dyn Authority>,
-    counts: Arc<Counts>,
-    /// What others had sent and received before.
+    counts: Arc<ByteCounts>,
+    /// Bytes that earlier users had sent and received.
     before: [u64; 2],
     ended: Ended,
     began: Instant,
 }
 
-impl Record {
+impl UseRecord {
     fn begin(settings: &ConnectionSettings, authority: &Arc<dyn Authority>, dialer: &Dialer) -> Self {
         Self {
             authority: Arc::clone(authority),
-            before: counted(&dialer.counts),
+            before: load_counts(&dialer.counts),
             counts: Arc::clone(&dialer.counts),
             ended: Ended {
                 host: settings.host().to_owned(),
                 port: settings.port(),
-                address: dialer.reached(),
+                address: dialer.connected_address(),
                 sent: 0,
                 received: 0,
                 duration: Duration::ZERO,
@@ -141,13 +138,13 @@ impl Record {
     }
 }
 
-fn counted(counts: &Counts) -> [u64; 2] {
+fn load_counts(counts: &ByteCounts) -> [u64; 2] {
     [&counts.sent, &counts.received].map(|count| count.load(Ordering::Relaxed))
 }
 
-impl Drop for Record {
+impl Drop for UseRecord {
     fn drop(&mut self) {
-        let ([sent, received], [sent_before, received_before]) = (counted(&self.counts), self.before);
+        let ([sent, received], [sent_before, received_before]) = (load_counts(&self.counts), self.before);
         self.ended.sent = sent.saturating_sub(sent_before);
         self.ended.received = received.saturating_sub(received_before);
         self.ended.duration = self.began.elapsed();
@@ -155,14 +152,14 @@ impl Drop for Record {
     }
 }
 
-/// A command that runs on the other machine. Dropping it gives it up.
+/// A command that runs on the remote machine. Dropping it cancels the command.
 ///
-/// Output that nobody takes makes the machine wait, and by SSH with it all else that goes
-/// over the same connection: a command is read to its end, or dropped, before the next one.
-pub struct RemoteCommand {
+/// If nobody reads the output, the machine blocks, and with SSH everything else that uses the
+/// same connection: read a command to its end, or drop it, before the next one.
+pub struct RunningCommand {
     command: Command,
-    /// Its connection is there as long as it is.
-    _used: Arc<Used>,
+    /// Keeps the connection open.
+    _used: Arc<ConnectionUse>,
 }
 
 enum Command {
@@ -170,13 +167,12 @@ enum Command {
     WinRm(WinRmCommand),
 }
 
-impl RemoteCommand {
-    /// Waits for the next event; `None` after the last one. Nothing is lost where this
-    /// is not waited for.
+impl RunningCommand {
+    /// Waits for the next event; returns `None` after the last one. Cancel safe.
     ///
     /// # Errors
-    /// Where the connection is lost: how the command ended is not known then.
-    pub async fn next_event(&mut self) -> Result<Option<Event>, CommunicatorError> {
+    /// If the connection is lost: the command's exit status is unknown then.
+    pub async fn next_event(&mut self) -> Result<Option<CommandEvent>, CommunicatorError> {
         match &mut self.command {
             Command::Ssh(command) => command.next_event().await,
             Command::WinRm(command) => command.next_event().await,
@@ -184,71 +180,70 @@ impl RemoteCommand {
     }
 }
 
-/// What is done with a session.
-type Doings<'a, T> = Pin<Box<dyn Future<Output = Result<T, CommunicatorError>> + Send + 'a>>;
+type SessionFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, CommunicatorError>> + Send + 'a>>;
 
-impl Connection {
-    /// A connection that is not open yet.
-    pub fn new(settings: ConnectionSettings, surroundings: Surroundings) -> Self {
-        let authority = Arc::clone(&surroundings.authority);
-        let shared = Arc::new(Shared { settings, surroundings, open: Mutex::new(None) });
+impl RemoteConnection {
+    /// Creates a connection that is not open yet.
+    pub fn new(settings: ConnectionSettings, context: ConnectionContext) -> Self {
+        let authority = Arc::clone(&context.authority);
+        let shared = Arc::new(Shared { settings, context, open: Mutex::new(None) });
         Self { shared, authority, used: Mutex::new(None) }
     }
 
-    /// The same connection, used by somebody else. They are asked for each machine on the
-    /// way before they use what is open already.
+    /// Returns the same connection for another user. `authority` is asked about every machine on
+    /// the way before an open connection is reused.
     #[must_use]
     pub fn on_behalf_of(&self, authority: Arc<dyn Authority>) -> Self {
         Self { shared: Arc::clone(&self.shared), authority, used: Mutex::new(None) }
     }
 
-    /// Opens the connection, if it is not.
+    /// Opens the connection unless it is open.
     ///
     /// # Errors
-    /// Where it may not be opened, or is not within its time.
+    /// If it is not allowed, or does not open within the timeout.
     pub async fn connect(&self) -> Result<(), CommunicatorError> {
-        self.used().await.map(|_| ())
+        self.connection_use().await.map(|_| ())
     }
 
-    /// What kind of machine it is.
     pub fn platform(&self) -> TargetPlatform {
         self.shared.settings.platform
     }
 
-    /// Where to put a script on the machine: another place each time, unless
-    /// `script_path` names one.
+    /// Returns the remote path for a script: a new one for each call, unless `script_path` names
+    /// a fixed path.
     pub fn script_path(&self) -> String {
         self.shared.settings.new_script_path()
     }
 
-    /// What the connection is made by.
     pub fn settings(&self) -> &ConnectionSettings {
         &self.shared.settings
     }
 
-    /// Starts a command through the machine's shell.
+    /// Starts a command with the machine's shell.
     ///
     /// # Errors
-    /// Where there is no connection, or the machine does not start it.
-    pub async fn execute(&self, command: &str) -> Result<RemoteCommand, CommunicatorError> {
-        let streams = Streams::of(self.shared.settings.platform);
-        let starting = self.with(|peer| {
+    /// If there is no connection, or the machine does not start the command.
+    pub async fn execute(&self, command: &str) -> Result<RunningCommand, CommunicatorError> {
+        let streams = Streams::for_platform(self.shared.settings.platform);
+        let starting = self.with_session(|peer| {
             Box::pin(async move {
                 Ok(match peer {
-                    Peer::Ssh(session) => Command::Ssh(SshCommand::start(session, command, streams).await?),
-                    Peer::WinRm(machine) => Command::WinRm(WinRmCommand::start(machine, command).await?),
+                    Session::Ssh(session) => {
+                        Command::Ssh(SshCommand::start(session, command, streams).await?)
+                    }
+                    Session::WinRm(machine) => Command::WinRm(WinRmCommand::start(machine, command).await?),
                 })
             })
         });
         let (used, command) = starting.await?;
-        Ok(RemoteCommand { command, _used: used })
+        Ok(RunningCommand { command, _used: used })
     }
 
-    /// Writes a file on the machine. A new one has the mode, 0644 where none is said,
-    /// less the machine's umask; one that is there keeps its own. Windows knows no modes.
+    /// Writes a file on the machine. A new file gets `mode`, or 0644 by default, less the
+    /// machine's umask; an existing file keeps its mode. Windows ignores the mode.
     ///
     /// # Errors
-    /// Where there is no connection, or the machine does not write it.
+    /// If there is no connection, or the machine does not write the file.
     pub async fn upload(
         &self,
         path: &str,
@@ -256,42 +251,46 @@ impl Connection {
         mode: Option<u32>,
     ) -> Result<(), CommunicatorError> {
         let (platform, content) = (self.shared.settings.platform, bytes::Bytes::from(content));
-        let uploading = self.with(|peer| {
+        let uploading = self.with_session(|peer| {
             let content = content.clone();
             Box::pin(async move {
                 match peer {
-                    Peer::Ssh(session) => transfer::content(session, platform, path, content, mode).await,
-                    Peer::WinRm(machine) => winrm::upload::content(machine, path, content).await,
+                    Session::Ssh(session) => {
+                        transfer::upload_content(session, platform, path, content, mode).await
+                    }
+                    Session::WinRm(machine) => winrm::upload::upload_content(machine, path, content).await,
                 }
             })
         });
         uploading.await.map(|_| ())
     }
 
-    /// Copies a file or a directory of this machine there. A file goes to the path
-    /// `destination`. A directory goes into the directory `destination`, which is there:
-    /// as one of its own name, and only what is in it where `source` ends with a slash. By
-    /// WinRM it is always what is in it, and `destination` is made.
+    /// Copies a local file or directory to the machine. A file is written to the path
+    /// `destination`. A directory is copied into the existing directory `destination`, or only
+    /// its contents if `source` ends with a slash. WinRM always copies the contents, and creates
+    /// `destination`.
     ///
     /// # Errors
-    /// Where there is no connection, something cannot be read here, or not be written
-    /// there. What was written before stays.
+    /// If there is no connection, a local file cannot be read, or a remote file cannot be
+    /// written. Files that were written before the error remain.
     pub async fn upload_path(&self, source: &str, destination: &str) -> Result<(), CommunicatorError> {
         let plan = Source::open(Path::new(source), source.ends_with('/'), &self.authority).await?;
         let platform = self.shared.settings.platform;
         let plan = &plan;
-        let uploading = self.with(|peer| {
+        let uploading = self.with_session(|peer| {
             Box::pin(async move {
                 match peer {
-                    Peer::Ssh(session) => transfer::source(session, platform, plan, destination).await,
-                    Peer::WinRm(machine) => winrm::upload::source(machine, plan, destination).await,
+                    Session::Ssh(session) => {
+                        transfer::upload_source(session, platform, plan, destination).await
+                    }
+                    Session::WinRm(machine) => winrm::upload::upload_source(machine, plan, destination).await,
                 }
             })
         });
         uploading.await.map(|_| ())
     }
 
-    /// Says good-bye, for all that use it. The next use opens the connection again.
+    /// Closes the connection for all its users. The next use opens it again.
     pub async fn close(&self) {
         self.used.lock().await.take();
         let open = self.shared.open.lock().await.take();
@@ -300,27 +299,27 @@ impl Connection {
         }
     }
 
-    /// Does something with the session. Where the connection turns out to have been lost
-    /// before anything was begun, it is done again with a new one.
-    async fn with<'a, T>(
+    /// Runs an action with the session. If the connection turns out to be lost before anything
+    /// was started, the action is repeated with a new one.
+    async fn with_session<'a, T>(
         &self,
-        mut what: impl FnMut(Peer) -> Doings<'a, T>,
-    ) -> Result<(Arc<Used>, T), CommunicatorError> {
-        let (used, is_new) = self.used().await?;
-        match what(used.open.peer.clone()).await {
+        mut action: impl FnMut(Session) -> SessionFuture<'a, T>,
+    ) -> Result<(Arc<ConnectionUse>, T), CommunicatorError> {
+        let (used, is_new) = self.connection_use().await?;
+        match action(used.open.peer.clone()).await {
             Ok(done) => Ok((used, done)),
-            Err(CommunicatorError::Lost { doing: Doing::Starting, .. }) if !is_new => {
+            Err(CommunicatorError::Lost { phase: ConnectionPhase::Starting, .. }) if !is_new => {
                 self.shared.open.lock().await.take();
-                let (used, _) = self.used().await?;
-                let done = what(used.open.peer.clone()).await?;
+                let (used, _) = self.connection_use().await?;
+                let done = action(used.open.peer.clone()).await?;
                 Ok((used, done))
             }
             Err(error) => Err(error),
         }
     }
 
-    /// The open connection, and whether it was opened just now.
-    async fn used(&self) -> Result<(Arc<Used>, bool), CommunicatorError> {
+    /// Returns the open connection, and whether it was opened by this call.
+    async fn connection_use(&self) -> Result<(Arc<ConnectionUse>, bool), CommunicatorError> {
         let mut open = self.shared.open.lock().await;
         let mut used = self.used.lock().await;
         let there = open.clone().filter(|open| !open.peer.is_closed());
@@ -331,9 +330,9 @@ impl Connection {
         }
         *used = None;
         let (next, is_new) = if let Some(there) = there {
-            there.dialer.hand_over(&self.shared.settings, &self.authority)?;
-            let record = Record::begin(&self.shared.settings, &self.authority, &there.dialer);
-            (Used { _record: record, open: there }, false)
+            there.dialer.change_authority(&self.shared.settings, &self.authority)?;
+            let record = UseRecord::begin(&self.shared.settings, &self.authority, &there.dialer);
+            (ConnectionUse { _record: record, open: there }, false)
         } else {
             *open = None;
             let next = self.open_in_time().await?;
@@ -345,21 +344,21 @@ impl Connection {
         Ok((next, is_new))
     }
 
-    /// Tries until the time is over: a machine that was made a moment ago answers when it
-    /// has started, and knows its users yet a little later.
-    async fn open_in_time(&self) -> Result<Used, CommunicatorError> {
-        let Shared { settings, surroundings, .. } = &*self.shared;
+    /// Retries until the timeout: a machine that was just created accepts connections only after
+    /// it has booted, and creates its users even later.
+    async fn open_in_time(&self) -> Result<ConnectionUse, CommunicatorError> {
+        let Shared { settings, context, .. } = &*self.shared;
         let (limit, host, port) = (settings.timeout, settings.host(), settings.port());
         let authority = &self.authority;
-        let dialer = Arc::new(Dialer::new(authority, &surroundings.resolver));
-        let mut record = Record::begin(settings, authority, &dialer);
+        let dialer = Arc::new(Dialer::new(authority, &context.resolver));
+        let mut record = UseRecord::begin(settings, authority, &dialer);
         let began = record.began;
         let deadline = began.checked_add(limit);
-        let (mut failed, mut pause, mut attempt) = (None::<CommunicatorError>, FIRST_PAUSE, 0);
+        let (mut failed, mut pause, mut attempt) = (None::<CommunicatorError>, INITIAL_PAUSE, 0);
         loop {
             attempt += 1;
-            let why = failed.as_ref().map(ToString::to_string);
-            authority.progressed(&Progress::Connecting { attempt, failed: why.as_deref() });
+            let reason = failed.as_ref().map(ToString::to_string);
+            authority.progressed(&Progress::Connecting { attempt, failed: reason.as_deref() });
             let opening = self.open_once(&dialer);
             let opened = match deadline {
                 Some(deadline) => timeout_at(deadline, opening).await,
@@ -367,9 +366,12 @@ impl Connection {
             };
             match opened {
                 Ok(Ok(peer)) => {
-                    record.ended.address = dialer.reached();
+                    record.ended.address = dialer.connected_address();
                     authority.progressed(&Progress::Connected);
-                    return Ok(Used { _record: record, open: Arc::new(Open { peer, dialer }) });
+                    return Ok(ConnectionUse {
+                        _record: record,
+                        open: Arc::new(OpenConnection { peer, dialer }),
+                    });
                 }
                 Ok(Err(error)) if error.is_final() => return Err(error),
                 Ok(Err(error)) => failed = Some(error),
@@ -378,25 +380,25 @@ impl Connection {
             let left = deadline.map_or(Duration::MAX, |deadline| deadline - Instant::now());
             if left <= pause {
                 return Err(CommunicatorError::TimedOut {
-                    place: place(host, port),
+                    endpoint: endpoint(host, port),
                     limit,
                     last_failure: failed.map(Box::new),
                 });
             }
             sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_PAUSE);
         }
     }
 
-    async fn open_once(&self, dialer: &Arc<Dialer>) -> Result<Peer, CommunicatorError> {
+    async fn open_once(&self, dialer: &Arc<Dialer>) -> Result<Session, CommunicatorError> {
         match &self.shared.settings.method {
-            Method::Ssh(ssh) => {
-                let Surroundings { agent, keep_alive, .. } = &self.shared.surroundings;
-                let session = Session::open(ssh, dialer, agent.as_deref(), *keep_alive).await?;
-                Ok(Peer::Ssh(Arc::new(session)))
+            ConnectionMethod::Ssh(ssh) => {
+                let ConnectionContext { agent, keep_alive, .. } = &self.shared.context;
+                let session = SshSession::open(ssh, dialer, agent.as_deref(), *keep_alive).await?;
+                Ok(Session::Ssh(Arc::new(session)))
             }
-            Method::WinRm(winrm) => {
-                Ok(Peer::WinRm(Arc::new(Machine::open(winrm, Arc::clone(dialer)).await?)))
+            ConnectionMethod::WinRm(winrm) => {
+                Ok(Session::WinRm(Arc::new(Machine::open(winrm, Arc::clone(dialer)).await?)))
             }
         }
     }

@@ -1,4 +1,5 @@
-//! The two walls: before a machine is looked up, and before it is connected to.
+//! Connects to remote machines: asks the authority before each name lookup and before each
+//! connection.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,20 +12,20 @@ use wardian_network::Resolver;
 use crate::authority::Authority;
 use crate::error::CommunicatorError;
 use crate::proxy;
-use crate::settings::{ConnectionSettings, Method, Proxy, place};
-use crate::stream::{Counted, Counts, Stream};
+use crate::settings::{ConnectionMethod, ConnectionSettings, Proxy, endpoint};
+use crate::stream::{ByteCounts, CountedStream, Stream};
 
-/// How long one address is waited for.
-const PER_ADDRESS: Duration = Duration::from_secs(15);
+/// Time limit for connecting to one address.
+const ADDRESS_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Connects with machines that may be connected to.
+/// Connects to machines that the authority allows.
 pub(crate) struct Dialer {
-    /// Who uses the connection at present.
+    /// The authority of the connection's current user.
     authority: Mutex<Arc<dyn Authority>>,
     resolver: Arc<dyn Resolver>,
-    pub(crate) counts: Arc<Counts>,
-    /// Where the last connection went.
-    reached: Mutex<Option<IpAddr>>,
+    pub(crate) counts: Arc<ByteCounts>,
+    /// The address of the last connection.
+    last_address: Mutex<Option<IpAddr>>,
 }
 
 impl Dialer {
@@ -33,7 +34,7 @@ impl Dialer {
             authority: Mutex::new(Arc::clone(authority)),
             resolver: Arc::clone(resolver),
             counts: Arc::default(),
-            reached: Mutex::new(None),
+            last_address: Mutex::new(None),
         }
     }
 
@@ -41,46 +42,46 @@ impl Dialer {
         Arc::clone(&self.authority.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The address that the last connection went to.
-    pub(crate) fn reached(&self) -> Option<IpAddr> {
-        *self.reached.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Returns the address of the last connection.
+    pub(crate) fn connected_address(&self) -> Option<IpAddr> {
+        *self.last_address.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Somebody else is to use what was connected: asked as if they had connected
-    /// themselves, and from here on in the place of who did.
-    pub(crate) fn hand_over(
+    /// Hands the open connection over to another user: their authority is asked as if they had
+    /// connected themselves, and decides from then on.
+    pub(crate) fn change_authority(
         &self,
         settings: &ConnectionSettings,
         authority: &Arc<dyn Authority>,
     ) -> Result<(), CommunicatorError> {
         let next = Self::new(authority, &self.resolver);
-        let way = way(settings);
-        for (position, (host, port)) in way.into_iter().enumerate() {
-            next.allow(host, port)?;
-            if let (0, Err(_), Some(address)) = (position, host.parse::<IpAddr>(), self.reached()) {
-                next.allow_at(host, port, address)?;
+        let hops = hops(settings);
+        for (position, (host, port)) in hops.into_iter().enumerate() {
+            next.check_host(host, port)?;
+            if let (0, Err(_), Some(address)) = (position, host.parse::<IpAddr>(), self.connected_address()) {
+                next.check_address(host, port, address)?;
             }
         }
         *self.authority.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(authority);
         Ok(())
     }
 
-    /// Asks for a machine that is looked up elsewhere.
-    pub(crate) fn allow(&self, host: &str, port: u16) -> Result<(), CommunicatorError> {
+    /// Checks a machine whose name is resolved elsewhere.
+    pub(crate) fn check_host(&self, host: &str, port: u16) -> Result<(), CommunicatorError> {
         self.authority().may_connect(host, port)?;
         if let Ok(address) = host.parse::<IpAddr>() {
-            self.allow_at(host, port, address.to_canonical())?;
+            self.check_address(host, port, address.to_canonical())?;
         }
         Ok(())
     }
 
-    fn allow_at(&self, host: &str, port: u16, address: IpAddr) -> Result<(), CommunicatorError> {
+    fn check_address(&self, host: &str, port: u16, address: IpAddr) -> Result<(), CommunicatorError> {
         self.authority()
             .may_connect_at(host, port, address)
             .map_err(|denied| CommunicatorError::AddressDenied { host: host.to_owned(), address, denied })
     }
 
-    /// Connects with a machine, through the proxy if there is one.
+    /// Connects to a machine, through the proxy if there is one.
     pub(crate) async fn connect(
         &self,
         host: &str,
@@ -88,43 +89,43 @@ impl Dialer {
         proxy: Option<&Proxy>,
     ) -> Result<Stream, CommunicatorError> {
         match proxy {
-            None => Ok(Box::new(self.direct(host, port).await?)),
+            None => Ok(Box::new(self.connect_directly(host, port).await?)),
             Some(proxy) => {
-                self.allow(host, port)?;
-                let stream = self.direct(&proxy.host, proxy.port).await?;
-                let through = proxy::through(proxy, stream, host, port);
-                let silent = || CommunicatorError::Silent(place(&proxy.host, proxy.port));
-                timeout(PER_ADDRESS, through).await.map_err(|_| silent())?
+                self.check_host(host, port)?;
+                let stream = self.connect_directly(&proxy.host, proxy.port).await?;
+                let tunnel = proxy::open_tunnel(proxy, stream, host, port);
+                let silent = || CommunicatorError::Silent(endpoint(&proxy.host, proxy.port));
+                timeout(ADDRESS_TIMEOUT, tunnel).await.map_err(|_| silent())?
             }
         }
     }
 
-    pub(crate) async fn direct(
+    pub(crate) async fn connect_directly(
         &self,
         host: &str,
         port: u16,
-    ) -> Result<Counted<TcpStream>, CommunicatorError> {
+    ) -> Result<CountedStream<TcpStream>, CommunicatorError> {
         self.authority().may_connect(host, port)?;
         let mut failed = CommunicatorError::NoAddress(host.to_owned());
         for address in self.addresses(host, port).await? {
             let connecting = TcpStream::connect(SocketAddr::new(address, port));
-            match timeout(PER_ADDRESS, connecting).await {
+            match timeout(ADDRESS_TIMEOUT, connecting).await {
                 Ok(Ok(stream)) => {
-                    // What is sent is small and waited for; its loss is noticed elsewhere.
+                    // A latency optimization; its failure does not matter.
                     let _ = stream.set_nodelay(true);
-                    *self.reached.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
-                    return Ok(Counted { stream, counts: Arc::clone(&self.counts) });
+                    *self.last_address.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
+                    return Ok(CountedStream { stream, counts: Arc::clone(&self.counts) });
                 }
                 Ok(Err(error)) => {
-                    failed = CommunicatorError::Connect { place: place(host, port), error };
+                    failed = CommunicatorError::Connect { endpoint: endpoint(host, port), error };
                 }
-                Err(_) => failed = CommunicatorError::Silent(place(host, port)),
+                Err(_) => failed = CommunicatorError::Silent(endpoint(host, port)),
             }
         }
         Err(failed)
     }
 
-    /// The addresses that may be connected to.
+    /// Returns the addresses that may be connected to.
     async fn addresses(&self, host: &str, port: u16) -> Result<Vec<IpAddr>, CommunicatorError> {
         let found = match host.parse::<IpAddr>() {
             Ok(address) => vec![address],
@@ -135,9 +136,10 @@ impl Dialer {
         };
         let (mut allowed, mut refused) = (Vec::with_capacity(found.len()), None);
         for address in found {
-            // What is decided on is what is connected to: IPv4 in IPv6's clothes is IPv4.
+            // Decide about the address that is really connected to: an IPv4-mapped IPv6 address
+            // is an IPv4 address.
             let address = address.to_canonical();
-            match self.allow_at(host, port, address) {
+            match self.check_address(host, port, address) {
                 Ok(()) => allowed.push(address),
                 Err(denied) => refused = refused.or(Some(denied)),
             }
@@ -149,15 +151,15 @@ impl Dialer {
     }
 }
 
-/// The machines on the way, from the one that is connected to.
-fn way(settings: &ConnectionSettings) -> Vec<(&str, u16)> {
+/// Returns the machines on the way to the target, in the order of connecting.
+fn hops(settings: &ConnectionSettings) -> Vec<(&str, u16)> {
     let proxy_and_bastion = match &settings.method {
-        Method::Ssh(ssh) => {
+        ConnectionMethod::Ssh(ssh) => {
             let proxy = ssh.proxy.as_ref().map(|proxy| (&*proxy.host, proxy.port));
             let bastion = ssh.bastion.as_ref().map(|bastion| (&*bastion.host, bastion.port));
             [proxy, bastion]
         }
-        Method::WinRm(_) => [None, None],
+        ConnectionMethod::WinRm(_) => [None, None],
     };
     let target = (settings.host(), settings.port());
     proxy_and_bastion.into_iter().flatten().chain([target]).collect()

@@ -1,4 +1,4 @@
-//! Why something on the other machine failed.
+//! Errors of remote connections.
 
 use std::fmt;
 use std::io;
@@ -8,188 +8,153 @@ use std::time::Duration;
 
 use crate::authority::Denied;
 
-/// Why something on the other machine failed.
+/// Why an operation on a remote machine failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommunicatorError {
-    /// It is not allowed.
+    /// The authority denied it.
     #[error(transparent)]
     Denied(#[from] Denied),
-    /// None of the addresses that the host has is allowed.
-    #[error("{host} leads to {address}: {denied}")]
+    /// None of the host's addresses is allowed.
+    #[error("{host} resolves to {address}: {denied}")]
     AddressDenied {
-        /// What was looked up.
         host: String,
-        /// One of its addresses.
+        /// One of the host's addresses.
         address: IpAddr,
-        /// Why that is not allowed.
+        /// Why this address is not allowed.
         denied: Denied,
     },
-    /// Nobody knows the host.
-    #[error("{host} cannot be looked up: {error}")]
-    LookUp {
-        /// What was looked up.
-        host: String,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// The host has no address.
+    /// The host name could not be resolved.
+    #[error("{host} cannot be resolved: {error}")]
+    LookUp { host: String, error: io::Error },
+    /// The host name resolves to no address.
     #[error("{0} has no address")]
     NoAddress(String),
-    /// No connection.
-    #[error("no connection to {place}: {error}")]
-    Connect {
-        /// Where to.
-        place: String,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// One attempt took too long.
-    #[error("{0} did not answer")]
+    /// The connection could not be opened.
+    #[error("could not connect to {endpoint}: {error}")]
+    Connect { endpoint: String, error: io::Error },
+    /// One attempt timed out.
+    #[error("{0} did not respond")]
     Silent(String),
-    /// The proxy does not let it through.
-    #[error("the proxy {proxy} does not connect to {place}: {reason}")]
+    /// The proxy refused the connection.
+    #[error("proxy {proxy} did not connect to {endpoint}: {reason}")]
     Proxy {
-        /// Which proxy.
         proxy: String,
-        /// Where to.
-        place: String,
-        /// What it said.
+        endpoint: String,
+        /// The proxy's response.
         reason: String,
     },
-    /// The time for connecting is over.
-    #[error("no connection to {place} within {}{}; `timeout` in the connection block gives it more time", words(*limit), last(last_failure.as_deref()))]
+    /// The connection timeout has expired.
+    #[error("could not connect to {endpoint} within {}{}. Set a longer `timeout` in the connection block if \
+        the machine needs more time", format_duration(*limit), format_last_failure(last_failure.as_deref()))]
     TimedOut {
-        /// Where to.
-        place: String,
-        /// The time that there was.
+        endpoint: String,
         limit: Duration,
         /// Why the last attempt failed.
         last_failure: Option<Box<CommunicatorError>>,
     },
-    /// The machine is not who it should be.
+    /// The machine's host key is not the configured one.
     #[error(
-        "{place} showed {found}, and {argument} is {expected}. Either the machine has a new key, or this \
-         is another machine; no credential was sent to it"
+        "{endpoint} presented {found}, but {argument} is {expected}. Either the machine has a new key, or \
+         this is another machine; no credential was sent to it"
     )]
     HostKey {
-        /// Who.
-        place: String,
-        /// The key that it showed.
+        endpoint: String,
+        /// The key that the machine presented.
         found: String,
-        /// The argument that says which one it has.
+        /// The argument that holds the expected key.
         argument: &'static str,
-        /// That key.
         expected: String,
     },
-    /// The machine did not accept who we are.
-    #[error("{place} did not accept the user {user:?}: {reason}")]
+    /// The machine rejected the credentials.
+    #[error("{endpoint} did not accept the user {user:?}: {reason}")]
     Authentication {
-        /// Which machine.
-        place: String,
-        /// As whom.
+        endpoint: String,
         user: String,
-        /// What was tried.
+        /// The methods that were tried.
         reason: String,
     },
-    /// The agent that was asked for is not there, or does not answer.
+    /// The required agent is missing or does not respond.
     #[error("the SSH agent cannot be used: {0}")]
     Agent(String),
-    /// The connection broke off.
-    #[error("the connection with {place} was lost {doing}")]
-    Lost {
-        /// With whom.
-        place: String,
-        /// Meanwhile.
-        doing: Doing,
-    },
-    /// The other side does not keep to its protocol, or speaks another one.
-    #[error("{place} cannot be spoken with: {problem}")]
-    Protocol {
-        /// Who.
-        place: String,
-        /// What is wrong.
-        problem: String,
-    },
-    /// There is no such file here.
+    /// The connection was lost.
+    #[error("the connection to {endpoint} was lost {phase}")]
+    Lost { endpoint: String, phase: ConnectionPhase },
+    /// The peer violates the protocol, or speaks another one.
+    #[error("protocol error with {endpoint}: {problem}")]
+    Protocol { endpoint: String, problem: String },
+    /// A local file does not exist.
     #[error("there is no file or directory {}", .0.display())]
     NoSource(PathBuf),
-    /// A file of this machine cannot be read.
+    /// A local file cannot be read.
     #[error("could not read {}: {problem}", path.display())]
-    Source {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        problem: String,
-    },
-    /// The other machine did not write a file.
-    #[error("{place} did not take {path}: {reason}")]
+    Source { path: PathBuf, problem: String },
+    /// The machine did not write a file.
+    #[error("{endpoint} did not write {path}: {reason}")]
     Upload {
-        /// Which machine.
-        place: String,
-        /// Where it was to go.
+        endpoint: String,
+        /// The remote path.
         path: String,
-        /// What the machine said.
+        /// The machine's response.
         reason: String,
     },
-    /// The other machine did not start a command.
-    #[error("{place} did not start the command: {reason}")]
+    /// The machine did not start a command.
+    #[error("{endpoint} did not start the command: {reason}")]
     Start {
-        /// Which machine.
-        place: String,
-        /// What it said.
+        endpoint: String,
+        /// The machine's response.
         reason: String,
     },
-    /// What was asked for is not possible with this kind of connection.
+    /// This kind of connection does not support the request.
     #[error("{0}")]
     Unsupported(String),
 }
 
-/// What was being done when a connection was lost.
+/// The operation during which a connection was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Doing {
-    /// It was not there yet.
+pub enum ConnectionPhase {
+    /// Before the handshake was complete.
     Connecting,
-    /// The bastion was to connect with the machine behind it.
-    Passing,
-    /// A command was to be started, and was not.
+    /// While the bastion connected to the target.
+    Forwarding,
+    /// Before a command was started.
     Starting,
-    /// A command ran, or may have run.
+    /// While a command ran, or may have run.
     Running,
-    /// A file was copied.
+    /// While a file was being copied.
     Copying,
 }
 
-impl fmt::Display for Doing {
+impl fmt::Display for ConnectionPhase {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Connecting => "before it had said who it is",
-            Self::Passing => "before it had connected with the machine behind it",
-            Self::Starting => "before anything was started there",
-            Self::Running => "while a command ran; how the command ended is not known",
-            Self::Copying => "while something was copied there; the copy is not complete",
+            Self::Connecting => "before the handshake was complete",
+            Self::Forwarding => "before it had connected to the target",
+            Self::Starting => "before anything was started",
+            Self::Running => "while a command was running; the command's exit status is unknown",
+            Self::Copying => "while files were being copied; the copy is not complete",
         })
     }
 }
 
-/// What kind of failure it is.
+/// The class of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// Somebody does not allow it.
+    /// The access was denied.
     Denied,
     /// The machine could not be reached, or the connection was lost.
     Disconnected,
-    /// The machine refused who we are, or is not who it should be.
+    /// The machine rejected the credentials, or presented another host key.
     Authentication,
-    /// There is no such file.
+    /// A local file does not exist.
     NotFound,
-    /// Anything else.
+    /// Any other failure.
     Failed,
 }
 
 impl CommunicatorError {
-    /// What kind of failure it is.
+    /// Returns the class of the failure.
     pub fn kind(&self) -> FailureKind {
         match self {
             Self::Denied(_) | Self::AddressDenied { .. } => FailureKind::Denied,
@@ -216,18 +181,18 @@ impl CommunicatorError {
         }
     }
 
-    /// Whether it makes no sense to try again in a moment. A machine that starts refuses
-    /// connections, and knows no users yet; it does not show another key.
+    /// Whether a retry is pointless. A machine that is still booting refuses connections and has
+    /// no users yet, but does not present another key.
     pub(crate) fn is_final(&self) -> bool {
         matches!(self, Self::Denied(_) | Self::AddressDenied { .. } | Self::HostKey { .. } | Self::Agent(_))
     }
 }
 
-fn last(failure: Option<&CommunicatorError>) -> String {
+fn format_last_failure(failure: Option<&CommunicatorError>) -> String {
     failure.map(|failure| format!(": {failure}")).unwrap_or_default()
 }
 
-fn words(duration: Duration) -> String {
+fn format_duration(duration: Duration) -> String {
     match (duration.as_secs(), duration.subsec_millis()) {
         (0, milliseconds) => format!("{milliseconds} ms"),
         (seconds, 0) if seconds % 60 == 0 => format!("{} min", seconds / 60),

@@ -1,13 +1,13 @@
-//! Text that nobody is to see.
+//! Strings that must not be displayed.
 
 use std::fmt;
 
-/// A password. Neither `Debug` nor any error shows it.
+/// A password. `Debug` output and errors do not contain it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct SecretString(String);
 
-impl Secret {
-    /// Keeps a text from being shown.
+impl SecretString {
+    /// Wraps a string.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -17,7 +17,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SecretString {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("(secret)")
     }

@@ -1,98 +1,90 @@
-//! What a `connection` block says.
+//! The settings of a `connection` block.
 //!
-//! The block's values come as text, under the names that the language has for them. What
-//! is absent or empty has its default:
+//! The block's values are strings, keyed by Terraform's argument names. Absent or empty values
+//! have these defaults:
 //!
 //! | argument | SSH | WinRM |
 //! |---|---|---|
 //! | `user` | `root` | `Administrator` |
-//! | `port` | 22 | 5985, and 5986 with `https` |
+//! | `port` | 22 | 5985, or 5986 with `https` |
 //! | `timeout` | `5m` | `5m` |
 //! | `target_platform` | `unix` | always Windows |
 //! | `script_path` | `/tmp/terraform_%RAND%.sh`, `C:/windows/temp/terraform_%RAND%.cmd` | `C:/Temp/terraform_%RAND%.cmd` |
-//! | `agent` | where the caller has one | |
+//! | `agent` | used if the caller has one | |
 //! | `bastion_user`, `_password`, `_private_key`, `_port` | as without `bastion_` | |
 //! | `bastion_certificate` | `certificate`, with its key | |
 
 mod duration;
 mod keys;
-mod reading;
+mod parse;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use russh::keys::{Certificate, PrivateKey, PublicKey};
 
-use crate::secret::Secret;
+use crate::secret::SecretString;
 
-/// How to connect with one machine, and where scripts go there.
+/// How to connect to a machine, and where to put scripts on it.
 #[derive(Clone, Debug)]
 pub struct ConnectionSettings {
-    /// In which way.
-    pub method: Method,
-    /// How long the machine is waited for.
+    pub method: ConnectionMethod,
+    /// How long to retry connecting.
     pub timeout: Duration,
-    /// Where a script is put, with `%RAND%` for a number.
+    /// Remote path of a script, with `%RAND%` for a random number.
     pub script_path: String,
-    /// What kind of machine it is.
     pub platform: TargetPlatform,
 }
 
-/// What kind of machine is provisioned.
+/// The operating system family of the target machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetPlatform {
-    /// Unix.
     Unix,
-    /// Windows.
     Windows,
 }
 
-/// The protocol, and what it needs.
+/// The protocol and its settings.
 #[derive(Clone, Debug)]
-pub enum Method {
-    /// SSH.
+pub enum ConnectionMethod {
     Ssh(Box<SshSettings>),
     /// Windows Remote Management.
     WinRm(Box<WinRmSettings>),
 }
 
-/// A connection by SSH.
+/// Settings of an SSH connection.
 #[derive(Clone, Debug)]
 pub struct SshSettings {
-    /// The machine that is provisioned.
+    /// The machine to provision.
     pub target: Hop,
-    /// The machine that the connection goes through.
+    /// The jump host.
     pub bastion: Option<Hop>,
-    /// The proxy that the first of them is reached by.
+    /// The proxy in front of the first machine.
     pub proxy: Option<Proxy>,
-    /// Whether an agent is asked for keys.
+    /// Whether to use keys from an agent.
     pub agent: AgentUse,
-    /// The agent's key that is tried first: its comment, its public half, or a path of
-    /// that.
+    /// The agent's key to try first: its comment, its public key, or the path of its public key
+    /// file.
     pub agent_identity: Option<String>,
 }
 
-/// A machine that is logged in to.
+/// A machine to log in to.
 #[derive(Clone, Debug)]
 pub struct Hop {
-    /// Its name or address.
+    /// Name or address.
     pub host: String,
-    /// Its port.
     pub port: u16,
-    /// As whom.
     pub user: String,
-    /// With which password.
-    pub password: Option<Secret>,
-    /// With which key, and what an authority says of it.
+    pub password: Option<SecretString>,
+    /// The private key, with its certificate if there is one.
     pub key: Option<Key>,
-    /// Its own key, or that of the authority that signed it. Where there is none, any
-    /// machine is believed.
+    /// The machine's public key, or that of the authority that signed it. `None` accepts any
+    /// machine.
     pub host_key: Option<PublicKey>,
-    /// The argument that holds `host_key`.
+    /// Name of the argument that holds `host_key`.
     pub(crate) host_key_argument: &'static str,
 }
 
-/// A key to log in with.
+/// A private key to log in with.
 #[derive(Clone)]
 pub struct Key {
     pub(crate) private: Arc<PrivateKey>,
@@ -100,7 +92,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Whether an authority has signed it.
+    /// Whether the key has a certificate.
     pub fn is_certified(&self) -> bool {
         self.certificate.is_some()
     }
@@ -113,120 +105,107 @@ impl std::fmt::Debug for Key {
     }
 }
 
-/// Whether an agent is asked for keys.
+/// Whether to use keys from an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentUse {
-    /// Where the caller has one.
-    IfThere,
-    /// It was asked for, so it must be there.
+    /// If the caller has one.
+    IfAvailable,
+    /// Always; a missing agent is an error.
     Required,
-    /// Not at all.
     Never,
 }
 
-/// How the first machine is reached.
+/// The proxy in front of the first machine.
 #[derive(Clone, Debug)]
 pub struct Proxy {
-    /// What it speaks.
     pub scheme: ProxyScheme,
-    /// Its name or address.
+    /// Name or address.
     pub host: String,
-    /// Its port.
     pub port: u16,
-    /// Whom it is told that we are.
     pub user: Option<String>,
-    /// And the proof.
-    pub password: Option<Secret>,
+    pub password: Option<SecretString>,
 }
 
-/// What a proxy speaks.
+/// The proxy's protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyScheme {
-    /// HTTP's `CONNECT`.
+    /// HTTP `CONNECT`.
     Http,
-    /// The same inside of TLS.
+    /// HTTP `CONNECT` over TLS.
     Https,
-    /// SOCKS, version 5.
+    /// SOCKS version 5.
     Socks5,
 }
 
-/// A connection by WinRM.
+/// Settings of a WinRM connection.
 #[derive(Clone, Debug)]
 pub struct WinRmSettings {
-    /// The machine's name or address.
+    /// Name or address.
     pub host: String,
-    /// Its port.
     pub port: u16,
-    /// As whom.
     pub user: String,
-    /// The proof.
-    pub password: Secret,
-    /// With TLS or without.
+    pub password: SecretString,
     pub transport: WinRmTransport,
-    /// In which way the password is proven.
     pub authentication: WinRmAuthentication,
 }
 
 impl WinRmSettings {
-    /// Whether there is a password.
+    /// Whether the password is not empty.
     pub fn has_password(&self) -> bool {
         !self.password.reveal().is_empty()
     }
 }
 
-/// What WinRM's HTTP runs over.
+/// The transport of WinRM's HTTP messages.
 #[derive(Clone, Debug)]
 pub enum WinRmTransport {
-    /// TCP. With basic authentication the password is there to be read.
+    /// Plain TCP. Basic authentication sends the password unencrypted.
     Http,
-    /// TLS.
     Https(ServerCertificate),
 }
 
-/// Whose certificate is believed.
+/// Which server certificates are accepted.
 #[derive(Clone, Debug)]
 pub enum ServerCertificate {
-    /// One that the system's authorities vouch for.
-    OfSystem,
-    /// One that these vouch for: PEM.
-    Of(String),
-    /// Any.
+    /// Those that the system's root certificates verify.
+    SystemRoots,
+    /// Those that these root certificates verify, in PEM.
+    Authorities(String),
+    /// Any certificate.
     Any,
 }
 
-/// In which way WinRM's password is proven.
+/// How the password is presented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WinRmAuthentication {
-    /// By saying it.
+    /// HTTP basic authentication.
     Basic,
-    /// By NTLM, version 2.
+    /// NTLM version 2.
     Ntlm,
 }
 
-/// An argument of the block that cannot be used. Its value is shown where it is no
-/// secret.
+/// An invalid argument of the block. The message contains its value unless it is a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{argument}: {problem}")]
 pub struct SettingsError {
-    /// The argument's name.
     pub argument: &'static str,
-    /// What is wrong, and what to do.
+    /// What is wrong, and how to correct it.
     pub problem: String,
 }
 
 impl ConnectionSettings {
-    /// Reads the values of a block; `value` gives that of one argument.
+    /// Reads the settings of a block; `value` returns the value of an argument.
     ///
     /// # Errors
-    /// Where one of them cannot be used, or one that must be there is not.
+    /// If an argument is invalid, or a required one is missing.
     pub fn read(value: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
-        reading::read(&reading::Values::new(&value))
+        parse::read(&parse::Values::new(&value))
     }
 
-    /// Where a script is put: another place each time, if the path has `%RAND%`.
+    /// Returns the remote path for a script: a new one for each call if the path contains
+    /// `%RAND%`.
     pub fn new_script_path(&self) -> String {
-        // A number that nobody can take before; without one of the system's, the
-        // machine's clock has to do.
+        // An unpredictable number; if the system's generator fails, one from the clock.
         let number = getrandom::u32().unwrap_or_else(|_| {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
             now.map(|now| now.subsec_nanos()).unwrap_or_default()
@@ -234,24 +213,24 @@ impl ConnectionSettings {
         self.script_path.replace("%RAND%", &(number >> 1).to_string())
     }
 
-    /// The machine that is provisioned.
+    /// Returns the target's name or address.
     pub fn host(&self) -> &str {
         match &self.method {
-            Method::Ssh(ssh) => &ssh.target.host,
-            Method::WinRm(winrm) => &winrm.host,
+            ConnectionMethod::Ssh(ssh) => &ssh.target.host,
+            ConnectionMethod::WinRm(winrm) => &winrm.host,
         }
     }
 
-    /// Its port.
+    /// Returns the target's port.
     pub fn port(&self) -> u16 {
         match &self.method {
-            Method::Ssh(ssh) => ssh.target.port,
-            Method::WinRm(winrm) => winrm.port,
+            ConnectionMethod::Ssh(ssh) => ssh.target.port,
+            ConnectionMethod::WinRm(winrm) => winrm.port,
         }
     }
 }
 
-/// `host:port`, with brackets where the host is an address with colons.
-pub(crate) fn place(host: &str, port: u16) -> String {
+/// Formats `host:port`, with brackets around an IPv6 address.
+pub(crate) fn endpoint(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }

@@ -1,9 +1,9 @@
-//! What is copied: one file's content, or what lies in a directory, as steps that a thread
-//! reads ahead of the network by a few pieces.
+//! Reads the file or directory to upload, as a sequence of steps. A thread reads a few pieces
+//! ahead of the network.
 //!
-//! Links are followed, as copying does; whether what they lead to may be read is asked for
-//! each file and directory by the path that it really has. A directory that contains itself by way of a link
-//! is an error, as is what is neither file nor directory.
+//! Symbolic links are followed. For each file and directory the authority is asked about the
+//! resolved path. A directory that contains itself through a link is an error, and so is
+//! anything that is neither a file nor a directory.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
@@ -17,22 +17,22 @@ use tokio::sync::mpsc;
 use crate::authority::Authority;
 use crate::error::CommunicatorError;
 
-/// What is read at once, and how many of those wait.
-const PIECE: usize = 128 << 10;
+/// Size of a read, and the number of pieces read ahead.
+const PIECE_SIZE: usize = 128 << 10;
 const PIECES_AHEAD: usize = 8;
-/// Directories in directories. No system has longer paths.
-const DEEPEST: usize = 512;
+/// Maximum nesting of directories. No system has longer paths.
+const MAX_DEPTH: usize = 512;
 
-/// One step of copying.
+/// One step of an upload.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// A directory begins.
+    /// Start of a directory.
     Enter {
         name: String,
     },
-    /// The directory ends.
+    /// End of the directory.
     Leave,
-    /// A file begins; its pieces follow, and are of this size together.
+    /// Start of a file; pieces of `size` bytes in total follow.
     File {
         name: String,
         size: u64,
@@ -41,7 +41,7 @@ pub(crate) enum Step {
     Failed(CommunicatorError),
 }
 
-/// What is copied.
+/// The file or directory to upload.
 pub(crate) struct Source {
     path: PathBuf,
     authority: Arc<dyn Authority>,
@@ -51,44 +51,44 @@ pub(crate) struct Source {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SourceKind {
     File,
-    /// A directory, as one of its name.
+    /// A directory, copied under its name.
     Directory,
-    /// What is in a directory.
+    /// The contents of a directory.
     Contents,
 }
 
 impl Source {
-    /// Looks at what there is to copy.
+    /// Checks that the path may be read, and what it is.
     pub(crate) async fn open(
         path: &Path,
         ends_with_slash: bool,
         authority: &Arc<dyn Authority>,
     ) -> Result<Self, CommunicatorError> {
         let (path, authority) = (path.to_owned(), Arc::clone(authority));
-        let looked = tokio::task::spawn_blocking(move || {
-            real(&path, &*authority)?;
+        let opened = tokio::task::spawn_blocking(move || {
+            resolve_readable(&path, &*authority)?;
             let kind = match std::fs::metadata(&path).map_err(|error| unreadable(&path, error))? {
                 found if found.is_dir() && ends_with_slash => SourceKind::Contents,
                 found if found.is_dir() => SourceKind::Directory,
                 found if found.is_file() => SourceKind::File,
-                _ => return Err(odd(&path)),
+                _ => return Err(unsupported_file_type(&path)),
             };
             Ok(Self { path, authority, kind })
         });
-        looked.await.unwrap_or_else(|_| Err(CommunicatorError::Unsupported("reading was given up".into())))
+        opened.await.unwrap_or_else(|_| Err(CommunicatorError::Unsupported("reading was canceled".into())))
     }
 
-    /// What is in it, without its name.
+    /// Returns the contents of the directory, without its name.
     pub(crate) fn contents(&self) -> Self {
         Self { path: self.path.clone(), authority: Arc::clone(&self.authority), kind: SourceKind::Contents }
     }
 
-    /// Begins to read. The steps end where all was read, or with the one that failed.
+    /// Starts reading. The steps end after the last file or the first failure.
     pub(crate) fn steps(&self) -> mpsc::Receiver<Step> {
         let (steps, receiver) = mpsc::channel(PIECES_AHEAD);
         let (path, authority, kind) = (self.path.clone(), Arc::clone(&self.authority), self.kind);
         tokio::task::spawn_blocking(move || {
-            let mut walk = Walk { steps, authority, above: Vec::new() };
+            let mut walk = Walk { steps, authority, ancestors: Vec::new() };
             let walked = match kind {
                 SourceKind::File => walk.file(&path),
                 SourceKind::Directory => walk.directory(&path, true),
@@ -109,16 +109,16 @@ fn unreadable(path: &Path, error: io::Error) -> CommunicatorError {
     }
 }
 
-fn odd(path: &Path) -> CommunicatorError {
+fn unsupported_file_type(path: &Path) -> CommunicatorError {
     CommunicatorError::Source {
         path: path.to_owned(),
-        problem: "it is neither a file nor a directory, and only these are copied".into(),
+        problem: "it is neither a file nor a directory; only these can be copied".into(),
     }
 }
 
 enum Stopped {
-    /// Nobody listens any more.
-    Unheard,
+    /// The receiver was dropped.
+    ReceiverGone,
     Failed(CommunicatorError),
 }
 
@@ -128,8 +128,8 @@ impl From<CommunicatorError> for Stopped {
     }
 }
 
-/// Where a path really leads, if that may be read.
-fn real(path: &Path, authority: &dyn Authority) -> Result<PathBuf, CommunicatorError> {
+/// Resolves a path, if the authority allows reading it.
+fn resolve_readable(path: &Path, authority: &dyn Authority) -> Result<PathBuf, CommunicatorError> {
     let real = path.canonicalize().map_err(|error| unreadable(path, error))?;
     authority.may_read(&real)?;
     Ok(real)
@@ -138,30 +138,32 @@ fn real(path: &Path, authority: &dyn Authority) -> Result<PathBuf, CommunicatorE
 struct Walk {
     steps: mpsc::Sender<Step>,
     authority: Arc<dyn Authority>,
-    /// The directories that this one is in, as the file system knows them.
-    above: Vec<PathBuf>,
+    /// The resolved paths of the enclosing directories.
+    ancestors: Vec<PathBuf>,
 }
 
 impl Walk {
-    fn say(&self, step: Step) -> Result<(), Stopped> {
-        self.steps.blocking_send(step).map_err(|_| Stopped::Unheard)
+    fn send(&self, step: Step) -> Result<(), Stopped> {
+        self.steps.blocking_send(step).map_err(|_| Stopped::ReceiverGone)
     }
 
     fn directory(&mut self, path: &Path, by_name: bool) -> Result<(), Stopped> {
-        let real = real(path, &*self.authority)?;
-        if self.above.contains(&real) || self.above.len() >= DEEPEST {
-            let problem = "it contains itself, by way of a symbolic link".to_owned();
+        let real = resolve_readable(path, &*self.authority)?;
+        if self.ancestors.contains(&real) || self.ancestors.len() >= MAX_DEPTH {
+            let problem = "it contains itself through a symbolic link".to_owned();
             return Err(CommunicatorError::Source { path: path.to_owned(), problem }.into());
         }
         if by_name {
-            // `.` has a name as well.
-            self.say(Step::Enter { name: name(if path.file_name().is_some() { path } else { &real })? })?;
+            // Resolve `.` to a real name.
+            self.send(Step::Enter {
+                name: file_name(if path.file_name().is_some() { path } else { &real })?,
+            })?;
         }
         let read = std::fs::read_dir(&real).map_err(|error| unreadable(path, error))?;
         let entries: Result<Vec<_>, _> = read.map(|entry| entry.map(|entry| entry.path())).collect();
         let mut entries = entries.map_err(|error| unreadable(path, error))?;
         entries.sort();
-        self.above.push(real);
+        self.ancestors.push(real);
         for entry in entries {
             let found = std::fs::metadata(&entry).map_err(|error| unreadable(&entry, error))?;
             if found.is_dir() {
@@ -169,12 +171,12 @@ impl Walk {
             } else if found.is_file() {
                 self.file(&entry)?;
             } else {
-                return Err(odd(&entry).into());
+                return Err(unsupported_file_type(&entry).into());
             }
         }
-        self.above.pop();
+        self.ancestors.pop();
         if by_name {
-            self.say(Step::Leave)?;
+            self.send(Step::Leave)?;
         }
         Ok(())
     }
@@ -183,42 +185,42 @@ impl Walk {
         let unreadable = |error| unreadable(path, error);
         let changed = || CommunicatorError::Source {
             path: path.to_owned(),
-            problem: "it changed while it was read".into(),
+            problem: "it changed while it was being read".into(),
         };
         let mut file = File::open(path).map_err(unreadable)?;
-        // What was opened is what was asked for, whatever the path leads to meanwhile.
-        let real = real(path, &*self.authority)?;
+        // The opened file must be the one that was checked, even if the path has changed since.
+        let real = resolve_readable(path, &*self.authority)?;
         let (opened, asked) = (file.metadata(), real.metadata());
         let (Ok(opened), Ok(asked)) = (opened, asked) else { return Err(changed().into()) };
-        if identity(&opened) != identity(&asked) {
+        if file_identity(&opened) != file_identity(&asked) {
             return Err(changed().into());
         }
         let size = opened.len();
-        self.say(Step::File { name: name(path)?, size })?;
+        self.send(Step::File { name: file_name(path)?, size })?;
         let mut left = size;
         while left > 0 {
-            let mut piece = Vec::with_capacity(usize::try_from(left).unwrap_or(PIECE).min(PIECE));
+            let mut piece = Vec::with_capacity(usize::try_from(left).unwrap_or(PIECE_SIZE).min(PIECE_SIZE));
             let room = piece.capacity() as u64;
             let read = (&mut file).take(room.min(left)).read_to_end(&mut piece).map_err(unreadable)?;
             if read == 0 {
                 return Err(changed().into());
             }
             left -= read as u64;
-            self.say(Step::Piece(piece.into()))?;
+            self.send(Step::Piece(piece.into()))?;
         }
         Ok(())
     }
 }
 
-/// What tells a file from every other.
-fn identity(metadata: &Metadata) -> (u64, u64) {
+/// Identifies a file independent of its path.
+fn file_identity(metadata: &Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-fn name(path: &Path) -> Result<String, CommunicatorError> {
+fn file_name(path: &Path) -> Result<String, CommunicatorError> {
     let name = path.file_name().and_then(|name| name.to_str());
     name.map(str::to_owned).ok_or_else(|| CommunicatorError::Source {
         path: path.to_owned(),
-        problem: "its name is no text (UTF-8), so that it has none on the other machine".into(),
+        problem: "its name is not valid UTF-8".into(),
     })
 }

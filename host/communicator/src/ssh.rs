@@ -1,4 +1,4 @@
-//! Machines that are reached by SSH.
+//! SSH connections.
 
 mod agent;
 mod authentication;

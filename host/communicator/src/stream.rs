@@ -1,4 +1,4 @@
-//! Streams of bytes, counted.
+//! Byte streams that count their traffic.
 
 use std::io;
 use std::pin::Pin;
@@ -8,27 +8,27 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What goes both ways.
+/// A bidirectional byte stream.
 pub(crate) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Duplex for S {}
 
 pub(crate) type Stream = Box<dyn Duplex>;
 
-/// Bytes of a connection.
+/// Bytes sent and received by a connection.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct ByteCounts {
     pub(crate) sent: AtomicU64,
     pub(crate) received: AtomicU64,
 }
 
-/// A stream whose bytes are counted.
-pub(crate) struct Counted<S> {
+/// A stream that counts its bytes.
+pub(crate) struct CountedStream<S> {
     pub(crate) stream: S,
-    pub(crate) counts: Arc<Counts>,
+    pub(crate) counts: Arc<ByteCounts>,
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for CountedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -42,7 +42,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for CountedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

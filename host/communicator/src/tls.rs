@@ -1,4 +1,4 @@
-//! TLS as a client.
+//! TLS client connections.
 
 use std::sync::Arc;
 
@@ -13,55 +13,59 @@ use tokio_rustls::client::TlsStream;
 use crate::settings::ServerCertificate;
 use crate::stream::Duplex;
 
-/// Makes a connection a secure one with a host.
+/// Opens a TLS session with a host.
 ///
 /// # Errors
-/// Where it is not who it should be, or does not speak TLS; in words for people.
+/// If the certificate is not trusted or the handshake fails, as a message for the user.
 pub(crate) async fn connect<S: Duplex>(
     host: &str,
-    believed: &ServerCertificate,
+    trust: &ServerCertificate,
     stream: S,
 ) -> Result<TlsStream<S>, String> {
-    let name = ServerName::try_from(host.to_owned()).map_err(|_| "no certificate can be for this host")?;
-    let connector = TlsConnector::from(Arc::new(configuration(believed)?));
+    let name = ServerName::try_from(host.to_owned()).map_err(|_| {
+        "a certificate cannot be issued for this \
+        host name"
+    })?;
+    let connector = TlsConnector::from(Arc::new(client_config(trust)?));
     connector.connect(name, stream).await.map_err(|error| format!("TLS failed: {error}"))
 }
 
-fn configuration(believed: &ServerCertificate) -> Result<ClientConfig, String> {
+fn client_config(trust: &ServerCertificate) -> Result<ClientConfig, String> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
     let mut roots = RootCertStore::empty();
-    match believed {
+    match trust {
         ServerCertificate::Any => {
-            let anybody = Arc::new(Anybody(provider));
-            return Ok(builder.dangerous().with_custom_certificate_verifier(anybody).with_no_client_auth());
+            let any_certificate = Arc::new(AnyCertificate(provider));
+            return Ok(builder
+                .dangerous()
+                .with_custom_certificate_verifier(any_certificate)
+                .with_no_client_auth());
         }
-        ServerCertificate::Of(authorities) => {
+        ServerCertificate::Authorities(authorities) => {
             for certificate in CertificateDer::pem_slice_iter(authorities.as_bytes()) {
-                let certificate = certificate.map_err(|error| format!("cacert is no PEM: {error}"))?;
+                let certificate = certificate.map_err(|error| format!("cacert is not valid PEM: {error}"))?;
                 roots.add(certificate).map_err(|error| format!("cacert cannot be used: {error}"))?;
             }
             if roots.is_empty() {
-                return Err("cacert has no certificate (\"-----BEGIN CERTIFICATE-----\")".into());
+                return Err("cacert contains no certificate (\"-----BEGIN CERTIFICATE-----\")".into());
             }
         }
-        ServerCertificate::OfSystem => {
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            if roots.is_empty() {
-                return Err("this system has no root certificates".into());
-            }
+        ServerCertificate::SystemRoots => {
+            roots = wardian_network::system_roots()
+                .map_err(|reason| format!("this system has no root certificates: {reason}"))?;
         }
     }
     Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// Believes everybody who holds the key of the certificate that they show.
+/// Accepts any certificate whose private key the peer holds.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

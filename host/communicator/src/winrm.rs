@@ -1,8 +1,8 @@
-//! Machines that are reached by Windows Remote Management: SOAP over HTTP.
+//! Windows Remote Management connections: SOAP over HTTP.
 //!
-//! What WinRM knows is a shell, commands in it, and what they write. Files go as commands,
-//! too (`upload`). Messages are not encrypted by NTLM: over plain HTTP the machine has to
-//! allow that (`AllowUnencrypted`), as it does for basic authentication.
+//! WinRM offers a shell, commands in it, and their output. Files are transferred with commands
+//! (`upload`). Messages are not encrypted by NTLM: over plain HTTP the machine must allow that
+//! (`AllowUnencrypted`), as it must for basic authentication.
 
 mod command;
 mod http;

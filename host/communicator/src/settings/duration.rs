@@ -1,8 +1,8 @@
-//! Durations as people write them: `5m`, `1h30m`, `1.5s`, `250ms`.
+//! Durations in Go's notation: `5m`, `1h30m`, `1.5s`, `250ms`.
 
 use std::time::Duration;
 
-/// Reads one; `None` where it is none.
+/// Parses a duration; returns `None` if it is invalid.
 pub(crate) fn read(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     if rest == "0" {
@@ -35,7 +35,7 @@ pub(crate) fn read(text: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn durations_are_read() {
+    fn parses_durations() {
         let read = |text| super::read(text).map(|duration| duration.as_millis());
         assert_eq!(read("5m"), Some(300_000));
         assert_eq!(read("1h30m"), Some(5_400_000));

@@ -1,4 +1,4 @@
-//! Keys and certificates as the block has them: as text.
+//! Keys and certificates of a `connection` block, which are strings.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use super::{Key, SettingsError};
 
 pub(crate) fn private(argument: &'static str, text: &str) -> Result<Arc<PrivateKey>, SettingsError> {
     let error = |problem: &str| SettingsError { argument, problem: problem.to_owned() };
-    // A heredoc may have left its indentation.
+    // A heredoc may have left indentation.
     let text: String = text.lines().flat_map(|line| [line.trim(), "\n"]).collect();
     if !text.contains("-----BEGIN") && !text.starts_with("PuTTY-User-Key-File") {
         return Err(error(
-            "this is no private key. It takes the key itself and not the path of its file, which \
-             file(\"...\") reads",
+            "this is not a private key. The argument takes the key itself, not the path of its file; use \
+             file(\"...\") to read a file",
         ));
     }
     let is_encrypted = text.contains("ENCRYPTED") || text.contains("DEK-Info:");
-    let encrypted = "the key is protected by a passphrase, and there is no argument for one. Write it \
-                     without (ssh-keygen -p), or hand it to an SSH agent and set agent = true";
+    let encrypted = "the key is protected by a passphrase, which is not supported. Remove the passphrase \
+        (ssh-keygen -p), or add the key to an SSH agent and set agent = true";
     if is_encrypted {
         return Err(error(encrypted));
     }
@@ -26,7 +26,7 @@ pub(crate) fn private(argument: &'static str, text: &str) -> Result<Arc<PrivateK
         Ok(key) if key.is_encrypted() => Err(error(encrypted)),
         Ok(key) => Ok(Arc::new(key)),
         Err(russh::keys::Error::KeyIsEncrypted) => Err(error(encrypted)),
-        // What the library says of a key names no part of it.
+        // The library's message contains no part of the key.
         Err(problem) => {
             Err(SettingsError { argument, problem: format!("the key cannot be read: {problem}") })
         }
@@ -42,7 +42,7 @@ pub(crate) fn certified(
     if let Some(certificate) = &certificate
         && certificate.public_key() != key.public_key().key_data()
     {
-        let problem = "the certificate is for another key than the private key that is given".to_owned();
+        let problem = "the certificate does not belong to the given private key".to_owned();
         return Err(SettingsError { argument, problem });
     }
     Ok(Key { private: key, certificate })
@@ -52,7 +52,8 @@ fn certificate(argument: &'static str, text: &str) -> Result<Certificate, Settin
     Certificate::from_openssh(text.trim()).map_err(|problem| SettingsError {
         argument,
         problem: format!(
-            "this is no certificate as ssh-keygen -s writes it (the content of a file -cert.pub): {problem}"
+            "this is not a certificate written by ssh-keygen -s (the content of a -cert.pub file): \
+             {problem}"
         ),
     })
 }
@@ -62,12 +63,12 @@ pub(crate) fn public(argument: &'static str, text: &str) -> Result<PublicKey, Se
     let line = text.strip_prefix("@cert-authority ").map_or(text, str::trim_start);
     PublicKey::from_openssh(line)
         .or_else(|problem| {
-            // A line of a known_hosts file begins with the host's name.
+            // A line of a known_hosts file starts with the host name.
             let (_, key) = line.split_once(' ').ok_or(problem)?;
             PublicKey::from_openssh(key.trim_start())
         })
         .map_err(|problem| SettingsError {
             argument,
-            problem: format!("this is no public key (\"ssh-ed25519 AAAA...\"): {problem}"),
+            problem: format!("this is not a public key (\"ssh-ed25519 AAAA...\"): {problem}"),
         })
 }

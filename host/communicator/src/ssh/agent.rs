@@ -1,4 +1,4 @@
-//! Keys that an agent holds.
+//! Keys of an SSH agent.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,19 +10,19 @@ use russh::keys::agent::client::AgentClient;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use super::authentication::{Answer, Failed, Proving};
+use super::authentication::{AuthError, AuthOutcome, Authenticator};
 
-/// How long an agent may take for its list, and, since it may ask a person, for one
-/// signature.
-const LIST: Duration = Duration::from_secs(10);
-const SIGNATURE: Duration = Duration::from_mins(2);
+/// Time limits for an agent to list its keys, and to make a signature, for which it may ask the
+/// user.
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
+const SIGNATURE_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// An agent that answers.
+/// A connection to an agent.
 pub(crate) struct Agent {
     client: AgentClient<UnixStream>,
 }
 
-/// What became of the agent's keys.
+/// Whether one of the agent's keys was accepted.
 pub(crate) enum AgentAnswer {
     Accepted,
     Refused { keys: usize },
@@ -30,72 +30,73 @@ pub(crate) enum AgentAnswer {
 
 impl Agent {
     pub(crate) async fn connect(socket: &Path) -> Result<Self, String> {
-        match timeout(LIST, AgentClient::connect_uds(socket)).await {
+        match timeout(LIST_TIMEOUT, AgentClient::connect_uds(socket)).await {
             Ok(Ok(client)) => Ok(Self { client }),
-            Ok(Err(error)) => Err(format!("no connection to its socket {}: {error}", socket.display())),
-            Err(_) => Err(format!("it does not answer at {}", socket.display())),
+            Ok(Err(error)) => Err(format!("could not connect to its socket {}: {error}", socket.display())),
+            Err(_) => Err(format!("it does not respond at {}", socket.display())),
         }
     }
 
-    /// Tries one key after the other, the preferred one first.
-    pub(crate) async fn prove(
+    /// Tries the keys one after the other, the preferred one first.
+    pub(crate) async fn authenticate(
         &mut self,
-        proving: &mut Proving<'_>,
+        authenticator: &mut Authenticator<'_>,
         preferred: Option<&str>,
-    ) -> Result<AgentAnswer, Failed> {
-        if let Some(binding) = proving.handle.agent_session_binding() {
-            // Older agents do not know this, and need it not.
-            let _ = timeout(LIST, self.client.bind_session(binding, false)).await;
+    ) -> Result<AgentAnswer, AuthError> {
+        if let Some(binding) = authenticator.handle.agent_session_binding() {
+            // Older agents do not support this and do not need it.
+            let _ = timeout(LIST_TIMEOUT, self.client.bind_session(binding, false)).await;
         }
-        let mut identities = match timeout(LIST, self.client.request_identities()).await {
+        let mut identities = match timeout(LIST_TIMEOUT, self.client.request_identities()).await {
             Ok(Ok(identities)) => identities,
-            Ok(Err(error)) => return Err(Failed::Agent(error.to_string())),
-            Err(_) => return Err(Failed::Agent("it does not tell which keys it has".into())),
+            Ok(Err(error)) => return Err(AuthError::Agent(error.to_string())),
+            Err(_) => return Err(AuthError::Agent("it did not list its keys in time".into())),
         };
         if let Some(preferred) = preferred {
             let preferred = Preferred::read(preferred);
-            identities.sort_by_key(|identity| !preferred.is(identity));
+            identities.sort_by_key(|identity| !preferred.matches(identity));
         }
         let keys = identities.len();
         for identity in identities {
-            // A machine closes the connection after too many.
-            if !proving.offers(MethodKind::PublicKey) || proving.handle.is_closed() {
+            // A machine closes the connection after too many keys.
+            if !authenticator.offers(MethodKind::PublicKey) || authenticator.handle.is_closed() {
                 break;
             }
-            if let Answer::Accepted = self.prove_one(proving, identity).await? {
+            if let AuthOutcome::Accepted = self.try_identity(authenticator, identity).await? {
                 return Ok(AgentAnswer::Accepted);
             }
         }
         Ok(AgentAnswer::Refused { keys })
     }
 
-    async fn prove_one(
+    async fn try_identity(
         &mut self,
-        proving: &mut Proving<'_>,
+        authenticator: &mut Authenticator<'_>,
         identity: AgentIdentity,
-    ) -> Result<Answer, Failed> {
-        let hash = proving.rsa_hash(&identity.public_key().algorithm()).await?;
-        let (user, client) = (proving.user, &mut self.client);
+    ) -> Result<AuthOutcome, AuthError> {
+        let hash = authenticator.rsa_hash(&identity.public_key().algorithm()).await?;
+        let (user, client) = (authenticator.user, &mut self.client);
         let result = match identity {
             AgentIdentity::PublicKey { key, .. } => {
-                let proof = proving.handle.authenticate_publickey_with(user, key, hash, client);
-                timeout(SIGNATURE, proof).await
+                let proof = authenticator.handle.authenticate_publickey_with(user, key, hash, client);
+                timeout(SIGNATURE_TIMEOUT, proof).await
             }
             AgentIdentity::Certificate { certificate, .. } => {
-                let proof = proving.handle.authenticate_certificate_with(user, certificate, hash, client);
-                timeout(SIGNATURE, proof).await
+                let proof =
+                    authenticator.handle.authenticate_certificate_with(user, certificate, hash, client);
+                timeout(SIGNATURE_TIMEOUT, proof).await
             }
         };
         match result {
-            Ok(Ok(result)) => Ok(proving.answered(result)),
-            // It does not sign with this key; there may be others.
-            Ok(Err(_)) => Ok(Answer::Refused),
+            Ok(Ok(result)) => Ok(authenticator.record_result(result)),
+            // The agent cannot sign with this key; another may work.
+            Ok(Err(_)) => Ok(AuthOutcome::Refused),
             Err(elapsed) => Err(russh::Error::from(elapsed).into()),
         }
     }
 }
 
-/// What `agent_identity` names: a comment, or a key by itself or by its file.
+/// The key that `agent_identity` names: by comment, by public key, or by file.
 struct Preferred {
     name: String,
     key: Option<PublicKey>,
@@ -110,7 +111,7 @@ impl Preferred {
         Self { name: name.to_owned(), key }
     }
 
-    fn is(&self, identity: &AgentIdentity) -> bool {
+    fn matches(&self, identity: &AgentIdentity) -> bool {
         identity.comment() == self.name
             || self.key.as_ref().is_some_and(|key| key.key_data() == identity.public_key().key_data())
     }

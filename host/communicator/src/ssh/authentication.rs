@@ -1,7 +1,7 @@
-//! Who we are: by key, certificate, password, questions and answers, or an agent.
+//! Authentication by key, certificate, password, keyboard-interactive, or agent.
 //!
-//! Each way that the machine offers is tried once, in that order. A machine may want
-//! several: what succeeds in part is followed by the next.
+//! Each method that the machine offers is tried once, in that order. A machine may require
+//! several: after a partial success the next one follows.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,82 +19,82 @@ use tokio::time::timeout;
 use super::agent::{Agent, AgentAnswer};
 use super::host_key::Verifier;
 use crate::error::CommunicatorError;
-use crate::settings::{AgentUse, Hop, Key, SshSettings, place};
+use crate::settings::{AgentUse, Hop, Key, SshSettings, endpoint};
 
-/// How long a machine may think about one proof. Some wait on purpose.
-const ANSWER: Duration = Duration::from_mins(1);
-/// How many times a machine may ask questions.
-const MOST_QUESTIONS: usize = 10;
+/// Time limit for the response to one authentication request. Some machines delay it on purpose.
+const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
+/// Maximum number of keyboard-interactive rounds.
+const MAX_PROMPT_ROUNDS: usize = 10;
 
-/// What a machine says to one proof.
-pub(crate) enum Answer {
+/// The response to an authentication request.
+pub(crate) enum AuthOutcome {
     Accepted,
     Refused,
 }
 
-/// The machine, and what it still offers.
-pub(crate) struct Proving<'a> {
+/// Authenticates with a machine, and tracks the methods that it still offers.
+pub(crate) struct Authenticator<'a> {
     pub(crate) handle: &'a mut Handle<Verifier>,
     pub(crate) user: &'a str,
     offered: MethodSet,
-    /// What was tried, for people.
+    /// Descriptions of the tried methods, for the error message.
     tried: Vec<String>,
 }
 
-/// Proves who we are.
-pub(crate) async fn prove(
+/// Authenticates with a machine.
+pub(crate) async fn authenticate(
     handle: &mut Handle<Verifier>,
     hop: &Hop,
     settings: &SshSettings,
     agent: Option<&Path>,
 ) -> Result<(), CommunicatorError> {
-    let mut proving =
-        Proving { handle, user: &hop.user, offered: MethodSet::client_supported(), tried: Vec::new() };
-    match proving.all(hop, settings, agent).await {
-        Ok(Answer::Accepted) => Ok(()),
-        Ok(Answer::Refused) => Err(proving.refused(hop)),
-        Err(Failed::Agent(problem)) => Err(CommunicatorError::Agent(problem)),
-        Err(Failed::Session(russh::Error::Elapsed(_))) => {
-            Err(CommunicatorError::Silent(place(&hop.host, hop.port)))
+    let mut authenticator =
+        Authenticator { handle, user: &hop.user, offered: MethodSet::client_supported(), tried: Vec::new() };
+    match authenticator.all(hop, settings, agent).await {
+        Ok(AuthOutcome::Accepted) => Ok(()),
+        Ok(AuthOutcome::Refused) => Err(authenticator.refused(hop)),
+        Err(AuthError::Agent(problem)) => Err(CommunicatorError::Agent(problem)),
+        Err(AuthError::Session(russh::Error::Elapsed(_))) => {
+            Err(CommunicatorError::Silent(endpoint(&hop.host, hop.port)))
         }
-        Err(Failed::Session(_)) => Err(proving.refused(hop)),
+        Err(AuthError::Session(_)) => Err(authenticator.refused(hop)),
     }
 }
 
-pub(crate) enum Failed {
+pub(crate) enum AuthError {
     Session(russh::Error),
     Agent(String),
 }
 
-impl From<russh::Error> for Failed {
+impl From<russh::Error> for AuthError {
     fn from(error: russh::Error) -> Self {
         Self::Session(error)
     }
 }
 
-impl Proving<'_> {
+impl Authenticator<'_> {
     async fn all(
         &mut self,
         hop: &Hop,
         settings: &SshSettings,
         agent: Option<&Path>,
-    ) -> Result<Answer, Failed> {
-        // A machine tells what it offers where it refuses; some want no proof at all.
-        let nothing = timeout(ANSWER, self.handle.authenticate_none(self.user)).await;
-        if let Answer::Accepted = self.answered(nothing.map_err(russh::Error::from)??) {
-            return Ok(Answer::Accepted);
+    ) -> Result<AuthOutcome, AuthError> {
+        // A rejection lists the offered methods; some machines require no authentication at all.
+        let nothing = timeout(RESPONSE_TIMEOUT, self.handle.authenticate_none(self.user)).await;
+        if let AuthOutcome::Accepted = self.record_result(nothing.map_err(russh::Error::from)??) {
+            return Ok(AuthOutcome::Accepted);
         }
         if let Some(key) = &hop.key
-            && let Answer::Accepted = self.key(key).await?
+            && let AuthOutcome::Accepted = self.key(key).await?
         {
-            return Ok(Answer::Accepted);
+            return Ok(AuthOutcome::Accepted);
         }
         if let Some(password) = &hop.password {
-            if let Answer::Accepted = self.password(password.reveal()).await? {
-                return Ok(Answer::Accepted);
+            if let AuthOutcome::Accepted = self.password(password.reveal()).await? {
+                return Ok(AuthOutcome::Accepted);
             }
-            if let Answer::Accepted = self.questions(password.reveal()).await? {
-                return Ok(Answer::Accepted);
+            if let AuthOutcome::Accepted = self.keyboard_interactive(password.reveal()).await? {
+                return Ok(AuthOutcome::Accepted);
             }
         }
         self.agent(settings, agent).await
@@ -104,18 +104,18 @@ impl Proving<'_> {
         self.offered.contains(&kind)
     }
 
-    /// Notes what the machine offers after an answer.
-    pub(crate) fn answered(&mut self, result: AuthResult) -> Answer {
+    /// Records the offered methods.
+    pub(crate) fn record_result(&mut self, result: AuthResult) -> AuthOutcome {
         match result {
-            AuthResult::Success => Answer::Accepted,
+            AuthResult::Success => AuthOutcome::Accepted,
             AuthResult::Failure { remaining_methods, .. } => {
                 self.offered = remaining_methods;
-                Answer::Refused
+                AuthOutcome::Refused
             }
         }
     }
 
-    /// The hash for RSA: what the machine knows, and never SHA-1.
+    /// Returns the hash for an RSA signature: one that the machine supports, and never SHA-1.
     pub(crate) async fn rsa_hash(&self, algorithm: &Algorithm) -> Result<Option<HashAlg>, russh::Error> {
         if !matches!(algorithm, Algorithm::Rsa { .. }) {
             return Ok(None);
@@ -124,9 +124,9 @@ impl Proving<'_> {
         Ok(Some(best.flatten().unwrap_or(HashAlg::Sha256)))
     }
 
-    async fn key(&mut self, key: &Key) -> Result<Answer, russh::Error> {
+    async fn key(&mut self, key: &Key) -> Result<AuthOutcome, russh::Error> {
         if !self.offers(MethodKind::PublicKey) {
-            return Ok(Answer::Refused);
+            return Ok(AuthOutcome::Refused);
         }
         let hash = self.rsa_hash(&key.private.algorithm()).await?;
         if let Some(certificate) = &key.certificate {
@@ -134,84 +134,90 @@ impl Proving<'_> {
             let mut signer = OwnKey(Arc::clone(&key.private));
             let proof =
                 self.handle.authenticate_certificate_with(self.user, certificate.clone(), hash, &mut signer);
-            let result = timeout(ANSWER, proof).await?;
-            if let Answer::Accepted = self.answered(result.map_err(|CannotSign(error)| error)?) {
-                return Ok(Answer::Accepted);
+            let result = timeout(RESPONSE_TIMEOUT, proof).await?;
+            if let AuthOutcome::Accepted = self.record_result(result.map_err(|CannotSign(error)| error)?) {
+                return Ok(AuthOutcome::Accepted);
             }
             if !self.offers(MethodKind::PublicKey) {
-                return Ok(Answer::Refused);
+                return Ok(AuthOutcome::Refused);
             }
         }
         self.tried.push("the private key".into());
         let proof = PrivateKeyWithHashAlg::new(Arc::clone(&key.private), hash);
-        let result = timeout(ANSWER, self.handle.authenticate_publickey(self.user, proof)).await??;
-        Ok(self.answered(result))
+        let result =
+            timeout(RESPONSE_TIMEOUT, self.handle.authenticate_publickey(self.user, proof)).await??;
+        Ok(self.record_result(result))
     }
 
-    async fn password(&mut self, password: &str) -> Result<Answer, russh::Error> {
+    async fn password(&mut self, password: &str) -> Result<AuthOutcome, russh::Error> {
         if !self.offers(MethodKind::Password) {
-            return Ok(Answer::Refused);
+            return Ok(AuthOutcome::Refused);
         }
         self.tried.push("the password".into());
-        let result = timeout(ANSWER, self.handle.authenticate_password(self.user, password)).await??;
-        Ok(self.answered(result))
+        let result =
+            timeout(RESPONSE_TIMEOUT, self.handle.authenticate_password(self.user, password)).await??;
+        Ok(self.record_result(result))
     }
 
-    /// Answers every question with the password, as people do.
-    async fn questions(&mut self, password: &str) -> Result<Answer, russh::Error> {
+    /// Answers every prompt with the password, as most clients do.
+    async fn keyboard_interactive(&mut self, password: &str) -> Result<AuthOutcome, russh::Error> {
         if !self.offers(MethodKind::KeyboardInteractive) {
-            return Ok(Answer::Refused);
+            return Ok(AuthOutcome::Refused);
         }
-        self.tried.push("the password as an answer to its questions".into());
+        self.tried.push("the password for its prompts".into());
         let starting = self.handle.authenticate_keyboard_interactive_start(self.user, None);
-        let mut said = timeout(ANSWER, starting).await??;
-        for _ in 0..MOST_QUESTIONS {
-            match said {
-                KeyboardInteractiveAuthResponse::Success => return Ok(Answer::Accepted),
+        let mut response = timeout(RESPONSE_TIMEOUT, starting).await??;
+        for _ in 0..MAX_PROMPT_ROUNDS {
+            match response {
+                KeyboardInteractiveAuthResponse::Success => return Ok(AuthOutcome::Accepted),
                 KeyboardInteractiveAuthResponse::Failure { remaining_methods, .. } => {
                     self.offered = remaining_methods;
-                    return Ok(Answer::Refused);
+                    return Ok(AuthOutcome::Refused);
                 }
                 KeyboardInteractiveAuthResponse::InfoRequest { prompts, .. } => {
                     let answers = vec![password.to_owned(); prompts.len()];
                     let answering = self.handle.authenticate_keyboard_interactive_respond(answers);
-                    said = timeout(ANSWER, answering).await??;
+                    response = timeout(RESPONSE_TIMEOUT, answering).await??;
                 }
             }
         }
-        Ok(Answer::Refused)
+        Ok(AuthOutcome::Refused)
     }
 
-    async fn agent(&mut self, settings: &SshSettings, socket: Option<&Path>) -> Result<Answer, Failed> {
+    async fn agent(
+        &mut self,
+        settings: &SshSettings,
+        socket: Option<&Path>,
+    ) -> Result<AuthOutcome, AuthError> {
         let socket = match (settings.agent, socket) {
-            (AgentUse::Never, _) | (AgentUse::IfThere, None) => return Ok(Answer::Refused),
+            (AgentUse::Never, _) | (AgentUse::IfAvailable, None) => return Ok(AuthOutcome::Refused),
             (AgentUse::Required, None) => {
-                let problem = "agent = true asks for it, and there is none (SSH_AUTH_SOCK is not set)";
-                return Err(Failed::Agent(problem.into()));
+                let problem = "agent = true requires an agent, but SSH_AUTH_SOCK is not set";
+                return Err(AuthError::Agent(problem.into()));
             }
-            (AgentUse::IfThere | AgentUse::Required, Some(socket)) => socket,
+            (AgentUse::IfAvailable | AgentUse::Required, Some(socket)) => socket,
         };
         if !self.offers(MethodKind::PublicKey) {
-            return Ok(Answer::Refused);
+            return Ok(AuthOutcome::Refused);
         }
         let mut agent = match Agent::connect(socket).await {
             Ok(agent) => agent,
-            // It was not asked for.
-            Err(_) if settings.agent == AgentUse::IfThere => {
-                self.tried.push("an agent that does not answer".into());
-                return Ok(Answer::Refused);
+            // The agent is optional.
+            Err(_) if settings.agent == AgentUse::IfAvailable => {
+                self.tried.push("an agent that did not respond".into());
+                return Ok(AuthOutcome::Refused);
             }
-            Err(problem) => return Err(Failed::Agent(problem)),
+            Err(problem) => return Err(AuthError::Agent(problem)),
         };
-        match agent.prove(self, settings.agent_identity.as_deref()).await? {
-            AgentAnswer::Accepted => Ok(Answer::Accepted),
+        match agent.authenticate(self, settings.agent_identity.as_deref()).await? {
+            AgentAnswer::Accepted => Ok(AuthOutcome::Accepted),
             AgentAnswer::Refused { keys } => {
                 self.tried.push(match keys {
-                    0 => "an agent that has no keys".into(),
+                    0 => "an agent without keys".into(),
                     1 => "the agent's key".into(),
                     more => format!("{more} keys of the agent"),
                 });
-                Ok(Answer::Refused)
+                Ok(AuthOutcome::Refused)
             }
         }
     }
@@ -224,23 +230,21 @@ impl Proving<'_> {
                     [] => String::new(),
                     offered => format!(" It offers {}.", offered.join(", ")),
                 };
-                format!(
-                    "there was nothing to try: neither password, private_key nor a key of an agent.{offers}"
-                )
+                format!("no credentials are available: set password, private_key or agent.{offers}")
             }
             tried => format!("tried {}", tried.join(", ")),
         };
         let reason =
             if self.handle.is_closed() { format!("it closed the connection; {tried}") } else { tried };
         CommunicatorError::Authentication {
-            place: place(&hop.host, hop.port),
+            endpoint: endpoint(&hop.host, hop.port),
             user: hop.user.clone(),
             reason,
         }
     }
 }
 
-/// A key that signs for its certificate: for RSA with the hash that was agreed on.
+/// A key that signs for its certificate, for RSA with the negotiated hash.
 struct OwnKey(Arc<PrivateKey>);
 
 pub(crate) struct CannotSign(russh::Error);

@@ -1,4 +1,4 @@
-//! A command on the other machine.
+//! Commands over SSH.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,33 +6,32 @@ use std::time::Duration;
 
 use russh::{ChannelMsg, ChannelReadHalf, ChannelWriteHalf, Pty, Sig, client};
 use tokio::time::timeout;
-use wardian_process::{Event, ExitStatus};
+use wardian_process::{CommandEvent, ExitStatus};
 
 use super::session::Session;
-use crate::error::{CommunicatorError, Doing};
-use crate::lines::Lines;
+use crate::error::{CommunicatorError, ConnectionPhase};
 use crate::settings::TargetPlatform;
+use wardian_process::LineBuffer;
 
-/// How long a machine may take to start a command.
-const START: Duration = Duration::from_mins(1);
-/// How long nothing must have come after a command's end, for its output to be complete
-/// where something that it started still holds it.
-const QUIET: Duration = Duration::from_secs(1);
-/// The terminal that a command has on Unix. Its size is what everybody's is.
+/// Time limit for starting a command.
+const START_TIMEOUT: Duration = Duration::from_mins(1);
+/// After a command has exited, its output is complete if nothing arrives for this long, even if
+/// a process that it started still holds the output open.
+const QUIET_PERIOD: Duration = Duration::from_secs(1);
+/// The terminal of a command on Unix, with the usual size.
 const TERMINAL: (&str, u32, u32) = ("xterm", 80, 24);
 
-/// What a command's input and output are.
+/// How a command's input and output are connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Streams {
-    /// A terminal: what runs there ends when the connection does, and programs that want
-    /// one run. Output is one stream, and is not changed on its way.
+    /// A terminal: the command ends with the connection, and programs that require a terminal
+    /// work. Output is one stream, and is transferred unchanged.
     Terminal,
-    /// Pipes.
     Pipes,
 }
 
 impl Streams {
-    pub(crate) fn of(platform: TargetPlatform) -> Self {
+    pub(crate) fn for_platform(platform: TargetPlatform) -> Self {
         match platform {
             TargetPlatform::Unix => Self::Terminal,
             TargetPlatform::Windows => Self::Pipes,
@@ -40,22 +39,22 @@ impl Streams {
     }
 }
 
-/// A command that runs. Dropping it gives it up: its channel is closed, which ends what
+/// A running command. Dropping it cancels it: its channel is closed, which ends a command that
 /// has a terminal.
 pub(crate) struct SshCommand {
     session: Arc<Session>,
     reading: ChannelReadHalf,
     pub(crate) writing: Arc<ChannelWriteHalf<client::Msg>>,
-    stdout: Lines,
-    stderr: Lines,
-    waiting: VecDeque<Event>,
+    stdout: LineBuffer,
+    stderr: LineBuffer,
+    waiting: VecDeque<CommandEvent>,
     status: Option<ExitStatus>,
     is_over: bool,
     is_closed: bool,
 }
 
 impl SshCommand {
-    /// Starts a command through the machine's shell.
+    /// Starts a command with the machine's shell.
     pub(crate) async fn start(
         session: Arc<Session>,
         command: &str,
@@ -65,50 +64,49 @@ impl SshCommand {
         let (reading, writing) = channel.split();
         if streams == Streams::Terminal {
             let (name, columns, rows) = TERMINAL;
-            // No echo, and bytes as they are written.
+            // No echo and no output processing.
             let modes = [(Pty::ECHO, 0), (Pty::OPOST, 0)];
-            // A machine that has no terminals runs the command without.
+            // A machine without terminals runs the command without one.
             let asked = writing.request_pty(false, name, columns, rows, 0, 0, &modes).await;
-            asked.map_err(|_| session.lost(Doing::Starting))?;
+            asked.map_err(|_| session.lost(ConnectionPhase::Starting))?;
         }
         let asked = writing.exec(true, command).await;
-        asked.map_err(|_| session.lost(Doing::Starting))?;
+        asked.map_err(|_| session.lost(ConnectionPhase::Starting))?;
         let mut command = Self {
             session,
             reading,
             writing: Arc::new(writing),
-            stdout: Lines::default(),
-            stderr: Lines::default(),
+            stdout: LineBuffer::default(),
+            stderr: LineBuffer::default(),
             waiting: VecDeque::new(),
             status: None,
             is_over: false,
             is_closed: false,
         };
-        match timeout(START, command.started()).await {
+        match timeout(START_TIMEOUT, command.wait_for_start()).await {
             Ok(started) => started.map(|()| command),
-            Err(_) => Err(CommunicatorError::Silent(command.session.place().to_owned())),
+            Err(_) => Err(CommunicatorError::Silent(command.session.endpoint().to_owned())),
         }
     }
 
-    async fn started(&mut self) -> Result<(), CommunicatorError> {
+    async fn wait_for_start(&mut self) -> Result<(), CommunicatorError> {
         loop {
             match self.reading.wait().await {
                 Some(ChannelMsg::Success) => return Ok(()),
                 Some(ChannelMsg::Failure) => {
                     return Err(CommunicatorError::Start {
-                        place: self.session.place().to_owned(),
-                        reason: "it runs no commands for this user".into(),
+                        endpoint: self.session.endpoint().to_owned(),
+                        reason: "it does not run commands for this user".into(),
                     });
                 }
-                None => return Err(self.session.lost(Doing::Starting)),
+                None => return Err(self.session.lost(ConnectionPhase::Starting)),
                 Some(message) => self.take(message),
             }
         }
     }
 
-    /// The next event; `None` after the last. Nothing is lost where this is not waited
-    /// for.
-    pub(crate) async fn next_event(&mut self) -> Result<Option<Event>, CommunicatorError> {
+    /// Returns the next event; `None` after the last one. Cancel safe.
+    pub(crate) async fn next_event(&mut self) -> Result<Option<CommandEvent>, CommunicatorError> {
         loop {
             if let Some(event) = self.waiting.pop_front() {
                 return Ok(Some(event));
@@ -117,8 +115,8 @@ impl SshCommand {
                 return Ok(None);
             }
             let message = if self.status.is_some() {
-                // Something that it started may hold the output for ever.
-                timeout(QUIET, self.reading.wait()).await
+                // A process that the command started may hold the output open forever.
+                timeout(QUIET_PERIOD, self.reading.wait()).await
             } else {
                 Ok(self.reading.wait().await)
             };
@@ -126,42 +124,44 @@ impl SshCommand {
                 Ok(Some(message)) => self.take(message),
                 Ok(None) => {
                     self.is_closed = true;
-                    self.end()?;
+                    self.finish_output()?;
                 }
-                Err(_) => self.end()?,
+                Err(_) => self.finish_output()?,
             }
         }
     }
 
     fn take(&mut self, message: ChannelMsg) {
         match message {
-            ChannelMsg::Data { data } => self.waiting.extend(self.stdout.push(&data).map(Event::Stdout)),
+            ChannelMsg::Data { data } => {
+                self.waiting.extend(self.stdout.push(&data).map(CommandEvent::Stdout))
+            }
             ChannelMsg::ExtendedData { data, ext: 1 } => {
-                self.waiting.extend(self.stderr.push(&data).map(Event::Stderr));
+                self.waiting.extend(self.stderr.push(&data).map(CommandEvent::Stderr));
             }
             ChannelMsg::ExitStatus { exit_status } => {
                 self.status = Some(ExitStatus::Code(exit_status.cast_signed()));
             }
             ChannelMsg::ExitSignal { signal_name, .. } => {
-                self.status = Some(ExitStatus::Signal(number(&signal_name)));
+                self.status = Some(ExitStatus::Signal(signal_number(&signal_name)));
             }
             _ => {}
         }
     }
 
-    /// The last words, and the end: that of the command, or that of the connection.
-    fn end(&mut self) -> Result<(), CommunicatorError> {
+    /// Queues the remaining output and the exit status, or reports a lost connection.
+    fn finish_output(&mut self) -> Result<(), CommunicatorError> {
         self.is_over = true;
-        self.waiting.extend(self.stdout.finish().map(Event::Stdout));
-        self.waiting.extend(self.stderr.finish().map(Event::Stderr));
+        self.waiting.extend(self.stdout.finish().map(CommandEvent::Stdout));
+        self.waiting.extend(self.stderr.finish().map(CommandEvent::Stderr));
         match self.status {
             Some(status) => {
-                self.waiting.push_back(Event::Exited(status));
+                self.waiting.push_back(CommandEvent::Exited(status));
                 Ok(())
             }
-            None if self.waiting.is_empty() => Err(self.session.lost(Doing::Running)),
+            None if self.waiting.is_empty() => Err(self.session.lost(ConnectionPhase::Running)),
             None => {
-                // What was said comes first.
+                // Return the remaining output first.
                 self.is_over = false;
                 Ok(())
             }
@@ -169,7 +169,7 @@ impl SshCommand {
     }
 }
 
-fn number(signal: &Sig) -> i32 {
+fn signal_number(signal: &Sig) -> i32 {
     match signal {
         Sig::HUP => 1,
         Sig::INT => 2,
@@ -192,13 +192,13 @@ impl Drop for SshCommand {
         if self.is_closed {
             return;
         }
-        // Where there is no runtime any more, the connection is gone as well.
+        // Without a runtime the connection is gone as well.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let writing = Arc::clone(&self.writing);
             let is_running = self.status.is_none();
             runtime.spawn(async move {
                 if is_running {
-                    // Not every machine listens to this; the closed channel all do.
+                    // Not every machine supports signals; all react to the closed channel.
                     let _ = writing.signal(Sig::KILL).await;
                 }
                 let _ = writing.close().await;

@@ -1,4 +1,4 @@
-//! Whether a machine is who it should be.
+//! Host key verification.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use russh::keys::{Algorithm, Certificate, HashAlg, PublicKey, PublicKeyOrCertifi
 
 use crate::settings::Hop;
 
-/// What was found about a key that was not believed.
+/// The description of a rejected host key.
 #[derive(Clone, Default)]
 pub(crate) struct Verdict(Arc<Mutex<Option<String>>>);
 
@@ -19,7 +19,7 @@ impl Verdict {
     }
 }
 
-/// Checks the key that a machine shows.
+/// Checks the host key that a machine presents.
 pub(crate) struct Verifier {
     expected: Option<PublicKey>,
     host: String,
@@ -33,40 +33,42 @@ impl Verifier {
 
     fn check(&self, shown: &PublicKeyOrCertificate) -> Result<(), String> {
         let Some(expected) = &self.expected else { return Ok(()) };
-        // Who holds the key has proven so by now, whatever an authority says of it.
+        // The machine has proven that it holds the key, so a certificate is not needed.
         let key = shown.public_key();
         if key.key_data() == expected.key_data() {
             return Ok(());
         }
         match shown.certificate() {
-            None => Err(format!("the key {}", described(&key))),
-            Some(certificate) => certified(certificate, expected, &self.host)
-                .map_err(|problem| format!("a certificate for {} that {problem}", described(&key))),
+            None => Err(format!("the key {}", describe_key(&key))),
+            Some(certificate) => check_certificate(certificate, expected, &self.host)
+                .map_err(|problem| format!("a certificate for {} that {problem}", describe_key(&key))),
         }
     }
 }
 
-/// What is the matter with a certificate, if something is.
-fn certified(certificate: &Certificate, authority: &PublicKey, host: &str) -> Result<(), String> {
+/// Checks a host certificate; the error describes the problem.
+fn check_certificate(certificate: &Certificate, authority: &PublicKey, host: &str) -> Result<(), String> {
     if certificate.signature_key() != authority.key_data() {
-        return Err("another authority has signed".into());
+        return Err("was signed by another authority".into());
     }
     if certificate.cert_type() != CertType::Host {
-        return Err("is not for machines".into());
+        return Err("is not a host certificate".into());
     }
     let principals = certificate.valid_principals();
     if !principals.is_empty() && !principals.iter().any(|principal| principal.eq_ignore_ascii_case(host)) {
         return Err(format!("is for {} and not for {host}", principals.join(", ")));
     }
     if certificate.critical_options().iter().next().is_some() {
-        return Err("has conditions that are not known here".into());
+        return Err("has unsupported critical options".into());
     }
     let fingerprint = authority.fingerprint(HashAlg::Sha256);
-    certificate.validate([&fingerprint]).map_err(|_| "is not valid now, or whose signature is wrong".into())
+    certificate
+        .validate([&fingerprint])
+        .map_err(|_| "is not currently valid, or has an invalid signature".into())
 }
 
-/// The kind and the fingerprint, as `ssh-keygen -l` shows them.
-pub(crate) fn described(key: &PublicKey) -> String {
+/// Formats the type and the fingerprint as `ssh-keygen -l` does.
+pub(crate) fn describe_key(key: &PublicKey) -> String {
     format!("{} {}", key.algorithm(), key.fingerprint(HashAlg::Sha256))
 }
 
@@ -84,10 +86,10 @@ impl Handler for Verifier {
     }
 }
 
-/// The kinds of key that a machine is asked for: of the kind that is known of it first,
-/// so that it does not show another one that it has as well.
-pub(crate) fn wanted(hop: &Hop) -> (Cow<'static, [Algorithm]>, Cow<'static, [Algorithm]>) {
-    // RSA with SHA-1 is not among them: nobody should be believed for that.
+/// Returns the host key algorithms to request: the type of the expected key first, so that the
+/// machine does not present another of its keys.
+pub(crate) fn preferred_algorithms(hop: &Hop) -> (Cow<'static, [Algorithm]>, Cow<'static, [Algorithm]>) {
+    // RSA with SHA-1 is excluded because it is insecure.
     let all: Vec<Algorithm> = russh::Preferred::DEFAULT
         .key
         .iter()

@@ -1,4 +1,4 @@
-//! From settings to a session: through a proxy, through a bastion, and logged in.
+//! SSH sessions: connects through a proxy and a bastion, and logs in.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use tokio::time::timeout;
 use super::authentication;
 use super::host_key::{self, Verdict, Verifier};
 use crate::dial::Dialer;
-use crate::error::{CommunicatorError, Doing};
-use crate::settings::{Hop, SshSettings, place};
+use crate::error::{CommunicatorError, ConnectionPhase};
+use crate::settings::{Hop, SshSettings, endpoint};
 use crate::stream::Stream;
 
-/// How long a machine has for each step of a handshake, and for opening a channel.
-const STEP: Duration = Duration::from_secs(30);
-/// The fastest first, where processors have instructions for them.
+/// Time limit for each step of a handshake, and for opening a channel.
+const STEP_TIMEOUT: Duration = Duration::from_secs(30);
+/// The fastest first, on processors with instructions for AES.
 const CIPHERS: &[cipher::Name] = &[
     cipher::AES_256_GCM,
     cipher::AES_128_GCM,
@@ -27,16 +27,16 @@ const CIPHERS: &[cipher::Name] = &[
     cipher::AES_128_CTR,
 ];
 
-/// A session with a machine.
+/// An SSH session.
 pub(crate) struct Session {
     handle: Handle<Verifier>,
-    /// What the session goes through must be there as long as it is.
+    /// Keeps the bastion's session open.
     _bastion: Option<Handle<Verifier>>,
-    place: String,
+    endpoint: String,
 }
 
 impl Session {
-    /// Connects and logs in, once.
+    /// Connects and logs in, without retries.
     pub(crate) async fn open(
         settings: &SshSettings,
         dialer: &Dialer,
@@ -47,7 +47,7 @@ impl Session {
         let (stream, bastion) = match &settings.bastion {
             None => (dialer.connect(&target.host, target.port, proxy).await?, None),
             Some(bastion) => {
-                dialer.allow(&target.host, target.port)?;
+                dialer.check_host(&target.host, target.port)?;
                 let stream = dialer.connect(&bastion.host, bastion.port, proxy).await?;
                 let handle = log_in(bastion, settings, stream, agent, keep_alive).await?;
                 let stream = through(&handle, bastion, target).await?;
@@ -55,35 +55,35 @@ impl Session {
             }
         };
         let handle = log_in(target, settings, stream, agent, keep_alive).await?;
-        Ok(Self { handle, _bastion: bastion, place: place(&target.host, target.port) })
+        Ok(Self { handle, _bastion: bastion, endpoint: endpoint(&target.host, target.port) })
     }
 
     pub(crate) fn is_closed(&self) -> bool {
         self.handle.is_closed()
     }
 
-    pub(crate) fn place(&self) -> &str {
-        &self.place
+    pub(crate) fn endpoint(&self) -> &str {
+        &self.endpoint
     }
 
-    pub(crate) fn lost(&self, doing: Doing) -> CommunicatorError {
-        CommunicatorError::Lost { place: self.place.clone(), doing }
+    pub(crate) fn lost(&self, phase: ConnectionPhase) -> CommunicatorError {
+        CommunicatorError::Lost { endpoint: self.endpoint.clone(), phase }
     }
 
     /// Opens a channel for a command.
     pub(crate) async fn channel(&self) -> Result<Channel<client::Msg>, CommunicatorError> {
-        match timeout(STEP, self.handle.channel_open_session()).await {
+        match timeout(STEP_TIMEOUT, self.handle.channel_open_session()).await {
             Ok(Ok(channel)) => Ok(channel),
             Ok(Err(russh::Error::ChannelOpenFailure(reason))) => Err(CommunicatorError::Start {
-                place: self.place.clone(),
-                reason: format!("it opens no further channel ({reason:?})"),
+                endpoint: self.endpoint.clone(),
+                reason: format!("it does not open another channel ({reason:?})"),
             }),
-            Ok(Err(_)) => Err(self.lost(Doing::Starting)),
-            Err(_) => Err(CommunicatorError::Silent(self.place.clone())),
+            Ok(Err(_)) => Err(self.lost(ConnectionPhase::Starting)),
+            Err(_) => Err(CommunicatorError::Silent(self.endpoint.clone())),
         }
     }
 
-    /// Says good-bye.
+    /// Closes the session.
     pub(crate) async fn close(&self) {
         let saying = self.handle.disconnect(russh::Disconnect::ByApplication, "", "");
         let _ = timeout(Duration::from_secs(1), saying).await;
@@ -97,19 +97,20 @@ async fn through(
 ) -> Result<Stream, CommunicatorError> {
     let opening =
         handle.channel_open_direct_tcpip(target.host.clone(), u32::from(target.port), "127.0.0.1", 0);
-    match timeout(STEP, opening).await {
+    match timeout(STEP_TIMEOUT, opening).await {
         Ok(Ok(channel)) => Ok(Box::new(channel.into_stream())),
         Ok(Err(russh::Error::ChannelOpenFailure(reason))) => Err(CommunicatorError::Connect {
-            place: place(&target.host, target.port),
+            endpoint: endpoint(&target.host, target.port),
             error: std::io::Error::other(format!(
-                "the bastion {} could not connect with it ({reason:?})",
-                place(&bastion.host, bastion.port)
+                "the bastion {} could not connect to it ({reason:?})",
+                endpoint(&bastion.host, bastion.port)
             )),
         }),
-        Ok(Err(_)) => {
-            Err(CommunicatorError::Lost { place: place(&bastion.host, bastion.port), doing: Doing::Passing })
-        }
-        Err(_) => Err(CommunicatorError::Silent(place(&target.host, target.port))),
+        Ok(Err(_)) => Err(CommunicatorError::Lost {
+            endpoint: endpoint(&bastion.host, bastion.port),
+            phase: ConnectionPhase::Forwarding,
+        }),
+        Err(_) => Err(CommunicatorError::Silent(endpoint(&target.host, target.port))),
     }
 }
 
@@ -120,44 +121,44 @@ async fn log_in(
     agent: Option<&Path>,
     keep_alive: Duration,
 ) -> Result<Handle<Verifier>, CommunicatorError> {
-    let place = place(&hop.host, hop.port);
+    let endpoint = endpoint(&hop.host, hop.port);
     let verdict = Verdict::default();
     let verifier = Verifier::new(hop, verdict.clone());
     let connecting = client::connect_stream(Arc::new(configuration(hop, keep_alive)), stream, verifier);
-    let mut handle = match timeout(STEP, connecting).await {
-        Err(_) => return Err(CommunicatorError::Silent(place)),
+    let mut handle = match timeout(STEP_TIMEOUT, connecting).await {
+        Err(_) => return Err(CommunicatorError::Silent(endpoint)),
         Ok(Ok(handle)) => handle,
         Ok(Err(error)) => {
             if let (Some(found), Some(expected)) = (verdict.take(), &hop.host_key) {
                 return Err(CommunicatorError::HostKey {
-                    place,
+                    endpoint,
                     found,
                     argument: hop.host_key_argument,
-                    expected: host_key::described(expected),
+                    expected: host_key::describe_key(expected),
                 });
             }
-            return Err(not_spoken(place, error));
+            return Err(handshake_error(endpoint, error));
         }
     };
-    authentication::prove(&mut handle, hop, settings, agent).await?;
+    authentication::authenticate(&mut handle, hop, settings, agent).await?;
     Ok(handle)
 }
 
-fn not_spoken(place: String, error: russh::Error) -> CommunicatorError {
+fn handshake_error(endpoint: String, error: russh::Error) -> CommunicatorError {
     match error {
-        russh::Error::IO(error) => CommunicatorError::Connect { place, error },
+        russh::Error::IO(error) => CommunicatorError::Connect { endpoint, error },
         russh::Error::HUP | russh::Error::Disconnect => {
-            CommunicatorError::Lost { place, doing: Doing::Connecting }
+            CommunicatorError::Lost { endpoint, phase: ConnectionPhase::Connecting }
         }
         russh::Error::Version => {
-            CommunicatorError::Protocol { place, problem: "what answers there is no SSH server".into() }
+            CommunicatorError::Protocol { endpoint, problem: "it is not an SSH server".into() }
         }
-        other => CommunicatorError::Protocol { place, problem: other.to_string() },
+        other => CommunicatorError::Protocol { endpoint, problem: other.to_string() },
     }
 }
 
 fn configuration(hop: &Hop, keep_alive: Duration) -> client::Config {
-    let (key, host_key_certificates) = host_key::wanted(hop);
+    let (key, host_key_certificates) = host_key::preferred_algorithms(hop);
     client::Config {
         preferred: Preferred { key, host_key_certificates, cipher: CIPHERS.into(), ..Preferred::DEFAULT },
         keepalive_interval: Some(keep_alive),

@@ -1,5 +1,5 @@
-//! Files to the other machine: by `scp` there, which every tool uses and which is the
-//! fastest, and where there is none by the SFTP server.
+//! File uploads over SSH: with the remote `scp`, which is common and the fastest, or with the
+//! SFTP server if there is no `scp`.
 
 mod pipe;
 mod scp;
@@ -15,28 +15,28 @@ use crate::error::CommunicatorError;
 use crate::settings::TargetPlatform;
 use crate::source::{Source, SourceKind, Step};
 
-/// The mode of a file that is new, where none is said, and of a directory.
+/// Default modes of new files and directories.
 const FILE_MODE: u32 = 0o644;
 const DIRECTORY_MODE: u32 = 0o755;
 
-/// What goes where.
+/// The destination of an upload.
 struct Upload {
-    /// The directory on the other machine.
+    /// The remote directory.
     directory: String,
-    /// Under which name, where it is one file.
+    /// The file name, if a single file is uploaded.
     name: Option<String>,
     mode: u32,
     platform: TargetPlatform,
 }
 
 impl Upload {
-    /// One file to a path.
-    fn of_file(path: &str, mode: Option<u32>, platform: TargetPlatform) -> Result<Self, CommunicatorError> {
+    /// Prepares the upload of one file to a path.
+    fn for_file(path: &str, mode: Option<u32>, platform: TargetPlatform) -> Result<Self, CommunicatorError> {
         let separators: &[char] = match platform {
             TargetPlatform::Unix => &['/'],
             TargetPlatform::Windows => &['/', '\\'],
         };
-        // As people are used to: `/srv/` stands for `/srv/srv`, not for a name of ours.
+        // As scp does: `/srv/` means `/srv/srv`, with the name of the directory.
         let trimmed = path.trim_end_matches(separators);
         let ends_with_slash = trimmed.len() < path.len();
         let (directory, name) = match trimmed.rfind(separators) {
@@ -45,10 +45,10 @@ impl Upload {
             None => (".", trimmed),
         };
         let directory = if ends_with_slash { trimmed } else { directory };
-        // A drive alone stands for where somebody is on it.
+        // A drive letter alone would mean the drive's current directory.
         let root = if directory.ends_with(':') && platform == TargetPlatform::Windows { "/" } else { "" };
         if name.is_empty() || matches!(name, "." | "..") || name.contains(['\n', '\0']) {
-            return Err(CommunicatorError::Unsupported(format!("{path:?} is no path of a file")));
+            return Err(CommunicatorError::Unsupported(format!("{path:?} is not a file path")));
         }
         let mode = mode.unwrap_or(FILE_MODE) & 0o7777;
         Ok(Self { directory: format!("{directory}{root}"), name: Some(name.to_owned()), mode, platform })
@@ -63,69 +63,69 @@ impl Upload {
     }
 
     fn refused(&self, session: &Session, reason: String) -> CommunicatorError {
-        CommunicatorError::Upload { place: session.place().to_owned(), path: self.path(), reason }
+        CommunicatorError::Upload { endpoint: session.endpoint().to_owned(), path: self.path(), reason }
     }
 }
 
-/// Whether `scp` did it.
-enum ByScp {
+/// Whether `scp` wrote the files.
+enum ScpOutcome {
     Done,
-    /// The machine has none.
-    Absent,
+    /// The machine has no `scp`.
+    Unavailable,
 }
 
 /// Writes a file.
-pub(crate) async fn content(
+pub(crate) async fn upload_content(
     session: Arc<Session>,
     platform: TargetPlatform,
     path: &str,
     content: Bytes,
     mode: Option<u32>,
 ) -> Result<(), CommunicatorError> {
-    let upload = Upload::of_file(path, mode, platform)?;
+    let upload = Upload::for_file(path, mode, platform)?;
     let steps = || {
         let (sender, steps) = mpsc::channel(2);
         let (name, size) = (upload.name.clone().unwrap_or_default(), content.len() as u64);
-        // There is room for both.
+        // The channel has room for both.
         let _ = sender.try_send(Step::File { name, size });
         let _ = sender.try_send(Step::Piece(content.clone()));
         steps
     };
-    either(&session, &upload, steps).await
+    upload_by_scp_or_sftp(&session, &upload, steps).await
 }
 
 /// Copies a file or a directory.
-pub(crate) async fn source(
+pub(crate) async fn upload_source(
     session: Arc<Session>,
     platform: TargetPlatform,
     source: &Source,
     destination: &str,
 ) -> Result<(), CommunicatorError> {
     let upload = match source.kind {
-        SourceKind::File => Upload::of_file(destination, None, platform)?,
+        SourceKind::File => Upload::for_file(destination, None, platform)?,
         SourceKind::Directory | SourceKind::Contents => {
             Upload { directory: destination.to_owned(), name: None, mode: FILE_MODE, platform }
         }
     };
-    either(&session, &upload, || source.steps()).await
+    upload_by_scp_or_sftp(&session, &upload, || source.steps()).await
 }
 
-async fn either(
+async fn upload_by_scp_or_sftp(
     session: &Arc<Session>,
     upload: &Upload,
     steps: impl Fn() -> mpsc::Receiver<Step>,
 ) -> Result<(), CommunicatorError> {
     match scp::upload(session, upload, steps()).await? {
-        ByScp::Done => Ok(()),
-        ByScp::Absent => sftp::upload(session, upload, steps()).await,
+        ScpOutcome::Done => Ok(()),
+        ScpOutcome::Unavailable => sftp::upload(session, upload, steps()).await,
     }
 }
 
-/// One word for the shell of the other machine.
-fn quoted(text: &str, platform: TargetPlatform) -> String {
+/// Quotes a string as one word for the remote shell.
+fn shell_quote(text: &str, platform: TargetPlatform) -> String {
     match platform {
         TargetPlatform::Unix => format!("'{}'", text.replace('\'', r"'\''")),
-        // A quotation mark is in no path there.
+        // Windows paths cannot contain quotation marks.
         TargetPlatform::Windows => format!("\"{}\"", text.replace('"', "")),
     }
 }
@@ -135,9 +135,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_has_a_directory_and_a_name() {
+    fn splits_path_into_directory_and_name() {
         let split = |path: &str, platform| {
-            let upload = Upload::of_file(path, None, platform).ok()?;
+            let upload = Upload::for_file(path, None, platform).ok()?;
             Some((upload.directory, upload.name.unwrap_or_default()))
         };
         let some = |directory: &str, name: &str| Some((directory.to_owned(), name.to_owned()));
@@ -154,8 +154,8 @@ mod tests {
     }
 
     #[test]
-    fn a_word_stays_one_word() {
-        assert_eq!(quoted("a 'b' $c", TargetPlatform::Unix), r"'a '\''b'\'' $c'");
-        assert_eq!(quoted("C:/a b", TargetPlatform::Windows), "\"C:/a b\"");
+    fn shell_quote_keeps_a_word_together() {
+        assert_eq!(shell_quote("a 'b' $c", TargetPlatform::Unix), r"'a '\''b'\'' $c'");
+        assert_eq!(shell_quote("C:/a b", TargetPlatform::Windows), "\"C:/a b\"");
     }
 }

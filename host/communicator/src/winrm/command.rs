@@ -1,32 +1,32 @@
-//! A command in the machine's shell.
+//! Commands in a WinRM shell.
 //!
-//! A machine is asked for output again and again, and what it has answered it has handed
-//! over: so a task of its own asks and keeps the answers, whether or not anybody waits.
+//! The machine is polled for output, and output that it has sent is gone from it. A separate
+//! task polls and queues the output, so that none is lost if a reader stops waiting.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use wardian_process::{Event, ExitStatus};
+use wardian_process::{CommandEvent, ExitStatus};
 
-use super::machine::{Machine, Refused};
+use super::machine::{Machine, RequestError};
 use super::messages::{self, Fault};
-use crate::error::{CommunicatorError, Doing};
-use crate::lines::Lines;
+use crate::error::{CommunicatorError, ConnectionPhase};
+use wardian_process::LineBuffer;
 
-/// Events that wait to be taken. The machine is asked for no more meanwhile.
-const WAITING_EVENTS: usize = 4;
+/// Maximum number of queued events. Polling pauses while the queue is full.
+const MAX_QUEUED_EVENTS: usize = 4;
 
-type Said = Result<Event, CommunicatorError>;
+type EventResult = Result<CommandEvent, CommunicatorError>;
 
-/// A command that runs. Dropping it ends it there.
+/// A running command. Dropping it terminates the command.
 pub(crate) struct WinRmCommand {
     machine: Arc<Machine>,
     command: Arc<str>,
-    events: mpsc::Receiver<Said>,
-    listening: JoinHandle<()>,
-    /// Whether the machine has told its end.
+    events: mpsc::Receiver<EventResult>,
+    reader: JoinHandle<()>,
+    /// Whether the machine has reported the end.
     is_over: Arc<AtomicBool>,
 }
 
@@ -34,41 +34,45 @@ impl WinRmCommand {
     /// Starts a command.
     pub(crate) async fn start(machine: Arc<Machine>, command: &str) -> Result<Self, CommunicatorError> {
         let message = machine.envelope().command(command);
-        let answer = machine.ask(message, Doing::Running).await.map_err(|refused| match refused {
-            Refused::Error(error) => error,
-            // The machine did nothing yet, so that it can be asked again.
-            Refused::Fault(Fault::NoShell(_)) => machine.lost(Doing::Starting),
-            Refused::Fault(Fault::NothingYet) => CommunicatorError::Silent(machine.place()),
-            Refused::Fault(Fault::Other(reason)) => {
-                CommunicatorError::Start { place: machine.place(), reason }
-            }
-        })?;
-        let command = messages::command(&answer);
+        let answer =
+            machine.request(message, ConnectionPhase::Running).await.map_err(|refused| match refused {
+                RequestError::Error(error) => error,
+                // Nothing was started, so the command can be repeated.
+                RequestError::Fault(Fault::NoShell(_)) => machine.lost(ConnectionPhase::Starting),
+                RequestError::Fault(Fault::NoOutputYet) => CommunicatorError::Silent(machine.endpoint()),
+                RequestError::Fault(Fault::Other(reason)) => {
+                    CommunicatorError::Start { endpoint: machine.endpoint(), reason }
+                }
+            })?;
+        let command = messages::parse_command_id(&answer);
         let command: Arc<str> = command
-            .ok_or_else(|| machine.protocol("it starts a command and does not say which".into()))?
+            .ok_or_else(|| machine.protocol_error("it started a command without returning its id".into()))?
             .into();
-        let (sender, events) = mpsc::channel(WAITING_EVENTS);
+        let (sender, events) = mpsc::channel(MAX_QUEUED_EVENTS);
         let is_over = Arc::<AtomicBool>::default();
-        let listening =
-            tokio::spawn(listen(Arc::clone(&machine), Arc::clone(&command), sender, Arc::clone(&is_over)));
-        Ok(Self { machine, command, events, listening, is_over })
+        let reader = tokio::spawn(forward_events(
+            Arc::clone(&machine),
+            Arc::clone(&command),
+            sender,
+            Arc::clone(&is_over),
+        ));
+        Ok(Self { machine, command, events, reader, is_over })
     }
 
-    /// The next event; `None` after the last. Nothing is lost where this is not waited
-    /// for.
-    pub(crate) async fn next_event(&mut self) -> Result<Option<Event>, CommunicatorError> {
+    /// Returns the next event; `None` after the last one. Cancel safe.
+    pub(crate) async fn next_event(&mut self) -> Result<Option<CommandEvent>, CommunicatorError> {
         self.events.recv().await.transpose()
     }
 }
 
-/// Hands on what the command does, until it ends or nobody listens.
-async fn listen(
+/// Forwards the command's events until it ends or the receiver is dropped.
+async fn forward_events(
     machine: Arc<Machine>,
     command: Arc<str>,
-    events: mpsc::Sender<Said>,
+    events: mpsc::Sender<EventResult>,
     is_over: Arc<AtomicBool>,
 ) {
-    let (mut stdout, mut stderr) = (Lines::default(), Lines::default());
+    let (mut stdout, mut stderr) = (LineBuffer::default(), LineBuffer::default());
     loop {
         let output = match receive(&machine, &command).await {
             Ok(None) => continue,
@@ -79,50 +83,50 @@ async fn listen(
                 return;
             }
         };
-        let mut said: Vec<Event> = Vec::new();
-        said.extend(stdout.push(&output.stdout).map(Event::Stdout));
-        said.extend(stderr.push(&output.stderr).map(Event::Stderr));
-        if let Some(code) = output.ended {
+        let mut new_events: Vec<CommandEvent> = Vec::new();
+        new_events.extend(stdout.push(&output.stdout).map(CommandEvent::Stdout));
+        new_events.extend(stderr.push(&output.stderr).map(CommandEvent::Stderr));
+        if let Some(code) = output.exit_code {
             is_over.store(true, Ordering::Release);
-            said.extend(stdout.finish().map(Event::Stdout));
-            said.extend(stderr.finish().map(Event::Stderr));
-            said.push(Event::Exited(ExitStatus::Code(code)));
+            new_events.extend(stdout.finish().map(CommandEvent::Stdout));
+            new_events.extend(stderr.finish().map(CommandEvent::Stderr));
+            new_events.push(CommandEvent::Exited(ExitStatus::Code(code)));
         }
-        for event in said {
+        for event in new_events {
             if events.send(Ok(event)).await.is_err() {
                 return;
             }
         }
-        if output.ended.is_some() {
+        if output.exit_code.is_some() {
             return;
         }
     }
 }
 
-/// Asks once; `None` where there was nothing in the time.
+/// Polls once; returns `None` if there was no output within the operation timeout.
 async fn receive(machine: &Machine, command: &str) -> Result<Option<messages::Output>, CommunicatorError> {
     let message = machine.envelope().receive(command);
-    match machine.ask(message, Doing::Running).await {
-        Ok(answer) => messages::output(&answer)
+    match machine.request(message, ConnectionPhase::Running).await {
+        Ok(answer) => messages::parse_output(&answer)
             .map(Some)
-            .ok_or_else(|| machine.protocol("what it says of a command is not to be understood".into())),
-        Err(Refused::Fault(Fault::NothingYet)) => Ok(None),
-        Err(Refused::Fault(_)) => Err(machine.lost(Doing::Running)),
-        Err(Refused::Error(error)) => Err(error),
+            .ok_or_else(|| machine.protocol_error("it sent malformed command output".into())),
+        Err(RequestError::Fault(Fault::NoOutputYet)) => Ok(None),
+        Err(RequestError::Fault(_)) => Err(machine.lost(ConnectionPhase::Running)),
+        Err(RequestError::Error(error)) => Err(error),
     }
 }
 
 impl Drop for WinRmCommand {
     fn drop(&mut self) {
-        self.listening.abort();
-        // Where there is no runtime any more, the connection is gone as well.
+        self.reader.abort();
+        // Without a runtime the connection is gone as well.
         if !self.is_over.load(Ordering::Acquire)
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             let message = self.machine.envelope().terminate(&self.command);
             let machine = Arc::clone(&self.machine);
             runtime.spawn(async move {
-                let _ = machine.ask(message, Doing::Running).await;
+                let _ = machine.request(message, ConnectionPhase::Running).await;
             });
         }
     }

@@ -1,4 +1,4 @@
-//! One connection of HTTP with the machine, and who we are on it.
+//! An authenticated HTTP connection to a machine.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,54 +9,52 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 
 use super::ntlm::{Account, Challenge, negotiate};
-use crate::settings::{WinRmAuthentication, WinRmSettings, place};
+use crate::settings::{WinRmAuthentication, WinRmSettings, endpoint};
 use crate::stream::Stream;
 
-/// The largest answer that is read. A machine is told to send smaller ones.
-const LARGEST_ANSWER: usize = 8 << 20;
+/// Maximum size of a response. Requests ask for smaller ones.
+const MAX_RESPONSE_SIZE: usize = 8 << 20;
 
-/// Why there is no answer.
-pub(super) enum NoAnswer {
-    /// The connection was closed before anything was sent on it.
+/// Why there is no response.
+pub(super) enum ExchangeError {
+    /// The connection was closed before the request was sent.
     NotSent,
-    /// The connection broke off.
+    /// The connection was lost.
     Lost,
-    /// The machine does not accept who we are.
+    /// The machine rejected the credentials.
     Refused(String),
-    /// What it says is not to be understood.
+    /// The machine violates the protocol.
     Protocol(String),
 }
 
-/// An answer's status and text.
-pub(super) struct Answer {
+pub(super) struct HttpResponse {
     pub(super) status: StatusCode,
     pub(super) text: String,
 }
 
-/// A connection.
 pub(super) struct HttpConnection {
     sender: SendRequest<Full<Bytes>>,
     host: String,
 }
 
 impl HttpConnection {
-    pub(super) async fn begin(settings: &WinRmSettings, stream: Stream) -> Result<Self, NoAnswer> {
+    pub(super) async fn begin(settings: &WinRmSettings, stream: Stream) -> Result<Self, ExchangeError> {
         let (sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(|_| NoAnswer::Lost)?;
+            http1::handshake(TokioIo::new(stream)).await.map_err(|_| ExchangeError::Lost)?;
         tokio::spawn(connection);
-        Ok(Self { sender, host: place(&settings.host, settings.port) })
+        Ok(Self { sender, host: endpoint(&settings.host, settings.port) })
     }
 
     pub(super) fn is_closed(&self) -> bool {
         self.sender.is_closed()
     }
 
-    /// Sends a message, and proves who we are where that is asked for.
+    /// Sends a message, and authenticates if required.
     pub(super) async fn send(
         &mut self,
         settings: &WinRmSettings,
         message: String,
-    ) -> Result<Answer, NoAnswer> {
+    ) -> Result<HttpResponse, ExchangeError> {
         let message = Bytes::from(message);
         let answer = match settings.authentication {
             WinRmAuthentication::Basic => {
@@ -65,10 +63,12 @@ impl HttpConnection {
                 self.exchange(message, Some(&proof)).await?
             }
             WinRmAuthentication::Ntlm => {
-                // Whoever has proven themselves has done so for the whole connection.
+                // NTLM authenticates the whole connection.
                 let answer = self.exchange(message.clone(), None).await?;
                 match answer.status() {
-                    StatusCode::UNAUTHORIZED => self.prove(settings, answer.headers(), message).await?,
+                    StatusCode::UNAUTHORIZED => {
+                        self.authenticate_ntlm(settings, answer.headers(), message).await?
+                    }
                     _ => answer,
                 }
             }
@@ -80,35 +80,40 @@ impl HttpConnection {
                 WinRmAuthentication::Basic => "basic authentication",
                 WinRmAuthentication::Ntlm => "NTLM",
             };
-            return Err(NoAnswer::Refused(format!("tried the password by {tried}{offered}")));
+            return Err(ExchangeError::Refused(format!("tried the password with {tried}{offered}")));
         }
         let text = String::from_utf8(body.to_vec());
-        let text = text.map_err(|_| NoAnswer::Protocol("its answer is no text".into()))?;
-        Ok(Answer { status: head.status, text })
+        let text = text.map_err(|_| ExchangeError::Protocol("the response is not valid UTF-8".into()))?;
+        Ok(HttpResponse { status: head.status, text })
     }
 
-    async fn prove(
+    async fn authenticate_ntlm(
         &mut self,
         settings: &WinRmSettings,
         headers: &HeaderMap,
         message: Bytes,
-    ) -> Result<Response<Bytes>, NoAnswer> {
+    ) -> Result<Response<Bytes>, ExchangeError> {
         let schemes = ["Negotiate", "NTLM"];
         let Some(scheme) = schemes.into_iter().find(|scheme| challenge(headers, scheme).is_some()) else {
             let offered = offered(headers);
-            return Err(NoAnswer::Refused(format!("it does not offer NTLM{offered}")));
+            return Err(ExchangeError::Refused(format!("it does not offer NTLM{offered}")));
         };
         let first = format!("{scheme} {}", STANDARD.encode(negotiate()));
         let answer = self.exchange(Bytes::new(), Some(&first)).await?;
-        let not_spoken = || NoAnswer::Protocol("it does not answer to NTLM".into());
-        let challenge = challenge(answer.headers(), scheme).ok_or_else(not_spoken)?;
+        let protocol_error = || ExchangeError::Protocol("it did not respond to NTLM".into());
+        let challenge = challenge(answer.headers(), scheme).ok_or_else(protocol_error)?;
         let challenge = STANDARD.decode(challenge).ok().as_deref().and_then(Challenge::read);
         let account = Account::new(&settings.user, settings.password.reveal());
-        let proof = account.authenticate(&challenge.ok_or_else(not_spoken)?).ok_or_else(not_spoken)?;
+        let proof =
+            account.authenticate(&challenge.ok_or_else(protocol_error)?).ok_or_else(protocol_error)?;
         self.exchange(message, Some(&format!("{scheme} {}", STANDARD.encode(proof)))).await
     }
 
-    async fn exchange(&mut self, message: Bytes, proof: Option<&str>) -> Result<Response<Bytes>, NoAnswer> {
+    async fn exchange(
+        &mut self,
+        message: Bytes,
+        proof: Option<&str>,
+    ) -> Result<Response<Bytes>, ExchangeError> {
         let mut request = Request::post("/wsman")
             .header(header::HOST, &self.host)
             .header(header::CONTENT_TYPE, "application/soap+xml;charset=UTF-8")
@@ -117,30 +122,31 @@ impl HttpConnection {
             request = request.header(header::AUTHORIZATION, proof);
         }
         let request = request.body(Full::new(message));
-        let request = request.map_err(|_| NoAnswer::Protocol("it cannot be asked".into()))?;
-        self.sender.ready().await.map_err(|_| NoAnswer::NotSent)?;
+        let request =
+            request.map_err(|_| ExchangeError::Protocol("the request could not be built".into()))?;
+        self.sender.ready().await.map_err(|_| ExchangeError::NotSent)?;
         let answer = self.sender.send_request(request).await.map_err(|error| {
             if error.is_canceled() {
-                NoAnswer::NotSent
+                ExchangeError::NotSent
             } else if error.is_parse() {
-                NoAnswer::Protocol("what answers there does not speak HTTP".into())
+                ExchangeError::Protocol("it is not an HTTP server".into())
             } else {
-                NoAnswer::Lost
+                ExchangeError::Lost
             }
         })?;
         let (head, body) = answer.into_parts();
-        let body = Limited::new(body, LARGEST_ANSWER).collect().await.map_err(|error| {
+        let body = Limited::new(body, MAX_RESPONSE_SIZE).collect().await.map_err(|error| {
             if error.is::<http_body_util::LengthLimitError>() {
-                NoAnswer::Protocol("its answer has no end".into())
+                ExchangeError::Protocol("the response is too large".into())
             } else {
-                NoAnswer::Lost
+                ExchangeError::Lost
             }
         })?;
         Ok(Response::from_parts(head, body.to_bytes()))
     }
 }
 
-/// What stands behind a scheme in a challenge; empty where nothing does.
+/// Returns the data after a scheme in a challenge; empty if there is none.
 fn challenge<'a>(headers: &'a HeaderMap, scheme: &str) -> Option<&'a str> {
     headers.get_all(header::WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok()).find_map(
         |value| {

@@ -1,4 +1,4 @@
-//! A machine, and the shell on it that all commands run in.
+//! A machine and the shell that all its commands run in.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,39 +7,38 @@ use std::time::Duration;
 use http::StatusCode;
 use tokio::time::timeout;
 
-use super::http::{Answer, HttpConnection, NoAnswer};
-use super::messages::{self, Envelope, Fault, PATIENCE_SECONDS};
+use super::http::{ExchangeError, HttpConnection, HttpResponse};
+use super::messages::{self, Envelope, Fault, OPERATION_TIMEOUT_SECONDS};
 use crate::dial::Dialer;
-use crate::error::{CommunicatorError, Doing};
-use crate::settings::{WinRmSettings, WinRmTransport, place};
+use crate::error::{CommunicatorError, ConnectionPhase};
+use crate::settings::{WinRmSettings, WinRmTransport, endpoint};
 use crate::stream::Stream;
 use crate::tls;
 
-/// How long a machine may take for an answer. It answers by itself when it has waited for
-/// output.
-const ANSWER: Duration = Duration::from_secs(60 + PATIENCE_SECONDS as u64);
-/// How long it may take for a good-bye.
-const GOOD_BYE: Duration = Duration::from_secs(5);
+/// Time limit for a response. The machine responds by itself after its operation timeout.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60 + OPERATION_TIMEOUT_SECONDS as u64);
+/// Time limit for deleting the shell.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A machine with a shell.
+/// A machine with an open shell.
 pub(crate) struct Machine {
     settings: WinRmSettings,
     dialer: Arc<Dialer>,
-    /// Connections that nobody uses at the moment.
+    /// Connections that are not in use.
     idle: Mutex<Vec<HttpConnection>>,
     url: String,
     shell: String,
     is_closed: AtomicBool,
 }
 
-/// Why something was not done.
-pub(super) enum Refused {
+/// Why a request failed.
+pub(super) enum RequestError {
     Fault(Fault),
     Error(CommunicatorError),
 }
 
 impl Machine {
-    /// Connects and makes a shell, once.
+    /// Connects and creates a shell, without retries.
     pub(crate) async fn open(
         settings: &WinRmSettings,
         dialer: Arc<Dialer>,
@@ -52,21 +51,22 @@ impl Machine {
             settings: settings.clone(),
             dialer,
             idle: Mutex::default(),
-            url: format!("{scheme}://{}/wsman", place(&settings.host, settings.port)),
+            url: format!("{scheme}://{}/wsman", endpoint(&settings.host, settings.port)),
             shell: String::new(),
             is_closed: AtomicBool::new(false),
         };
         let message = Envelope { url: &machine.url, shell: None }.create();
-        let answer = machine.ask(message, Doing::Connecting).await.map_err(|refused| match refused {
-            Refused::Error(error) => error,
-            Refused::Fault(Fault::Other(words) | Fault::NoShell(words)) => {
-                machine.protocol(format!("it makes no shell: {words}"))
-            }
-            Refused::Fault(Fault::NothingYet) => CommunicatorError::Silent(machine.place()),
-        })?;
-        let shell = messages::shell(&answer);
-        machine.shell =
-            shell.ok_or_else(|| machine.protocol("it makes a shell and does not say which".into()))?;
+        let answer =
+            machine.request(message, ConnectionPhase::Connecting).await.map_err(|refused| match refused {
+                RequestError::Error(error) => error,
+                RequestError::Fault(Fault::Other(message) | Fault::NoShell(message)) => {
+                    machine.protocol_error(format!("it did not create a shell: {message}"))
+                }
+                RequestError::Fault(Fault::NoOutputYet) => CommunicatorError::Silent(machine.endpoint()),
+            })?;
+        let shell = messages::parse_shell_id(&answer);
+        machine.shell = shell
+            .ok_or_else(|| machine.protocol_error("it created a shell without returning its id".into()))?;
         Ok(machine)
     }
 
@@ -74,25 +74,29 @@ impl Machine {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    pub(crate) fn place(&self) -> String {
-        place(&self.settings.host, self.settings.port)
+    pub(crate) fn endpoint(&self) -> String {
+        endpoint(&self.settings.host, self.settings.port)
     }
 
-    pub(super) fn protocol(&self, problem: String) -> CommunicatorError {
-        CommunicatorError::Protocol { place: self.place(), problem }
+    pub(super) fn protocol_error(&self, problem: String) -> CommunicatorError {
+        CommunicatorError::Protocol { endpoint: self.endpoint(), problem }
     }
 
-    pub(super) fn lost(&self, doing: Doing) -> CommunicatorError {
+    pub(super) fn lost(&self, phase: ConnectionPhase) -> CommunicatorError {
         self.is_closed.store(true, Ordering::Release);
-        CommunicatorError::Lost { place: self.place(), doing }
+        CommunicatorError::Lost { endpoint: self.endpoint(), phase }
     }
 
     pub(super) fn envelope(&self) -> Envelope<'_> {
         Envelope { url: &self.url, shell: Some(&self.shell) }
     }
 
-    /// Sends a message and waits for its answer.
-    pub(super) async fn ask(&self, message: String, doing: Doing) -> Result<String, Refused> {
+    /// Sends a message and waits for the response.
+    pub(super) async fn request(
+        &self,
+        message: String,
+        phase: ConnectionPhase,
+    ) -> Result<String, RequestError> {
         let asking = async {
             loop {
                 let (mut connection, is_new) = self.connection().await?;
@@ -103,38 +107,37 @@ impl Machine {
                         }
                         return Ok(answer);
                     }
-                    // The machine has closed one that nobody used; there is another.
-                    Err(NoAnswer::NotSent) if !is_new => {}
-                    Err(no_answer) => return Err(self.told(no_answer, doing)),
+                    // The machine has closed an idle connection; try another one.
+                    Err(ExchangeError::NotSent) if !is_new => {}
+                    Err(error) => return Err(self.map_error(error, phase)),
                 }
             }
         };
-        let answer: Result<Answer, CommunicatorError> = match timeout(ANSWER, asking).await {
+        let answer: Result<HttpResponse, CommunicatorError> = match timeout(RESPONSE_TIMEOUT, asking).await {
             Ok(answer) => answer,
-            Err(_) if doing == Doing::Connecting => Err(CommunicatorError::Silent(self.place())),
-            Err(_) => Err(self.lost(doing)),
+            Err(_) if phase == ConnectionPhase::Connecting => Err(CommunicatorError::Silent(self.endpoint())),
+            Err(_) => Err(self.lost(phase)),
         };
-        let answer = answer.map_err(Refused::Error)?;
+        let answer = answer.map_err(RequestError::Error)?;
         if answer.status == StatusCode::OK {
             return Ok(answer.text);
         }
-        match messages::fault(&answer.text) {
+        match messages::parse_fault(&answer.text) {
             Some(fault) => {
                 if let Fault::NoShell(_) = fault {
                     self.is_closed.store(true, Ordering::Release);
                 }
-                Err(Refused::Fault(fault))
+                Err(RequestError::Fault(fault))
             }
             None => {
                 let status = answer.status.as_u16();
-                let problem =
-                    format!("it answers with HTTP status {status}, as something else than WinRM does");
-                Err(Refused::Error(self.protocol(problem)))
+                let problem = format!("it responded with HTTP status {status}, so it is not a WinRM service");
+                Err(RequestError::Error(self.protocol_error(problem)))
             }
         }
     }
 
-    /// A connection, and whether it was made just now.
+    /// Returns a connection, and whether it is new.
     async fn connection(&self) -> Result<(HttpConnection, bool), CommunicatorError> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         while let Some(connection) = idle() {
@@ -142,37 +145,37 @@ impl Machine {
                 return Ok((connection, false));
             }
         }
-        let stream = self.dialer.direct(&self.settings.host, self.settings.port).await?;
+        let stream = self.dialer.connect_directly(&self.settings.host, self.settings.port).await?;
         let stream: Stream = match &self.settings.transport {
             WinRmTransport::Http => Box::new(stream),
-            WinRmTransport::Https(believed) => {
-                let secured = tls::connect(&self.settings.host, believed, stream).await;
-                Box::new(secured.map_err(|problem| self.protocol(problem))?)
+            WinRmTransport::Https(trust) => {
+                let secured = tls::connect(&self.settings.host, trust, stream).await;
+                Box::new(secured.map_err(|problem| self.protocol_error(problem))?)
             }
         };
         let begun = HttpConnection::begin(&self.settings, stream).await;
         begun
             .map(|connection| (connection, true))
-            .map_err(|no_answer| self.told(no_answer, Doing::Connecting))
+            .map_err(|error| self.map_error(error, ConnectionPhase::Connecting))
     }
 
-    fn told(&self, no_answer: NoAnswer, doing: Doing) -> CommunicatorError {
-        match no_answer {
-            NoAnswer::Lost | NoAnswer::NotSent => self.lost(doing),
-            NoAnswer::Protocol(problem) => self.protocol(problem),
-            NoAnswer::Refused(reason) => CommunicatorError::Authentication {
-                place: self.place(),
+    fn map_error(&self, error: ExchangeError, phase: ConnectionPhase) -> CommunicatorError {
+        match error {
+            ExchangeError::Lost | ExchangeError::NotSent => self.lost(phase),
+            ExchangeError::Protocol(problem) => self.protocol_error(problem),
+            ExchangeError::Refused(reason) => CommunicatorError::Authentication {
+                endpoint: self.endpoint(),
                 user: self.settings.user.clone(),
                 reason,
             },
         }
     }
 
-    /// Ends the shell, and with it all that runs in it.
+    /// Deletes the shell, which terminates everything that runs in it.
     pub(crate) async fn close(&self) {
         if !self.is_closed.swap(true, Ordering::AcqRel) {
             let message = self.envelope().delete();
-            let _ = timeout(GOOD_BYE, self.ask(message, Doing::Connecting)).await;
+            let _ = timeout(CLOSE_TIMEOUT, self.request(message, ConnectionPhase::Connecting)).await;
         }
     }
 }

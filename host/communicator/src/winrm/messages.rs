@@ -1,4 +1,4 @@
-//! The messages of WinRM's shell, and what of the answers is needed.
+//! The messages of WinRM's shell protocol, and parsers for the responses.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,16 +6,16 @@ use roxmltree::{Document, Node};
 
 const SHELL: &str = "http://schemas.microsoft.com/wbem/wsman/1/windows/shell";
 const TRANSFER: &str = "http://schemas.xmlsoap.org/ws/2004/09/transfer";
-/// The largest answer that the machine is to send. Every version sends as much.
-const ENVELOPE: u32 = 153_600;
-/// How long the machine waits for output before it says that there is none yet.
-pub(super) const PATIENCE_SECONDS: u32 = 20;
-/// The fault that says so.
-const NOTHING_YET: &str = "2150858793";
-/// Faults that say that the shell is not there any more.
+/// Maximum size of a response envelope; all versions support this size.
+const MAX_ENVELOPE_SIZE: u32 = 153_600;
+/// How long the machine waits for output before it reports that there is none yet.
+pub(super) const OPERATION_TIMEOUT_SECONDS: u32 = 20;
+/// The fault code for an operation without output yet.
+const NO_OUTPUT_YET: &str = "2150858793";
+/// The fault codes for a shell that does not exist.
 const NO_SHELL: [&str; 2] = ["2150858843", "2150859193"];
 
-/// What a message goes to, and about what.
+/// Addressing of a message: the service and the shell.
 pub(super) struct Envelope<'a> {
     pub(super) url: &'a str,
     pub(super) shell: Option<&'a str>,
@@ -32,14 +32,14 @@ impl Envelope<'_> {
     pub(super) fn command(&self, command: &str) -> String {
         let options = option("WINRS_CONSOLEMODE_STDIN", "TRUE") + &option("WINRS_SKIP_CMD_SHELL", "FALSE");
         let body =
-            format!("<rsp:CommandLine><rsp:Command>{}</rsp:Command></rsp:CommandLine>", escaped(command));
+            format!("<rsp:CommandLine><rsp:Command>{}</rsp:Command></rsp:CommandLine>", escape_xml(command));
         self.message(&format!("{SHELL}/Command"), &options, &body)
     }
 
     pub(super) fn receive(&self, command: &str) -> String {
         let body = format!(
             "<rsp:Receive><rsp:DesiredStream CommandId=\"{}\">stdout stderr</rsp:DesiredStream></rsp:Receive>",
-            escaped(command)
+            escape_xml(command)
         );
         self.message(&format!("{SHELL}/Receive"), "", &body)
     }
@@ -47,7 +47,7 @@ impl Envelope<'_> {
     pub(super) fn terminate(&self, command: &str) -> String {
         let body = format!(
             "<rsp:Signal CommandId=\"{}\"><rsp:Code>{SHELL}/signal/terminate</rsp:Code></rsp:Signal>",
-            escaped(command)
+            escape_xml(command)
         );
         self.message(&format!("{SHELL}/Signal"), "", &body)
     }
@@ -60,7 +60,7 @@ impl Envelope<'_> {
         let selector = self.shell.map(|shell| {
             format!(
                 "<w:SelectorSet><w:Selector Name=\"ShellId\">{}</w:Selector></w:SelectorSet>",
-                escaped(shell)
+                escape_xml(shell)
             )
         });
         let options = match options {
@@ -78,17 +78,17 @@ impl Envelope<'_> {
              <a:To>{to}</a:To>\
              <a:ReplyTo><a:Address env:mustUnderstand=\"true\">\
              http://schemas.xmlsoap.org/ws/2004/08/addressing/role/anonymous</a:Address></a:ReplyTo>\
-             <w:MaxEnvelopeSize env:mustUnderstand=\"true\">{ENVELOPE}</w:MaxEnvelopeSize>\
+             <w:MaxEnvelopeSize env:mustUnderstand=\"true\">{MAX_ENVELOPE_SIZE}</w:MaxEnvelopeSize>\
              <a:MessageID>uuid:{identifier}</a:MessageID>\
              <w:Locale env:mustUnderstand=\"false\" xml:lang=\"en-US\"/>\
              <p:DataLocale env:mustUnderstand=\"false\" xml:lang=\"en-US\"/>\
-             <w:OperationTimeout>PT{PATIENCE_SECONDS}S</w:OperationTimeout>\
+             <w:OperationTimeout>PT{OPERATION_TIMEOUT_SECONDS}S</w:OperationTimeout>\
              <w:ResourceURI env:mustUnderstand=\"true\">{SHELL}/cmd</w:ResourceURI>\
              <a:Action env:mustUnderstand=\"true\">{action}</a:Action>\
              {selector}{options}\
              </env:Header><env:Body>{body}</env:Body></env:Envelope>",
-            to = escaped(self.url),
-            identifier = identifier(),
+            to = escape_xml(self.url),
+            identifier = new_message_id(),
             selector = selector.unwrap_or_default(),
         )
     }
@@ -98,10 +98,10 @@ fn option(name: &str, value: &str) -> String {
     format!("<w:Option Name=\"{name}\">{value}</w:Option>")
 }
 
-/// A number for a message, in the form of a UUID (version 4).
-pub(super) fn identifier() -> String {
+/// Returns a new message id, in the form of a UUID (version 4).
+pub(super) fn new_message_id() -> String {
     let mut bytes = [0_u8; 16];
-    // Two messages with the same number would be confused by nobody but a log.
+    // If the generator fails, ids repeat, which only makes logs ambiguous.
     let _ = getrandom::fill(&mut bytes);
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
@@ -114,8 +114,8 @@ pub(super) fn identifier() -> String {
     format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
 }
 
-/// Text as XML has it. What XML cannot say at all is left out.
-fn escaped(text: &str) -> String {
+/// Escapes text for XML. Characters that XML cannot represent are dropped.
+fn escape_xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -132,36 +132,36 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// What a machine says where it does not do something.
+/// Why a machine did not process a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// There was no output in the time.
-    NothingYet,
-    /// The shell is gone.
+    /// There was no output within the operation timeout.
+    NoOutputYet,
+    /// The shell does not exist any more.
     NoShell(String),
     Other(String),
 }
 
-/// What a running command wrote, and whether it ended.
+/// Output of a running command, and its end.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Output {
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,
-    /// Its code, where it has ended.
-    pub(super) ended: Option<i32>,
+    /// The exit code, if the command has ended.
+    pub(super) exit_code: Option<i32>,
 }
 
-fn named<'a, 'input>(document: &'a Document<'input>, name: &str) -> Option<Node<'a, 'input>> {
+fn find_element<'a, 'input>(document: &'a Document<'input>, name: &str) -> Option<Node<'a, 'input>> {
     document.descendants().find(|node| node.is_element() && node.tag_name().name() == name)
 }
 
-fn parse(text: &str) -> Option<Document<'_>> {
+fn parse_xml(text: &str) -> Option<Document<'_>> {
     Document::parse(text.trim_start_matches('\u{feff}')).ok()
 }
 
-/// The number of the shell that was made.
-pub(super) fn shell(text: &str) -> Option<String> {
-    let document = parse(text)?;
+/// Parses the id of a created shell.
+pub(super) fn parse_shell_id(text: &str) -> Option<String> {
+    let document = parse_xml(text)?;
     let selector = document.descendants().find(|node| {
         node.tag_name().name() == "ShellId"
             || node.tag_name().name() == "Selector" && node.attribute("Name") == Some("ShellId")
@@ -169,17 +169,17 @@ pub(super) fn shell(text: &str) -> Option<String> {
     Some(selector?.text()?.trim().to_owned())
 }
 
-/// The number of the command that was started.
-pub(super) fn command(text: &str) -> Option<String> {
-    let document = parse(text)?;
-    Some(named(&document, "CommandId")?.text()?.trim().to_owned())
+/// Parses the id of a started command.
+pub(super) fn parse_command_id(text: &str) -> Option<String> {
+    let document = parse_xml(text)?;
+    Some(find_element(&document, "CommandId")?.text()?.trim().to_owned())
 }
 
-/// What was received.
-pub(super) fn output(text: &str) -> Option<Output> {
-    let document = parse(text)?;
+/// Parses command output.
+pub(super) fn parse_output(text: &str) -> Option<Output> {
+    let document = parse_xml(text)?;
     let mut output = Output::default();
-    named(&document, "ReceiveResponse")?;
+    find_element(&document, "ReceiveResponse")?;
     for stream in document.descendants().filter(|node| node.tag_name().name() == "Stream") {
         let encoded: String = stream
             .text()
@@ -193,36 +193,38 @@ pub(super) fn output(text: &str) -> Option<Output> {
             _ => output.stdout.extend(bytes),
         }
     }
-    let state = named(&document, "CommandState").and_then(|state| state.attribute("State"));
+    let state = find_element(&document, "CommandState").and_then(|state| state.attribute("State"));
     if state.is_some_and(|state| state.ends_with("/Done")) {
-        let code = named(&document, "ExitCode").and_then(|code| code.text()?.trim().parse::<i64>().ok());
-        // Codes above the largest number with a sign are those below zero.
+        let code =
+            find_element(&document, "ExitCode").and_then(|code| code.text()?.trim().parse::<i64>().ok());
+        // Codes above `i32::MAX` are negative.
         let code = code.and_then(|code| u32::try_from(code & 0xffff_ffff).ok()).unwrap_or_default();
-        output.ended = Some(code.cast_signed());
+        output.exit_code = Some(code.cast_signed());
     }
     Some(output)
 }
 
-/// What is wrong, in the machine's words.
-pub(super) fn fault(text: &str) -> Option<Fault> {
-    let document = parse(text)?;
-    let fault = named(&document, "Fault")?;
-    let code = named(&document, "WSManFault").and_then(|fault| fault.attribute("Code")).unwrap_or_default();
+/// Parses a fault with the machine's message.
+pub(super) fn parse_fault(text: &str) -> Option<Fault> {
+    let document = parse_xml(text)?;
+    let fault = find_element(&document, "Fault")?;
+    let code =
+        find_element(&document, "WSManFault").and_then(|fault| fault.attribute("Code")).unwrap_or_default();
     let is_timeout = document.descendants().any(|node| {
         node.tag_name().name() == "Value" && node.text().is_some_and(|text| text.trim() == "w:TimedOut")
     });
-    if code == NOTHING_YET || is_timeout {
-        return Some(Fault::NothingYet);
+    if code == NO_OUTPUT_YET || is_timeout {
+        return Some(Fault::NoOutputYet);
     }
-    let words = ["Message", "Text"].into_iter().find_map(|name| {
+    let message = ["Message", "Text"].into_iter().find_map(|name| {
         let node = fault.descendants().find(|node| node.is_element() && node.tag_name().name() == name)?;
-        let words: Vec<&str> =
+        let message: Vec<&str> =
             node.descendants().filter(Node::is_text).filter_map(|node| node.text()).collect();
-        let words = words.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
-        (!words.is_empty()).then_some(words)
+        let message = message.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+        (!message.is_empty()).then_some(message)
     });
-    let words: String = words.unwrap_or_else(|| format!("fault {code}")).chars().take(1000).collect();
-    Some(if NO_SHELL.contains(&code) { Fault::NoShell(words) } else { Fault::Other(words) })
+    let message: String = message.unwrap_or_else(|| format!("fault {code}")).chars().take(1000).collect();
+    Some(if NO_SHELL.contains(&code) { Fault::NoShell(message) } else { Fault::Other(message) })
 }
 
 #[cfg(test)]
@@ -230,16 +232,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_survive_being_xml() {
+    fn command_text_survives_xml_escaping() {
         let command = "echo \"a\" & b < c > d\r\n\u{1}é";
         let message = Envelope { url: "http://h/wsman", shell: Some("S<1>") }.command(command);
         let document = Document::parse(&message).unwrap();
-        assert_eq!(named(&document, "Command").unwrap().text(), Some("echo \"a\" & b < c > d\r\né"));
-        assert_eq!(shell(&message).as_deref(), Some("S<1>"));
+        assert_eq!(find_element(&document, "Command").unwrap().text(), Some("echo \"a\" & b < c > d\r\né"));
+        assert_eq!(parse_shell_id(&message).as_deref(), Some("S<1>"));
     }
 
     #[test]
-    fn answers_are_read() {
+    fn parses_command_output() {
         let received = "<e xmlns:r=\"x\"><r:ReceiveResponse>\
             <r:Stream Name=\"stdout\" CommandId=\"1\">aGVs</r:Stream>\
             <r:Stream Name=\"stdout\" CommandId=\"1\">bG8=</r:Stream>\
@@ -247,26 +249,30 @@ mod tests {
             <r:Stream Name=\"stderr\" CommandId=\"1\" End=\"true\"/>\
             <r:CommandState State=\"http://x/CommandState/Done\"><r:ExitCode>4294967295</r:ExitCode>\
             </r:CommandState></r:ReceiveResponse></e>";
-        let expected = Output { stdout: b"hello".to_vec(), stderr: b"a".to_vec(), ended: Some(-1) };
-        assert_eq!(output(received), Some(expected));
-        assert_eq!(output("<e><Fault/></e>"), None);
+        let expected = Output { stdout: b"hello".to_vec(), stderr: b"a".to_vec(), exit_code: Some(-1) };
+        assert_eq!(parse_output(received), Some(expected));
+        assert_eq!(parse_output("<e><Fault/></e>"), None);
         for nonsense in ["", "<", "<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>", "{}"] {
-            assert!(output(nonsense).is_none() && fault(nonsense).is_none() && shell(nonsense).is_none());
+            assert!(
+                parse_output(nonsense).is_none()
+                    && parse_fault(nonsense).is_none()
+                    && parse_shell_id(nonsense).is_none()
+            );
         }
     }
 
     #[test]
-    fn deep_and_wide_answers_are_no_trouble() {
+    fn parses_deep_and_wide_responses() {
         let deep = "<a>".repeat(1_000_000);
-        assert_eq!(output(&deep), None);
+        assert_eq!(parse_output(&deep), None);
         let closed = format!("{deep}{}", "</a>".repeat(1_000_000));
-        assert_eq!(output(&closed), None);
-        assert_eq!(fault(&closed), None);
-        assert_eq!(output(&format!("<a>{}</a>", "<b/>".repeat(1_000_000))), None);
+        assert_eq!(parse_output(&closed), None);
+        assert_eq!(parse_fault(&closed), None);
+        assert_eq!(parse_output(&format!("<a>{}</a>", "<b/>".repeat(1_000_000))), None);
     }
 
     #[test]
-    fn faults_are_told_apart() {
+    fn distinguishes_faults() {
         let with = |code: &str| {
             format!(
                 "<s:Envelope xmlns:s=\"s\"><s:Body><s:Fault><s:Reason><s:Text>first</s:Text></s:Reason>\
@@ -274,8 +280,8 @@ mod tests {
                  </f:WSManFault></s:Detail></s:Fault></s:Body></s:Envelope>"
             )
         };
-        assert_eq!(fault(&with("2150858793")), Some(Fault::NothingYet));
-        assert_eq!(fault(&with("2150858843")), Some(Fault::NoShell("no way".into())));
-        assert_eq!(fault(&with("5")), Some(Fault::Other("no way".into())));
+        assert_eq!(parse_fault(&with("2150858793")), Some(Fault::NoOutputYet));
+        assert_eq!(parse_fault(&with("2150858843")), Some(Fault::NoShell("no way".into())));
+        assert_eq!(parse_fault(&with("5")), Some(Fault::Other("no way".into())));
     }
 }

@@ -1,7 +1,7 @@
-//! NTLM, version 2, as a client: three messages on one connection of HTTP.
+//! NTLM version 2, client side: three messages on one HTTP connection.
 //!
-//! The proof is a keyed digest over what the machine challenged with; the password itself
-//! is not sent. Neither signing nor sealing is asked for.
+//! The response is a keyed digest of the machine's challenge; the password itself is not sent.
+//! Neither signing nor sealing is requested.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,8 +10,8 @@ use md4::{Digest as _, Md4};
 use md5::Md5;
 
 const SIGNATURE: &[u8; 8] = b"NTLMSSP\0";
-/// Unicode, the target's name, NTLM, always sign (which stands for session security of
-/// this kind), extended session security, the target's facts, 128 and 56 bits.
+/// Unicode, request target, NTLM, always sign (which enables this kind of session security),
+/// extended session security, target info, 128 and 56 bits.
 const FLAGS: u32 = 0x0000_0001
     | 0x0000_0004
     | 0x0000_0200
@@ -20,13 +20,13 @@ const FLAGS: u32 = 0x0000_0001
     | 0x0080_0000
     | 0x2000_0000
     | 0x8000_0000;
-/// The kind of the fact that says when.
+/// The target info entry that holds the time.
 const TIMESTAMP: u16 = 7;
 const END: u16 = 0;
 /// Seconds from 1601 to 1970.
 const EPOCH: u64 = 11_644_473_600;
 
-/// The first message, which says what is possible.
+/// Builds the first message, which lists the supported options.
 pub(super) fn negotiate() -> Vec<u8> {
     let mut message = Vec::with_capacity(32);
     message.extend(SIGNATURE);
@@ -37,7 +37,7 @@ pub(super) fn negotiate() -> Vec<u8> {
     message
 }
 
-/// What the machine challenges with.
+/// The machine's challenge.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Challenge {
     nonce: [u8; 8],
@@ -45,7 +45,7 @@ pub(super) struct Challenge {
 }
 
 impl Challenge {
-    /// Reads the second message; `None` where it is none.
+    /// Parses the second message; returns `None` if it is invalid.
     pub(super) fn read(message: &[u8]) -> Option<Self> {
         if message.get(..8)? != SIGNATURE || number(message, 8)? != 2 {
             return None;
@@ -57,7 +57,7 @@ impl Challenge {
         Some(Self { nonce, facts })
     }
 
-    /// When the machine says that it is.
+    /// Returns the machine's time.
     fn time(&self) -> Option<[u8; 8]> {
         let mut rest = self.facts.as_slice();
         loop {
@@ -78,7 +78,7 @@ fn number(message: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(message.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// Somebody who can prove who they are: `user`, `DOMAIN\user` or `user@domain`.
+/// A user with a password: `user`, `DOMAIN\user` or `user@domain`.
 pub(super) struct Account<'a> {
     domain: &'a str,
     user: &'a str,
@@ -91,7 +91,7 @@ impl<'a> Account<'a> {
         Self { domain, user, password }
     }
 
-    /// The third message, with the proof.
+    /// Builds the third message, with the response.
     pub(super) fn authenticate(&self, challenge: &Challenge) -> Option<Vec<u8>> {
         let mut nonce = [0; 8];
         getrandom::fill(&mut nonce).ok()?;
@@ -104,9 +104,9 @@ impl<'a> Account<'a> {
     }
 
     fn message(&self, response: &[u8]) -> Vec<u8> {
-        // Where the machine said when it is, the older kind of response is zeros.
+        // If the challenge has a time, the LMv2 response is zeros.
         let parts: [&[u8]; 6] =
-            [&[0; 24], response, &wide(self.domain), &wide(self.user), &wide("WARDIAN"), &[]];
+            [&[0; 24], response, &utf16le(self.domain), &utf16le(self.user), &utf16le("WARDIAN"), &[]];
         let mut message = Vec::new();
         message.extend(SIGNATURE);
         message.extend(3_u32.to_le_bytes());
@@ -136,8 +136,8 @@ impl<'a> Account<'a> {
     }
 
     fn key(&self) -> Option<[u8; 16]> {
-        let password = Md4::digest(wide(self.password));
-        digest(&password, &[&wide(&self.user.to_uppercase()), &wide(self.domain)])
+        let password = Md4::digest(utf16le(self.password));
+        digest(&password, &[&utf16le(&self.user.to_uppercase()), &utf16le(self.domain)])
     }
 }
 
@@ -149,8 +149,8 @@ fn digest(key: &[u8], parts: &[&[u8]]) -> Option<[u8; 16]> {
     Some(digest.finalize().into_bytes().into())
 }
 
-/// As Windows has text.
-pub(super) fn wide(text: &str) -> Vec<u8> {
+/// Encodes a string as UTF-16LE.
+pub(super) fn utf16le(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
@@ -160,9 +160,10 @@ mod tests {
 
     /// The example of [MS-NLMP], section 4.2.4.
     #[test]
-    fn the_proof_is_that_of_the_published_example() {
+    fn response_matches_ms_nlmp_example() {
         let facts =
-            [&[2, 0, 12, 0][..], &wide("Domain"), &[1, 0, 12, 0], &wide("Server"), &[0, 0, 0, 0]].concat();
+            [&[2, 0, 12, 0][..], &utf16le("Domain"), &[1, 0, 12, 0], &utf16le("Server"), &[0, 0, 0, 0]]
+                .concat();
         let challenge = Challenge { nonce: [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef], facts };
         let account = Account { domain: "Domain", user: "User", password: "Password" };
         assert_eq!(
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_is_read_and_what_is_none_is_not() {
+    fn parses_valid_challenges_only() {
         let facts = [&[7, 0, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8][..], &[0; 4]].concat();
         let mut message = Vec::new();
         message.extend(SIGNATURE);
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_stands_before_the_user() {
+    fn splits_domain_and_user() {
         let parts = |user| {
             let account = Account::new(user, "");
             (account.domain, account.user)

@@ -1,5 +1,5 @@
-//! Files by commands: their bytes as text, line by line into a file of the user's, which
-//! PowerShell then makes the file of.
+//! File uploads with commands: the bytes are appended as base64 lines to a temporary file, which
+//! PowerShell then decodes.
 
 use std::sync::Arc;
 
@@ -7,23 +7,23 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use tokio::sync::mpsc;
-use wardian_process::{Event, ExitStatus};
+use wardian_process::{CommandEvent, ExitStatus};
 
 use super::command::WinRmCommand;
 use super::machine::Machine;
-use super::messages::identifier;
-use super::ntlm::wide;
+use super::messages::new_message_id;
+use super::ntlm::utf16le;
 use crate::error::CommunicatorError;
 use crate::source::{Source, SourceKind, Step};
 
-/// How many bytes go with one command. The shell takes lines of 8191 characters, and
-/// three bytes are four of these; each line is whole by itself.
-const PIECE: usize = 5_700;
-/// How much of what a failed command says is kept.
-const MOST_SAID: usize = 2 << 10;
+/// Number of bytes per command. The shell accepts lines of 8191 characters, and three bytes
+/// become four characters; each line is decoded by itself.
+const CHUNK_SIZE: usize = 5_700;
+/// Maximum size of the retained output of a failed command.
+const MAX_ERROR_OUTPUT: usize = 2 << 10;
 
 /// Writes a file.
-pub(crate) async fn content(
+pub(crate) async fn upload_content(
     machine: Arc<Machine>,
     path: &str,
     content: Bytes,
@@ -33,9 +33,9 @@ pub(crate) async fn content(
     file.finish().await
 }
 
-/// Copies a file, or what is in a directory: WinRM's tools put that into `destination`
-/// whether or not the source ends with a slash.
-pub(crate) async fn source(
+/// Copies a file, or the contents of a directory: like other WinRM tools, it copies them into
+/// `destination` whether or not the source ends with a slash.
+pub(crate) async fn upload_source(
     machine: Arc<Machine>,
     source: &Source,
     destination: &str,
@@ -47,14 +47,14 @@ pub(crate) async fn source(
     let mut steps: mpsc::Receiver<Step> = source.steps();
     let mut above = vec![destination.trim_end_matches(['/', '\\']).to_owned()];
     if source.kind == SourceKind::Contents {
-        directory(&machine, &above.concat()).await?;
+        create_directory(&machine, &above.concat()).await?;
     }
     let mut file: Option<(Transfer, u64)> = None;
     while let Some(step) = steps.recv().await {
         match step {
             Step::Enter { name } => {
                 above.push(format!("\\{name}"));
-                directory(&machine, &above.concat()).await?;
+                create_directory(&machine, &above.concat()).await?;
             }
             Step::Leave => {
                 above.pop();
@@ -81,34 +81,34 @@ pub(crate) async fn source(
     Ok(())
 }
 
-/// Makes a directory and those above it, unless they are there.
-async fn directory(machine: &Arc<Machine>, path: &str) -> Result<(), CommunicatorError> {
-    let script = format!("New-Item -ItemType Directory -Force -Path {} | Out-Null", literal(path));
-    run(machine, path, &power_shell(&script)).await
+/// Creates a directory and its parents unless they exist.
+async fn create_directory(machine: &Arc<Machine>, path: &str) -> Result<(), CommunicatorError> {
+    let script = format!("New-Item -ItemType Directory -Force -Path {} | Out-Null", powershell_literal(path));
+    run_command(machine, path, &powershell_command(&script)).await
 }
 
-/// A file under way.
+/// A file that is being transferred.
 struct Transfer {
     machine: Arc<Machine>,
     path: String,
-    /// The file of text, in the directory for such.
+    /// Name of the temporary file with the base64 lines.
     temporary: String,
-    /// What is no whole piece yet.
+    /// Bytes of an incomplete chunk.
     held: Vec<u8>,
 }
 
 impl Transfer {
     fn new(machine: Arc<Machine>, path: String) -> Self {
-        Self { machine, path, temporary: format!("wardian-{}.tmp", identifier()), held: Vec::new() }
+        Self { machine, path, temporary: format!("wardian-{}.tmp", new_message_id()), held: Vec::new() }
     }
 
     async fn push(&mut self, bytes: &[u8]) -> Result<(), CommunicatorError> {
         let mut rest = bytes;
         while !rest.is_empty() {
-            let (now, later) = rest.split_at(rest.len().min(PIECE - self.held.len()));
+            let (now, later) = rest.split_at(rest.len().min(CHUNK_SIZE - self.held.len()));
             self.held.extend_from_slice(now);
             rest = later;
-            if self.held.len() == PIECE {
+            if self.held.len() == CHUNK_SIZE {
                 self.flush().await?;
             }
         }
@@ -119,10 +119,10 @@ impl Transfer {
         if self.held.is_empty() {
             return Ok(());
         }
-        // Without the space, a digit at the end would be the number of a stream.
+        // Without the space, a trailing digit would be a stream number.
         let line = format!("echo {} >> \"%TEMP%\\{}\"", STANDARD.encode(&self.held), self.temporary);
         self.held.clear();
-        run(&self.machine, &self.path, &line).await
+        run_command(&self.machine, &self.path, &line).await
     }
 
     async fn finish(mut self) -> Result<(), CommunicatorError> {
@@ -144,59 +144,59 @@ impl Transfer {
              $file.Dispose()\n\
              Remove-Item -LiteralPath $from -Force -ErrorAction SilentlyContinue\n\
              }}",
-            from = literal(&self.temporary),
-            to = literal(&self.path),
+            from = powershell_literal(&self.temporary),
+            to = powershell_literal(&self.path),
         );
-        run(&self.machine, &self.path, &power_shell(&script)).await
+        run_command(&self.machine, &self.path, &powershell_command(&script)).await
     }
 }
 
-/// Text that PowerShell takes as it is. It knows several signs as quotation marks.
-fn literal(text: &str) -> String {
-    let mut literal = String::from("'");
+/// Quotes a string for PowerShell, which accepts several characters as quotation marks.
+fn powershell_literal(text: &str) -> String {
+    let mut powershell_literal = String::from("'");
     for character in text.chars() {
-        literal.push(character);
+        powershell_literal.push(character);
         if matches!(character, '\'' | '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}') {
-            literal.push(character);
+            powershell_literal.push(character);
         }
     }
-    literal.push('\'');
-    literal
+    powershell_literal.push('\'');
+    powershell_literal
 }
 
-/// A command that runs a script which ends with its first error.
-fn power_shell(script: &str) -> String {
+/// Returns the command that runs a script and stops at its first error.
+fn powershell_command(script: &str) -> String {
     let script =
         format!("$ErrorActionPreference = 'Stop'\n$ProgressPreference = 'SilentlyContinue'\n{script}");
-    let encoded = STANDARD.encode(wide(&script));
+    let encoded = STANDARD.encode(utf16le(&script));
     format!("powershell -NoProfile -NonInteractive -ExecutionPolicy Bypass -EncodedCommand {encoded}")
 }
 
-/// Runs a command that has to succeed.
-async fn run(machine: &Arc<Machine>, path: &str, command: &str) -> Result<(), CommunicatorError> {
+/// Runs a command that must succeed.
+async fn run_command(machine: &Arc<Machine>, path: &str, command: &str) -> Result<(), CommunicatorError> {
     let mut command = WinRmCommand::start(Arc::clone(machine), command).await?;
-    let mut said = Vec::new();
+    let mut output = Vec::new();
     loop {
         match command.next_event().await? {
-            Some(Event::Stdout(bytes) | Event::Stderr(bytes)) => {
-                let room = MOST_SAID.saturating_sub(said.len());
-                said.extend(bytes.into_iter().take(room));
+            Some(CommandEvent::Stdout(bytes) | CommandEvent::Stderr(bytes)) => {
+                let room = MAX_ERROR_OUTPUT.saturating_sub(output.len());
+                output.extend(bytes.into_iter().take(room));
             }
-            Some(Event::Exited(ExitStatus::Code(0))) => return Ok(()),
-            Some(Event::Exited(status)) => {
+            Some(CommandEvent::Exited(ExitStatus::Code(0))) => return Ok(()),
+            Some(CommandEvent::Exited(status)) => {
                 let code = match status {
                     ExitStatus::Code(code) => format!(" with exit code {code}"),
                     _ => String::new(),
                 };
-                let said = String::from_utf8_lossy(&said).trim().to_owned();
-                let said = if said.is_empty() { String::new() } else { format!(" and said: {said}") };
+                let output = String::from_utf8_lossy(&output).trim().to_owned();
+                let output = if output.is_empty() { String::new() } else { format!(": {output}") };
                 return Err(CommunicatorError::Upload {
-                    place: machine.place(),
+                    endpoint: machine.endpoint(),
                     path: path.to_owned(),
-                    reason: format!("the command for it ended{code}{said}"),
+                    reason: format!("the upload command exited{code}{output}"),
                 });
             }
-            None => return Err(machine.protocol("a command has no end".into())),
+            None => return Err(machine.protocol_error("a command ended without an exit code".into())),
         }
     }
 }

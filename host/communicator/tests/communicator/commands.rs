@@ -1,14 +1,14 @@
-//! Commands on the other machine.
+//! Commands on the remote machine.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wardian_communicator::{Event, ExitStatus};
+use wardian_communicator::{CommandEvent, ExitStatus};
 
 use crate::sshd::{Records, Sshd, recorded, run};
 
 #[tokio::test]
-async fn output_and_codes_come_back() {
+async fn commands_return_output_and_exit_codes() {
     let Some(sshd) = Sshd::start("") else { return };
     let connection = sshd.connection();
     let done = run(&connection, "echo one; echo two >&2; exit 7").await.unwrap();
@@ -20,19 +20,19 @@ async fn output_and_codes_come_back() {
 }
 
 #[tokio::test]
-async fn there_is_a_terminal_that_changes_nothing() {
+async fn terminal_does_not_change_output() {
     let Some(sshd) = Sshd::start("") else { return };
     let connection = sshd.connection();
     let done = run(&connection, "test -t 0 && test -t 1 && echo $TERM").await.unwrap();
     assert_eq!(done.text(), "xterm\n");
-    // All bytes there are.
+    // All byte values.
     let all = "i=0; while [ $i -lt 256 ]; do printf \"\\\\$(printf %03o $i)\"; i=$((i+1)); done";
     let done = run(&connection, all).await.unwrap();
     assert_eq!(done.stdout, (0..=255).collect::<Vec<u8>>());
 }
 
 #[tokio::test]
-async fn a_machine_without_terminals_runs_commands_too() {
+async fn commands_run_without_a_terminal() {
     let Some(sshd) = Sshd::start("PermitTTY no") else { return };
     let done = run(&sshd.connection(), "echo one; echo two >&2; exit 3").await.unwrap();
     assert_eq!((done.stdout.as_slice(), done.stderr.as_slice()), (b"one\n".as_slice(), b"two\n".as_slice()));
@@ -53,8 +53,8 @@ async fn twenty_commands_use_one_connection() {
     connection.close().await;
     drop(connection);
     assert_eq!(sshd.log().matches("Accepted publickey").count(), 1);
-    let place = format!("127.0.0.1 {}", sshd.port);
-    assert_eq!(*records.asked.lock().unwrap(), [place, "127.0.0.1 at 127.0.0.1".into()]);
+    let endpoint = format!("127.0.0.1 {}", sshd.port);
+    assert_eq!(*records.asked.lock().unwrap(), [endpoint, "127.0.0.1 at 127.0.0.1".into()]);
     let ended = records.ended.lock().unwrap();
     assert_eq!((ended.len(), ended[0].port), (1, sshd.port));
     assert_eq!(ended[0].address, Some([127, 0, 0, 1].into()));
@@ -62,10 +62,10 @@ async fn twenty_commands_use_one_connection() {
 }
 
 #[tokio::test]
-async fn several_commands_run_at_once() {
+async fn several_commands_run_concurrently() {
     let Some(sshd) = Sshd::start("") else { return };
     let connection = sshd.connection();
-    // The first ends when the second has begun.
+    // The first command ends when the second has started.
     let file = sshd.path("begun").display().to_string();
     let waiting = format!("while [ ! -e {file} ]; do sleep 0.05; done; echo a");
     let touching = format!("touch {file}; echo b");
@@ -80,43 +80,43 @@ fn memory_in_kilobytes() -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_gigabyte_of_output_never_piles_up() {
+async fn unread_output_does_not_accumulate() {
     let Some(sshd) = Sshd::start("PermitTTY no") else { return };
     let connection = sshd.connection();
     let mut command = connection.execute("head -c 1073741824 /dev/zero; exit 4").await.unwrap();
     let before = memory_in_kilobytes();
-    // Nobody takes it for a while.
+    // Leave the output unread for a while.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let (mut total, mut most, mut status) = (0, 0, None);
     while let Some(event) = command.next_event().await.unwrap() {
         match event {
-            Event::Stdout(piece) => {
+            CommandEvent::Stdout(piece) => {
                 assert!(piece.len() <= 64 << 10);
                 total += piece.len();
                 if total % (64 << 20) < 64 << 10 {
                     most = most.max(memory_in_kilobytes());
                 }
             }
-            Event::Stderr(_) => {}
-            Event::Exited(ended) => status = Some(ended),
+            CommandEvent::Stderr(_) => {}
+            CommandEvent::Exited(ended) => status = Some(ended),
         }
     }
     assert_eq!((total, status), (1 << 30, Some(ExitStatus::Code(4))));
     assert!(most < before + 64_000, "{before} kB became {most} kB");
 }
 
-/// Whether some process has this in its command line.
+/// Whether a process has this marker in its command line.
 fn is_running(marker: &str) -> bool {
     std::process::Command::new("pgrep").args(["-f", marker]).output().unwrap().status.success()
 }
 
 #[tokio::test]
-async fn a_command_that_is_given_up_ends_there() {
+async fn dropped_command_is_terminated() {
     let Some(sshd) = Sshd::start("") else { return };
     let connection = sshd.connection();
     let marker = format!("sleep 61.{}", sshd.port);
     let mut command = connection.execute(&format!("echo begun; {marker}; yes")).await.unwrap();
-    assert_eq!(command.next_event().await.unwrap(), Some(Event::Stdout(b"begun\n".to_vec())));
+    assert_eq!(command.next_event().await.unwrap(), Some(CommandEvent::Stdout(b"begun\n".to_vec())));
     assert!(is_running(&marker));
     drop(command);
     let began = Instant::now();
@@ -124,10 +124,10 @@ async fn a_command_that_is_given_up_ends_there() {
         assert!(began.elapsed() < Duration::from_secs(5), "it goes on there");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    // The connection is as good as before, and one that never stops talking is no trouble.
+    // The connection stays usable, even with a command that never stops writing.
     let mut endless = connection.execute("yes").await.unwrap();
     for _ in 0..10 {
-        assert!(matches!(endless.next_event().await.unwrap(), Some(Event::Stdout(_))));
+        assert!(matches!(endless.next_event().await.unwrap(), Some(CommandEvent::Stdout(_))));
     }
     drop(endless);
     assert_eq!(run(&connection, "echo on").await.unwrap().text(), "on\n");
@@ -135,7 +135,7 @@ async fn a_command_that_is_given_up_ends_there() {
 }
 
 #[tokio::test]
-async fn a_daemon_that_holds_the_output_does_not_hold_us_up() {
+async fn daemon_holding_output_does_not_block() {
     let Some(sshd) = Sshd::start("PermitTTY no") else { return };
     let began = Instant::now();
     let done = run(&sshd.connection(), "sleep 8 & echo on").await.unwrap();
@@ -144,10 +144,10 @@ async fn a_daemon_that_holds_the_output_does_not_hold_us_up() {
 }
 
 #[tokio::test]
-async fn a_user_who_may_run_nothing_is_told() {
+async fn reports_user_without_command_rights() {
     let Some(sshd) = Sshd::start("ForceCommand internal-sftp\nMaxSessions 1") else { return };
     let connection = sshd.connection();
     let _first = connection.execute("true").await.unwrap();
     let error = connection.execute("true").await.err().unwrap();
-    assert!(error.to_string().contains("opens no further channel"), "{error}");
+    assert!(error.to_string().contains("does not open another channel"), "{error}");
 }

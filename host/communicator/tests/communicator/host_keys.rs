@@ -1,4 +1,4 @@
-//! Whether a machine is who it should be.
+//! Host key verification.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ async fn outcome(sshd: &Sshd, host: &str, host_key: String) -> Result<String, St
 }
 
 #[tokio::test]
-async fn a_known_machine_is_believed_and_another_one_is_not() {
+async fn accepts_known_host_key_only() {
     let Some(sshd) = Sshd::start("") else { return };
     generate(&sshd.path("other"), "ed25519", "");
     assert_eq!(outcome(&sshd, "127.0.0.1", sshd.read("host.pub")).await, Ok("in\n".into()));
@@ -36,7 +36,7 @@ async fn a_known_machine_is_believed_and_another_one_is_not() {
 }
 
 #[tokio::test]
-async fn a_machine_shows_the_key_that_is_known_of_it() {
+async fn machine_presents_the_expected_key_type() {
     let Some(sshd) = Sshd::start("") else { return };
     for kind in ["rsa-2048", "ecdsa-256"] {
         generate(&sshd.path(kind), kind, "");
@@ -54,7 +54,7 @@ async fn a_machine_shows_the_key_that_is_known_of_it() {
 }
 
 #[tokio::test]
-async fn an_authority_vouches_for_machines() {
+async fn accepts_host_certificates_of_the_authority() {
     for kind in ["ed25519", "rsa-2048"] {
         let keys = tempfile::tempdir().unwrap();
         let at = |name: &str| keys.path().join(name);
@@ -80,8 +80,8 @@ async fn an_authority_vouches_for_machines() {
             ("good", &machine, None),
             ("good", &stranger, Some("another authority")),
             ("elsewhere", &authority, Some("is for other.example and not for 127.0.0.1")),
-            ("expired", &authority, Some("not valid now")),
-            ("user", &authority, Some("not for machines")),
+            ("expired", &authority, Some("not currently valid")),
+            ("user", &authority, Some("is not a host certificate")),
         ] {
             let lines = format!(
                 "HostKey {}\nHostCertificate {}",
@@ -94,7 +94,7 @@ async fn an_authority_vouches_for_machines() {
                 None => assert_eq!(outcome, Ok("in\n".into()), "{kind} {name}"),
                 Some(says) => {
                     let error = outcome.unwrap_err();
-                    // An sshd may keep a certificate for itself that is for nobody.
+                    // An sshd may not present a certificate without a principal.
                     assert!(error.contains(says) || name == "user", "{kind} {name}: {error}");
                 }
             }

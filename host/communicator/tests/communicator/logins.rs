@@ -1,10 +1,10 @@
-//! Every way to say who we are, and what is said where none is accepted.
+//! Every authentication method, and the errors if none is accepted.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wardian_communicator::{CommunicatorError, Connection, FailureKind, Surroundings};
+use wardian_communicator::{CommunicatorError, ConnectionContext, FailureKind, RemoteConnection};
 
 use crate::sshd::{PASSWORD, Records, Sshd, connection, generate, keygen, recorded, run, settings};
 
@@ -20,7 +20,7 @@ fn assert_refused(error: &CommunicatorError, says: &str) {
 }
 
 #[tokio::test]
-async fn keys_of_every_kind_and_form_log_in() {
+async fn logs_in_with_keys_of_every_type_and_format() {
     let Some(sshd) = Sshd::start("") else { return };
     for kind in ["rsa-2048", "ecdsa-256", "ecdsa-384", "ecdsa-521", "ed25519"] {
         sshd.new_key(kind, kind, "");
@@ -38,7 +38,7 @@ async fn keys_of_every_kind_and_form_log_in() {
             for text in [text, indented] {
                 let mut values = plain(&sshd);
                 values.push(("private_key", text.clone()));
-                // What a shell's own start files have to say on this machine comes before.
+                // The shell's start files on this machine may write output first.
                 let done = run(&connection(&values), "echo in").await;
                 let said = done.map(|done| done.text()).map_err(|error| format!("{kind}: {error}\n{text}"));
                 assert!(said.as_ref().is_ok_and(|said| said.ends_with("in\n")), "{said:?}");
@@ -48,7 +48,7 @@ async fn keys_of_every_kind_and_form_log_in() {
 }
 
 #[tokio::test]
-async fn certificates_log_in() {
+async fn logs_in_with_certificates() {
     for kind in ["ed25519", "rsa-2048", "ecdsa-256"] {
         let Some(sshd) = Sshd::start("") else { return };
         generate(&sshd.path("authority"), kind, "");
@@ -67,7 +67,7 @@ async fn certificates_log_in() {
 }
 
 #[tokio::test]
-async fn passwords_log_in() {
+async fn logs_in_with_password() {
     let Some(sshd) = Sshd::with_password("PasswordAuthentication yes") else { return };
     let mut values = plain(&sshd);
     values.push(("password", PASSWORD.into()));
@@ -80,7 +80,7 @@ async fn passwords_log_in() {
 }
 
 #[tokio::test]
-async fn a_machine_may_want_a_key_and_a_password() {
+async fn logs_in_with_key_and_password() {
     let Some(sshd) =
         Sshd::with_password("PasswordAuthentication yes\nAuthenticationMethods publickey,password")
     else {
@@ -94,7 +94,7 @@ async fn a_machine_may_want_a_key_and_a_password() {
 }
 
 #[tokio::test]
-async fn a_password_answers_questions() {
+async fn logs_in_with_keyboard_interactive() {
     let lines =
         "UsePAM yes\nPasswordAuthentication no\nKbdInteractiveAuthentication yes\nPubkeyAuthentication no";
     let Some(sshd) = Sshd::with_password(lines) else { return };
@@ -129,10 +129,10 @@ impl Agent {
         Self(child, socket)
     }
 
-    fn connection(&self, values: &[(&str, String)]) -> Connection {
-        let mut surroundings = Surroundings::new(Arc::<Records>::default());
-        surroundings.agent = Some(self.1.clone());
-        Connection::new(settings(values), surroundings)
+    fn connection(&self, values: &[(&str, String)]) -> RemoteConnection {
+        let mut context = ConnectionContext::new(Arc::<Records>::default());
+        context.agent = Some(self.1.clone());
+        RemoteConnection::new(settings(values), context)
     }
 }
 
@@ -144,7 +144,7 @@ impl Drop for Agent {
 }
 
 #[tokio::test]
-async fn an_agent_logs_in() {
+async fn logs_in_with_agent() {
     let Some(sshd) = Sshd::start("MaxAuthTries 3\nLogLevel VERBOSE") else { return };
     sshd.new_key("rsa", "rsa-2048", "");
     let strangers = ["s1", "s2", "s3", "s4"];
@@ -156,7 +156,7 @@ async fn an_agent_logs_in() {
         let agent = Agent::start(&sshd, &["s1", key]);
         assert_eq!(run(&agent.connection(&values), "echo in").await.unwrap().text(), "in\n");
     }
-    // The machine closes the connection before the right one comes, unless it is first.
+    // The machine closes the connection before it gets to the right key, unless that is first.
     let agent = Agent::start(&sshd, &["s1", "s2", "s3", "s4", "rsa"]);
     let with = |more: &[(&'static str, &str)]| {
         let more = more.iter().map(|(name, value)| (*name, (*value).to_owned()));
@@ -174,7 +174,7 @@ async fn an_agent_logs_in() {
 }
 
 #[tokio::test]
-async fn an_agents_certificate_logs_in() {
+async fn logs_in_with_agent_certificate() {
     let Some(sshd) = Sshd::start("") else { return };
     generate(&sshd.path("authority"), "ed25519", "");
     generate(&sshd.path("mine"), "rsa-2048", "");
@@ -186,22 +186,22 @@ async fn an_agents_certificate_logs_in() {
 }
 
 #[tokio::test]
-async fn an_agent_that_is_asked_for_must_be_there() {
+async fn required_agent_must_exist() {
     let Some(sshd) = Sshd::start("") else { return };
     let mut values = plain(&sshd);
     values.push(("agent", "true".into()));
     values.push(("timeout", "1m".into()));
     let began = Instant::now();
     assert_refused(&run(&connection(&values), "true").await.unwrap_err(), "SSH_AUTH_SOCK is not set");
-    let mut surroundings = Surroundings::new(Arc::<Records>::default());
-    surroundings.agent = Some("/srv/no/such/socket".into());
-    let error = run(&Connection::new(settings(&values), surroundings), "true").await.unwrap_err();
+    let mut context = ConnectionContext::new(Arc::<Records>::default());
+    context.agent = Some("/srv/no/such/socket".into());
+    let error = run(&RemoteConnection::new(settings(&values), context), "true").await.unwrap_err();
     assert_refused(&error, "/srv/no/such/socket");
     assert!(began.elapsed() < Duration::from_secs(15), "waiting would not help");
 }
 
 #[tokio::test]
-async fn a_user_who_comes_to_be_known_is_waited_for() {
+async fn retries_until_the_user_exists() {
     let Some(sshd) = Sshd::start("") else { return };
     std::fs::write(sshd.path("authorized"), "").unwrap();
     let records = Arc::<Records>::default();
@@ -218,7 +218,7 @@ async fn a_user_who_comes_to_be_known_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_is_said_when_the_time_is_over() {
+async fn timeout_reports_rejected_key() {
     let Some(sshd) = Sshd::start("") else { return };
     generate(&sshd.path("other"), "ed25519", "");
     let mut values = sshd.values();

@@ -1,14 +1,14 @@
-//! Connections with real machines: Debian's sshd on loopback, as many as are needed.
+//! Connections to real machines: Debian's sshd on loopback, as many as needed.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
 mod commands;
 mod host_keys;
 mod logins;
-mod losses;
+mod lost_connections;
+mod proxies;
 mod settings;
 mod sharing;
 mod sshd;
 mod uploads;
-mod ways;
 mod winrm;

@@ -1,10 +1,10 @@
-//! What a `connection` block says, and what it may not.
+//! Arguments of a `connection` block, valid and invalid.
 
 use std::time::Duration;
 
 use wardian_communicator::{
-    AgentUse, ConnectionSettings, Method, ProxyScheme, ServerCertificate, SettingsError, SshSettings,
-    TargetPlatform, WinRmAuthentication, WinRmSettings, WinRmTransport,
+    AgentUse, ConnectionMethod, ConnectionSettings, ProxyScheme, ServerCertificate, SettingsError,
+    SshSettings, TargetPlatform, WinRmAuthentication, WinRmSettings, WinRmTransport,
 };
 
 use crate::sshd::{generate, keygen};
@@ -17,28 +17,28 @@ fn read(values: &[(&str, &str)]) -> Result<ConnectionSettings, SettingsError> {
 
 fn ssh(values: &[(&str, &str)]) -> SshSettings {
     match read(values).unwrap().method {
-        Method::Ssh(ssh) => *ssh,
-        Method::WinRm(_) => panic!("WinRM"),
+        ConnectionMethod::Ssh(ssh) => *ssh,
+        ConnectionMethod::WinRm(_) => panic!("WinRM"),
     }
 }
 
 fn winrm(values: &[(&str, &str)]) -> WinRmSettings {
     match read(&[&[("type", "winrm"), ("host", "h")], values].concat()).unwrap().method {
-        Method::WinRm(winrm) => *winrm,
-        Method::Ssh(_) => panic!("SSH"),
+        ConnectionMethod::WinRm(winrm) => *winrm,
+        ConnectionMethod::Ssh(_) => panic!("SSH"),
     }
 }
 
 #[test]
-fn what_is_not_said_has_its_default() {
+fn absent_arguments_have_defaults() {
     let settings = read(&[("host", "h"), ("user", "")]).unwrap();
     assert_eq!((settings.timeout, settings.platform), (Duration::from_mins(5), TargetPlatform::Unix));
     let path = settings.new_script_path();
     let number = path.strip_prefix("/tmp/terraform_").unwrap().strip_suffix(".sh").unwrap();
     assert!(number.parse::<i32>().is_ok_and(|number| number >= 0), "{path}");
     assert_ne!(path, settings.new_script_path());
-    let Method::Ssh(ssh) = settings.method else { panic!() };
-    assert_eq!((&*ssh.target.user, ssh.target.port, ssh.agent), ("root", 22, AgentUse::IfThere));
+    let ConnectionMethod::Ssh(ssh) = settings.method else { panic!() };
+    assert_eq!((&*ssh.target.user, ssh.target.port, ssh.agent), ("root", 22, AgentUse::IfAvailable));
     assert!(ssh.bastion.is_none() && ssh.proxy.is_none() && ssh.target.host_key.is_none());
 
     let windows = read(&[("host", "h"), ("target_platform", "windows")]).unwrap();
@@ -51,7 +51,7 @@ fn what_is_not_said_has_its_default() {
     assert!(matches!(settings.transport, WinRmTransport::Http));
     assert_eq!(settings.authentication, WinRmAuthentication::Basic);
     let settings = winrm(&[("https", "true"), ("use_ntlm", "true")]);
-    assert!(matches!(settings.transport, WinRmTransport::Https(ServerCertificate::OfSystem)));
+    assert!(matches!(settings.transport, WinRmTransport::Https(ServerCertificate::SystemRoots)));
     assert_eq!((settings.port, settings.authentication), (5986, WinRmAuthentication::Ntlm));
     let settings = winrm(&[("https", "true"), ("insecure", "true"), ("cacert", "x"), ("port", "99")]);
     assert!(matches!(settings.transport, WinRmTransport::Https(ServerCertificate::Any)));
@@ -59,7 +59,7 @@ fn what_is_not_said_has_its_default() {
 }
 
 #[test]
-fn a_bastion_is_as_the_target_is() {
+fn bastion_defaults_to_target() {
     let values = [("host", "h"), ("user", "me"), ("password", "p"), ("port", "2222"), ("bastion_host", "b")];
     let bastion = ssh(&values).bastion.unwrap();
     assert_eq!((&*bastion.host, &*bastion.user, bastion.port), ("b", "me", 2222));
@@ -70,7 +70,7 @@ fn a_bastion_is_as_the_target_is() {
 }
 
 #[test]
-fn values_are_read() {
+fn reads_all_arguments() {
     let proxy =
         ssh(&[("host", "[2001:db8::1]"), ("proxy_host", "p"), ("proxy_scheme", "socks5")]).proxy.unwrap();
     assert_eq!((proxy.scheme, proxy.port), (ProxyScheme::Socks5, 1080));
@@ -81,15 +81,15 @@ fn values_are_read() {
 }
 
 #[test]
-fn what_cannot_be_used_names_its_argument() {
+fn invalid_argument_is_named() {
     for (argument, value, says) in [
-        ("type", "telnet", "no kind of connection"),
+        ("type", "telnet", "not a connection type"),
         ("host", "", "missing"),
         ("host", "a b", "neither a name nor an address"),
         ("host", "user@machine", "neither a name nor an address"),
-        ("port", "65536", "no port"),
-        ("timeout", "soon", "no duration"),
-        ("target_platform", "dos", "no platform"),
+        ("port", "65536", "is not a port"),
+        ("timeout", "soon", "is not a duration"),
+        ("target_platform", "dos", "is not a platform"),
         ("agent", "maybe", "neither true nor false"),
         ("private_key", "/srv/keys/id", "file("),
         (
@@ -97,8 +97,8 @@ fn what_cannot_be_used_names_its_argument() {
             "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----",
             "cannot be read",
         ),
-        ("certificate", "ssh-ed25519-cert-v01@openssh.com AAAA", "without private_key"),
-        ("host_key", "nonsense", "no public key"),
+        ("certificate", "ssh-ed25519-cert-v01@openssh.com AAAA", "requires its key in private_key"),
+        ("host_key", "nonsense", "not a public key"),
         ("bastion_port", "x", ""),
         ("proxy_scheme", "socks4", "http, https or socks5"),
     ] {
@@ -110,7 +110,7 @@ fn what_cannot_be_used_names_its_argument() {
 }
 
 #[test]
-fn keys_that_cannot_be_used_say_what_to_do() {
+fn invalid_keys_explain_the_correction() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
     if std::process::Command::new("ssh-keygen").arg("-?").output().is_err() {
@@ -134,11 +134,11 @@ fn keys_that_cannot_be_used_say_what_to_do() {
     let (key, certificate) = (text("one"), text("two-cert.pub"));
     let error = read(&[("host", "h"), ("private_key", &key), ("certificate", &certificate)]).unwrap_err();
     assert_eq!(error.argument, "certificate");
-    assert!(error.problem.contains("for another key"), "{error}");
+    assert!(error.problem.contains("does not belong to"), "{error}");
 }
 
 #[test]
-fn nothing_shows_a_secret() {
+fn debug_output_and_errors_hide_secrets() {
     let directory = tempfile::tempdir().unwrap();
     generate(&directory.path().join("key"), "ed25519", "");
     let key = std::fs::read_to_string(directory.path().join("key")).unwrap();

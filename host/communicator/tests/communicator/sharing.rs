@@ -1,12 +1,12 @@
-//! One connection that several use, each with its own say.
+//! One connection with several users, each with its own authority.
 
 use std::sync::Arc;
 
-use wardian_communicator::{Connection, FailureKind};
+use wardian_communicator::{FailureKind, RemoteConnection};
 
 use crate::sshd::{Records, Sshd, recorded, run};
 
-fn users(connection: &Connection, refuses: &[String]) -> (Arc<Records>, Connection) {
+fn users(connection: &RemoteConnection, refuses: &[String]) -> (Arc<Records>, RemoteConnection) {
     let records = Arc::new(Records::default());
     records.refuses.lock().unwrap().extend_from_slice(refuses);
     let shared = connection.on_behalf_of(records.clone());
@@ -14,7 +14,7 @@ fn users(connection: &Connection, refuses: &[String]) -> (Arc<Records>, Connecti
 }
 
 #[tokio::test]
-async fn one_login_serves_all_and_each_is_asked_and_told() {
+async fn each_user_of_one_login_is_authorized_and_recorded() {
     let Some(sshd) = Sshd::start("") else { return };
     let nobody = Arc::<Records>::default();
     let connection = recorded(&sshd.values(), &nobody);
@@ -41,7 +41,7 @@ async fn one_login_serves_all_and_each_is_asked_and_told() {
 }
 
 #[tokio::test]
-async fn who_may_not_connect_does_not_use_what_is_open() {
+async fn denied_user_cannot_reuse_open_connection() {
     let Some(sshd) = Sshd::start("") else { return };
     let connection = sshd.connection();
     connection.connect().await.unwrap();
@@ -52,7 +52,7 @@ async fn who_may_not_connect_does_not_use_what_is_open() {
         assert!(records.ended.lock().unwrap().is_empty(), "nothing was used");
     }
     assert!(run(&connection, "true").await.is_ok());
-    // A name is decided on by the address that the connection has.
+    // A name is decided with the address of the open connection.
     let mut values = sshd.values();
     values.push(("host", "localhost".into()));
     let connection = crate::sshd::connection(&values);
@@ -64,7 +64,7 @@ async fn who_may_not_connect_does_not_use_what_is_open() {
 }
 
 #[tokio::test]
-async fn what_is_copied_is_asked_for_by_the_path_that_it_really_has() {
+async fn upload_is_authorized_by_resolved_path() {
     let Some(sshd) = Sshd::start("") else { return };
     let root = sshd.directory.path().canonicalize().unwrap();
     for directory in ["tree", "elsewhere", "to"] {

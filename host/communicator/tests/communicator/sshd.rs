@@ -1,4 +1,4 @@
-//! An sshd of a test's own, with keys of its own, and what a test asks of it.
+//! An sshd for one test, with its own keys, and helpers.
 
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt as _;
@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use wardian_communicator::{
-    Authority, CommunicatorError, Connection, ConnectionSettings, Denied, Ended, Event, ExitStatus, Progress,
-    Surroundings,
+    Authority, CommandEvent, CommunicatorError, ConnectionContext, ConnectionSettings, Denied, Ended,
+    ExitStatus, Progress, RemoteConnection,
 };
 
 const SSHD: &str = "/usr/sbin/sshd";
-/// The password of root where [`Sshd::with_password`] runs, and its hash.
+/// Root's password if [`Sshd::with_password`] is used, and its hash.
 pub const PASSWORD: &str = "correct horse";
 const HASH: &str =
     "$6$wardian$7lnHDi3n4/T1jmwsXWrM72z.o3f.NiwVNb7enBP2BYcBNXwpnd1qv2CHDObO9.D9jv30liSk5ov.CpxuRg78G0";
@@ -31,15 +31,15 @@ enum Reached {
     InItsNetwork,
 }
 
-/// Why a test cannot run here.
+/// Prints why a test cannot run here.
 fn skipped(reason: &str) -> Option<Sshd> {
     println!("skipped: {reason}");
     None
 }
 
 impl Sshd {
-    /// One that takes the key `id` of its directory. `None`, and a printed reason, where
-    /// this machine has none or does not allow it.
+    /// Starts an sshd that accepts the key `id` of its directory. Prints a reason and returns
+    /// `None` if this machine has no sshd or does not allow it.
     pub fn start(lines: &str) -> Option<Self> {
         Self::start_by(lines, Reached::FromHere, |directory| {
             let mut command = Command::new(SSHD);
@@ -48,7 +48,7 @@ impl Sshd {
         })
     }
 
-    /// One that knows a password of root's, without changing this machine's.
+    /// Starts an sshd with a password for root, without changing this machine's password.
     pub fn with_password(lines: &str) -> Option<Self> {
         if !Command::new("unshare").args(["-m", "true"]).status().is_ok_and(|status| status.success()) {
             return skipped("no mount namespace of its own, in which root could have a password");
@@ -70,7 +70,7 @@ impl Sshd {
         if !rustix::process::geteuid().is_root() {
             return skipped("only root's sshd can log anybody in");
         }
-        // Where it keeps those that are not logged in yet.
+        // sshd's privilege separation directory.
         std::fs::create_dir_all("/run/sshd").ok()?;
         let directory = TempDir::new().unwrap();
         let path = directory.path();
@@ -78,7 +78,7 @@ impl Sshd {
             generate(&path.join(name), kind, "");
         }
         std::fs::copy(path.join("id.pub"), path.join("authorized")).unwrap();
-        // Another test may take the port before sshd does.
+        // Another test may take the port first.
         for _ in 0..5 {
             let port = free_port();
             let config = format!(
@@ -122,14 +122,14 @@ impl Sshd {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Makes a key in its directory that may log in.
+    /// Creates a key in the directory and allows it to log in.
     pub fn new_key(&self, name: &str, kind: &str, passphrase: &str) {
         generate(&self.path(name), kind, passphrase);
         let authorized = self.read("authorized") + &self.read(&format!("{name}.pub"));
         std::fs::write(self.path("authorized"), authorized).unwrap();
     }
 
-    /// The block's values that its own key logs in with.
+    /// Returns the block's values for a login with the default key.
     pub fn values(&self) -> Vec<(&'static str, String)> {
         vec![
             ("host", "127.0.0.1".into()),
@@ -139,16 +139,16 @@ impl Sshd {
         ]
     }
 
-    pub fn connection(&self) -> Connection {
+    pub fn connection(&self) -> RemoteConnection {
         connection(&self.values())
     }
 
-    /// The number of its process, which is in the namespaces that it has.
+    /// Returns the process id, which identifies its namespaces.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// One that only who is in its own network reaches.
+    /// Starts an sshd that is reachable only from its own network namespace.
     pub fn in_a_network_of_its_own() -> Option<Self> {
         let mut command = Command::new("unshare");
         if !command.args(["-n", "ip", "link", "show"]).output().is_ok_and(|done| done.status.success()) {
@@ -166,7 +166,7 @@ impl Sshd {
         std::fs::read_to_string(self.path("log")).unwrap_or_default()
     }
 
-    /// Kills those of its processes that serve sessions.
+    /// Kills the processes that serve sessions.
     pub fn end_sessions(&self) {
         let _ = Command::new("pkill").args(["-KILL", "-P", &self.child.id().to_string()]).status();
     }
@@ -205,15 +205,15 @@ pub fn settings(values: &[(&str, String)]) -> ConnectionSettings {
     ConnectionSettings::read(value).unwrap()
 }
 
-pub fn connection(values: &[(&str, String)]) -> Connection {
-    Connection::new(settings(values), Surroundings::new(Arc::<Records>::default()))
+pub fn connection(values: &[(&str, String)]) -> RemoteConnection {
+    RemoteConnection::new(settings(values), ConnectionContext::new(Arc::<Records>::default()))
 }
 
-pub fn recorded(values: &[(&str, String)], records: &Arc<Records>) -> Connection {
-    Connection::new(settings(values), Surroundings::new(records.clone()))
+pub fn recorded(values: &[(&str, String)], records: &Arc<Records>) -> RemoteConnection {
+    RemoteConnection::new(settings(values), ConnectionContext::new(records.clone()))
 }
 
-/// An authority that writes down, and refuses what it is told to.
+/// An authority that records requests and denies those it is configured to deny.
 #[derive(Default)]
 pub struct Records {
     pub asked: Mutex<Vec<String>>,
@@ -267,15 +267,15 @@ impl Done {
     }
 }
 
-pub async fn run(connection: &Connection, command: &str) -> Result<Done, CommunicatorError> {
+pub async fn run(connection: &RemoteConnection, command: &str) -> Result<Done, CommunicatorError> {
     let mut command = connection.execute(command).await?;
     let mut done = Done::default();
     while let Some(event) = command.next_event().await? {
         assert_eq!(done.status, None, "nothing comes after the end");
         match event {
-            Event::Stdout(bytes) => done.stdout.extend(bytes),
-            Event::Stderr(bytes) => done.stderr.extend(bytes),
-            Event::Exited(status) => done.status = Some(status),
+            CommandEvent::Stdout(bytes) => done.stdout.extend(bytes),
+            CommandEvent::Stderr(bytes) => done.stderr.extend(bytes),
+            CommandEvent::Exited(status) => done.status = Some(status),
         }
     }
     Ok(done)

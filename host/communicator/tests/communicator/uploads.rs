@@ -1,14 +1,14 @@
-//! Files and directories to the other machine.
+//! Uploads of files and directories.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Instant;
 
-use wardian_communicator::{Connection, FailureKind};
+use wardian_communicator::{FailureKind, RemoteConnection};
 
 use crate::sshd::Sshd;
 
-/// Machines that take files by scp, and by SFTP since they have no scp.
+/// Two machines: one with scp, and one with SFTP only.
 fn both() -> Vec<Sshd> {
     ["", "SetEnv PATH=/nonexistent"].into_iter().filter_map(Sshd::start).collect()
 }
@@ -25,14 +25,14 @@ fn text(path: &Path) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-async fn refused(connection: &Connection, path: &str) -> String {
+async fn refused(connection: &RemoteConnection, path: &str) -> String {
     let error = connection.upload(path, b"x".repeat(5000), None).await.unwrap_err();
     assert_eq!(error.kind(), FailureKind::Failed, "{error}");
     error.to_string()
 }
 
 #[tokio::test]
-async fn content_is_written_with_its_mode() {
+async fn upload_writes_content_and_mode() {
     for sshd in both() {
         let connection = sshd.connection();
         let there = sshd.path("it's a \"directory\" $HOME");
@@ -48,12 +48,12 @@ async fn content_is_written_with_its_mode() {
             connection.upload(&text(&path), content.clone(), wanted).await.unwrap();
             assert_eq!((std::fs::read(&path).unwrap(), mode(&path)), (content, expected), "{name}");
         }
-        // What is there keeps its mode and gets another content.
+        // An existing file keeps its mode and gets new content.
         let path = there.join("plain");
         set_mode(&path, 0o640);
         connection.upload(&text(&path), b"x".to_vec(), None).await.unwrap();
         assert_eq!((std::fs::read(&path).unwrap(), mode(&path)), (b"x".to_vec(), 0o640));
-        // Relative to where the login begins, which is not here.
+        // Relative to the login directory, which is not this one.
         let name = format!("wardian-test-{}", sshd.port);
         connection.upload(&name, b"home".to_vec(), None).await.unwrap();
         let home = Path::new("/root").join(&name);
@@ -64,25 +64,29 @@ async fn content_is_written_with_its_mode() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_says_why() {
+async fn failed_upload_reports_reason() {
     for sshd in both() {
         let connection = sshd.connection();
         let missing = text(&sshd.path("no/such/directory/file"));
         let said = refused(&connection, &missing).await.to_lowercase();
-        assert!(said.contains("no such") && said.contains(&missing.to_lowercase()), "{said}");
+        assert!(
+            (said.contains("no such") || said.contains("does not exist"))
+                && said.contains(&missing.to_lowercase()),
+            "{said}"
+        );
         let said = refused(&connection, "/dev/full").await;
         assert!(said.contains("No space left") || said.contains("Failure"), "{said}");
         let said = refused(&connection, &text(sshd.directory.path())).await;
         assert!(said.contains("directory") || said.contains("Failure"), "{said}");
-        assert!(refused(&connection, "/").await.contains("is no path of a file"));
-        // And the connection is as good as before.
+        assert!(refused(&connection, "/").await.contains("is not a file path"));
+        // The connection stays usable.
         connection.upload(&text(&sshd.path("new")), b"x".to_vec(), None).await.unwrap();
         assert_eq!(sshd.log().matches("Accepted publickey").count(), 1);
     }
 }
 
 #[tokio::test]
-async fn directories_go_with_their_name_or_without() {
+async fn uploads_directory_with_or_without_name() {
     for sshd in both() {
         let connection = sshd.connection();
         let source = sshd.path("source");
@@ -114,7 +118,7 @@ async fn directories_go_with_their_name_or_without() {
             }
             assert_eq!((mode(&root.join("a")), mode(&root.join("sub"))), (0o644, 0o755));
         }
-        // One file goes to exactly the path.
+        // A single file is written to exactly this path.
         let path = sshd.path("renamed");
         connection.upload_path(&text(&source.join("a")), &text(&path)).await.unwrap();
         assert_eq!((std::fs::read(&path).unwrap(), mode(&path)), (b"a".to_vec(), 0o644));
@@ -122,7 +126,7 @@ async fn directories_go_with_their_name_or_without() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_here_says_so() {
+async fn unreadable_source_is_an_error() {
     for sshd in both() {
         let connection = sshd.connection();
         let destination = text(sshd.directory.path());
@@ -147,10 +151,10 @@ async fn what_cannot_be_read_here_says_so() {
     }
 }
 
-/// An sshd that notes what it is asked for, and does it in a directory that is the root
-/// of all drives.
+/// An sshd that records the requested commands and runs them in a directory that acts as the
+/// root of all drives.
 #[tokio::test]
-async fn windows_is_spoken_with_in_its_way() {
+async fn windows_target_uses_windows_paths() {
     let drives = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(drives.path().join("C:/windows/temp")).unwrap();
     let log = drives.path().join("log");
@@ -178,7 +182,7 @@ async fn windows_is_spoken_with_in_its_way() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hundred_megabytes_arrive() {
+async fn uploads_a_hundred_megabytes() {
     for (way, sshd) in ["scp", "sftp"].into_iter().zip(both()) {
         let connection = sshd.connection();
         connection.upload(&text(&sshd.path("warm")), vec![], None).await.unwrap();

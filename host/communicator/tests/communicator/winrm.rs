@@ -1,9 +1,9 @@
-//! Machines that are reached by WinRM.
+//! WinRM connections.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wardian_communicator::{Event, ExitStatus, FailureKind, TargetPlatform};
+use wardian_communicator::{CommandEvent, ExitStatus, FailureKind, TargetPlatform};
 use wardian_winrm_machine::{Certified, PASSWORD, Proof, Server, USER};
 
 use crate::sshd::{Records, connection, free_port, recorded, run};
@@ -26,7 +26,7 @@ fn ntlm() -> [(&'static str, &'static str); 2] {
 }
 
 #[tokio::test]
-async fn commands_run_and_say_what_they_have_to() {
+async fn commands_return_output_and_exit_codes() {
     for (proof, more) in [(Proof::Basic, &[][..]), (Proof::Ntlm, &ntlm())] {
         let server = Server::start(proof, None).await;
         let records = Arc::<Records>::default();
@@ -54,12 +54,12 @@ async fn commands_run_and_say_what_they_have_to() {
 }
 
 #[tokio::test]
-async fn a_command_that_is_given_up_ends_there() {
+async fn dropped_command_is_terminated() {
     let server = Server::start(Proof::Basic, None).await;
     let connection = connection(&values(&server, &[]));
     let mut command = connection.execute("endless").await.unwrap();
     for _ in 0..20 {
-        assert_eq!(command.next_event().await.unwrap(), Some(Event::Stdout(b"again\n".to_vec())));
+        assert_eq!(command.next_event().await.unwrap(), Some(CommandEvent::Stdout(b"again\n".to_vec())));
     }
     drop(command);
     let began = Instant::now();
@@ -72,7 +72,7 @@ async fn a_command_that_is_given_up_ends_there() {
 }
 
 #[tokio::test]
-async fn nothing_is_lost_where_an_event_is_not_waited_for() {
+async fn canceled_read_loses_no_event() {
     let server = Server::start(Proof::Basic, None).await;
     let connection = connection(&values(&server, &[]));
     let mut command = connection.execute("several parts").await.unwrap();
@@ -80,16 +80,16 @@ async fn nothing_is_lost_where_an_event_is_not_waited_for() {
     while status.is_none() {
         match tokio::time::timeout(Duration::from_micros(50), command.next_event()).await {
             Err(_) => {}
-            Ok(Ok(Some(Event::Stdout(bytes)))) => text.extend(bytes),
-            Ok(Ok(Some(Event::Exited(ended)))) => status = Some(ended),
-            Ok(other) => assert!(matches!(other, Ok(Some(Event::Stderr(_)))), "{other:?}"),
+            Ok(Ok(Some(CommandEvent::Stdout(bytes)))) => text.extend(bytes),
+            Ok(Ok(Some(CommandEvent::Exited(ended)))) => status = Some(ended),
+            Ok(other) => assert!(matches!(other, Ok(Some(CommandEvent::Stderr(_)))), "{other:?}"),
         }
     }
     assert_eq!(text, b"one\r\ntwo");
 }
 
 #[tokio::test]
-async fn files_arrive_whole() {
+async fn uploads_arrive_unchanged() {
     let server = Server::start(Proof::Basic, None).await;
     let connection = connection(&values(&server, &[]));
     let content: Vec<u8> = (0..40_000_u32).map(|number| number.to_le_bytes()[0]).collect();
@@ -124,18 +124,18 @@ async fn files_arrive_whole() {
     let error = connection.upload("Z:/x", b"x".to_vec(), None).await.unwrap_err();
     assert_eq!(error.kind(), FailureKind::Failed);
     assert!(
-        error.to_string().contains("did not take Z:/x") && error.to_string().contains("Cannot find drive"),
+        error.to_string().contains("did not write Z:/x") && error.to_string().contains("Cannot find drive"),
         "{error}"
     );
 }
 
 #[tokio::test]
-async fn a_wrong_password_is_said_when_the_time_is_over() {
+async fn timeout_reports_wrong_password() {
     for (proof, more, says) in [
-        (Proof::Basic, &[][..], "tried the password by basic authentication; it offers Basic"),
-        (Proof::Ntlm, &ntlm(), "tried the password by NTLM; it offers Negotiate"),
+        (Proof::Basic, &[][..], "tried the password with basic authentication; it offers Basic"),
+        (Proof::Ntlm, &ntlm(), "tried the password with NTLM; it offers Negotiate"),
         (Proof::Basic, &ntlm(), "it does not offer NTLM; it offers Basic"),
-        (Proof::Ntlm, &[], "by basic authentication; it offers Negotiate"),
+        (Proof::Ntlm, &[], "with basic authentication; it offers Negotiate"),
     ] {
         let server = Server::start(proof, None).await;
         let more = [more, &[("password", "hidden"), ("timeout", "800ms")]].concat();
@@ -148,7 +148,7 @@ async fn a_wrong_password_is_said_when_the_time_is_over() {
 }
 
 #[tokio::test]
-async fn tls_believes_whom_it_is_told_to() {
+async fn tls_accepts_configured_certificates_only() {
     let Certified { acceptor, certificate: right } = Certified::new();
     let wrong = Certified::new().certificate;
     let server = Server::start(Proof::Ntlm, Some(acceptor)).await;
@@ -156,7 +156,7 @@ async fn tls_believes_whom_it_is_told_to() {
         (("cacert", right.as_str()), None),
         (("insecure", "true"), None),
         (("cacert", wrong.as_str()), Some("TLS failed")),
-        (("cacert", "nonsense"), Some("cacert has no certificate")),
+        (("cacert", "nonsense"), Some("cacert contains no certificate")),
         (("insecure", "false"), Some("127.0.0.1")),
     ] {
         let more = [&ntlm()[..], &[("https", "true"), ("timeout", "900ms"), more]].concat();
@@ -172,19 +172,19 @@ async fn tls_believes_whom_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn what_fails_is_an_error() {
+async fn failures_are_errors() {
     let server = Server::start(Proof::Basic, None).await;
     let machine = connection(&values(&server, &[]));
     let error = run(&machine, "forbidden").await.unwrap_err();
     assert!(error.to_string().contains("did not start the command: Access is denied."), "{error}");
 
     let mut command = machine.execute("lost").await.unwrap();
-    assert_eq!(command.next_event().await.unwrap(), Some(Event::Stdout(b"begun\n".to_vec())));
+    assert_eq!(command.next_event().await.unwrap(), Some(CommandEvent::Stdout(b"begun\n".to_vec())));
     let error = command.next_event().await.unwrap_err();
     assert_eq!(error.kind(), FailureKind::Disconnected);
-    assert!(error.to_string().contains("while a command ran"), "{error}");
+    assert!(error.to_string().contains("while a command was running"), "{error}");
     drop(command);
-    // The next use makes a new shell, as it does where the machine has forgotten the old.
+    // The next use creates a new shell, as it does if the machine has dropped the old one.
     assert_eq!(run(&machine, "x").await.unwrap().text(), "ran x\n");
     server.state.lock().unwrap().forgets = true;
     assert_eq!(run(&machine, "y").await.unwrap().text(), "ran y\n");
@@ -199,7 +199,7 @@ async fn what_fails_is_an_error() {
     assert!(error.to_string().contains("refused"), "{error}");
 }
 
-/// A machine that answers every request with these bytes, and then with more of them.
+/// A machine that answers every request with `head`, and then with endless `more`.
 async fn odd_machine(head: &'static str, more: &'static [u8]) -> u16 {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -218,14 +218,14 @@ async fn odd_machine(head: &'static str, more: &'static [u8]) -> u16 {
 }
 
 #[tokio::test]
-async fn odd_answers_are_errors() {
+async fn malformed_responses_are_errors() {
     for (head, more, says) in [
-        ("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", &b"<a>"[..], "its answer has no end"),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", b"", "does not say which"),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\u{e9}", b"", "does not say which"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", &b"<a>"[..], "the response is too large"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", b"", "without returning its id"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\u{e9}", b"", "without returning its id"),
         ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", b"", "HTTP status 404"),
-        ("SSH-2.0-OpenSSH\r\n", b"", "does not speak HTTP"),
-        ("HTTP/1.1 200 OK\r\nX: ", b"x", "does not speak HTTP"),
+        ("SSH-2.0-OpenSSH\r\n", b"", "is not an HTTP server"),
+        ("HTTP/1.1 200 OK\r\nX: ", b"x", "is not an HTTP server"),
         ("", b"", "was lost"),
     ] {
         let port = odd_machine(head, more).await.to_string();

@@ -1,4 +1,4 @@
-//! A program on the other machine that is spoken with in bytes.
+//! Binary communication with a remote program.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,71 +9,70 @@ use russh::{ChannelMsg, ChannelReadHalf, ChannelWriteHalf, client};
 use tokio::time::timeout;
 
 use super::super::session::Session;
-use crate::error::{CommunicatorError, Doing};
+use crate::error::{CommunicatorError, ConnectionPhase};
 
-/// How long a machine may take to start the program.
-const START: Duration = Duration::from_mins(1);
-/// How much of what it says on standard error is kept.
-const MOST_SAID: usize = 2 << 10;
+/// Time limit for starting the program.
+const START_TIMEOUT: Duration = Duration::from_mins(1);
+/// Maximum size of the retained standard error output.
+const MAX_STDERR: usize = 2 << 10;
 
 pub(crate) struct Pipe {
     session: Arc<Session>,
     reading: ChannelReadHalf,
     writing: ChannelWriteHalf<client::Msg>,
     received: VecDeque<u8>,
-    said: Vec<u8>,
-    /// The code that it ended with.
+    stderr: Vec<u8>,
+    /// The exit code.
     pub(crate) code: Option<u32>,
     is_over: bool,
 }
 
-/// What is spoken with.
-pub(crate) enum Peer<'a> {
+/// The program to start.
+pub(crate) enum RemoteProgram<'a> {
     Command(&'a str),
     Subsystem(&'a str),
 }
 
-/// Why there is nothing more to read.
-pub(crate) enum Ended {
-    /// The program has ended, or closed its output.
-    Program,
-    /// The connection has.
-    Connection,
+/// Why no more bytes can be read or written.
+pub(crate) enum PipeError {
+    /// The program has exited, or closed its output.
+    ProgramEnded,
+    ConnectionLost,
 }
 
 impl Pipe {
-    /// Starts the program. `None` where the machine does not start such.
+    /// Starts the program. Returns `None` if the machine does not support it.
     pub(crate) async fn start(
         session: &Arc<Session>,
-        peer: Peer<'_>,
+        program: RemoteProgram<'_>,
     ) -> Result<Option<Self>, CommunicatorError> {
         let (reading, writing) = session.channel().await?.split();
-        let asked = match peer {
-            Peer::Command(command) => writing.exec(true, command).await,
-            Peer::Subsystem(name) => writing.request_subsystem(true, name).await,
+        let request = match program {
+            RemoteProgram::Command(command) => writing.exec(true, command).await,
+            RemoteProgram::Subsystem(name) => writing.request_subsystem(true, name).await,
         };
-        asked.map_err(|_| session.lost(Doing::Starting))?;
+        request.map_err(|_| session.lost(ConnectionPhase::Starting))?;
         let mut pipe = Self {
             session: Arc::clone(session),
             reading,
             writing,
             received: VecDeque::new(),
-            said: Vec::new(),
+            stderr: Vec::new(),
             code: None,
             is_over: false,
         };
-        match timeout(START, pipe.started()).await {
+        match timeout(START_TIMEOUT, pipe.wait_for_start()).await {
             Ok(started) => Ok(started?.then_some(pipe)),
-            Err(_) => Err(CommunicatorError::Silent(session.place().to_owned())),
+            Err(_) => Err(CommunicatorError::Silent(session.endpoint().to_owned())),
         }
     }
 
-    async fn started(&mut self) -> Result<bool, CommunicatorError> {
+    async fn wait_for_start(&mut self) -> Result<bool, CommunicatorError> {
         loop {
             match self.reading.wait().await {
                 Some(ChannelMsg::Success) => return Ok(true),
                 Some(ChannelMsg::Failure) => return Ok(false),
-                None => return Err(self.session.lost(Doing::Starting)),
+                None => return Err(self.session.lost(ConnectionPhase::Starting)),
                 Some(message) => self.take(message),
             }
         }
@@ -83,8 +82,8 @@ impl Pipe {
         match message {
             ChannelMsg::Data { data } => self.received.extend(data),
             ChannelMsg::ExtendedData { data, .. } => {
-                let room = MOST_SAID.saturating_sub(self.said.len());
-                self.said.extend(data.iter().take(room));
+                let room = MAX_STDERR.saturating_sub(self.stderr.len());
+                self.stderr.extend(data.iter().take(room));
             }
             ChannelMsg::ExitStatus { exit_status } => self.code = Some(exit_status),
             ChannelMsg::Eof | ChannelMsg::Close => self.is_over = true,
@@ -92,84 +91,83 @@ impl Pipe {
         }
     }
 
-    /// Takes what comes next; says so where nothing will.
-    async fn more(&mut self) -> Result<(), Ended> {
+    /// Receives the next message; fails if no more will arrive.
+    async fn receive(&mut self) -> Result<(), PipeError> {
         if self.is_over {
-            return Err(Ended::Program);
+            return Err(PipeError::ProgramEnded);
         }
         match self.reading.wait().await {
             Some(message) => {
                 self.take(message);
                 Ok(())
             }
-            None => Err(Ended::Connection),
+            None => Err(PipeError::ConnectionLost),
         }
     }
 
-    /// Reads one byte.
-    pub(crate) async fn byte(&mut self) -> Result<u8, Ended> {
+    pub(crate) async fn read_byte(&mut self) -> Result<u8, PipeError> {
         loop {
             if let Some(byte) = self.received.pop_front() {
                 return Ok(byte);
             }
-            self.more().await?;
+            self.receive().await?;
         }
     }
 
-    /// Reads so many bytes.
-    pub(crate) async fn bytes(&mut self, count: usize) -> Result<Vec<u8>, Ended> {
+    /// Reads exactly `count` bytes.
+    pub(crate) async fn read_bytes(&mut self, count: usize) -> Result<Vec<u8>, PipeError> {
         while self.received.len() < count {
-            self.more().await?;
+            self.receive().await?;
         }
         Ok(self.received.drain(..count).collect())
     }
 
-    /// Whether so many bytes have come already.
-    pub(crate) fn holds(&self, count: usize) -> bool {
+    /// Whether `count` bytes can be read without waiting.
+    pub(crate) fn has_received(&self, count: usize) -> bool {
         self.received.len() >= count
     }
 
-    /// Writes, unless the program ends meanwhile.
-    pub(crate) async fn write(&mut self, bytes: Bytes) -> Result<(), Ended> {
-        let Self { reading, writing, received, said, code, is_over, .. } = self;
+    /// Writes bytes, unless the program ends first.
+    pub(crate) async fn write(&mut self, bytes: Bytes) -> Result<(), PipeError> {
+        let Self { reading, writing, received, stderr, code, is_over, .. } = self;
         let mut written = std::pin::pin!(writing.data_bytes(bytes));
         loop {
             let message = tokio::select! {
                 biased;
-                done = &mut written => return done.map_err(|_| Ended::Connection),
+                done = &mut written => return done.map_err(|_| PipeError::ConnectionLost),
                 message = reading.wait() => message,
             };
             match message {
-                None => return Err(Ended::Connection),
+                None => return Err(PipeError::ConnectionLost),
                 Some(ChannelMsg::Data { data }) => received.extend(data),
                 Some(ChannelMsg::ExtendedData { data, .. }) => {
-                    let room = MOST_SAID.saturating_sub(said.len());
-                    said.extend(data.iter().take(room));
+                    let room = MAX_STDERR.saturating_sub(stderr.len());
+                    stderr.extend(data.iter().take(room));
                 }
                 Some(ChannelMsg::ExitStatus { exit_status }) => *code = Some(exit_status),
                 Some(ChannelMsg::Eof | ChannelMsg::Close) => {
                     *is_over = true;
-                    return Err(Ended::Program);
+                    return Err(PipeError::ProgramEnded);
                 }
                 Some(_) => {}
             }
         }
     }
 
-    /// Says that nothing more comes, and waits for the program's end.
+    /// Closes the program's input and waits for its end.
     pub(crate) async fn finish(&mut self) {
         let _ = self.writing.eof().await;
         self.wait_for_end().await;
     }
 
-    /// Waits a moment for what the program still has to say.
+    /// Waits a few seconds for the rest of the program's output.
     pub(crate) async fn wait_for_end(&mut self) {
         let ending = async { while self.reading.wait().await.map(|message| self.take(message)).is_some() {} };
         let _ = timeout(Duration::from_secs(5), ending).await;
     }
 
-    /// What it said on its standard error.
-    pub(crate) fn said(&self) -> String {
-        String::from_utf8_lossy(&self.said).trim().to_owned()
+    /// Returns the program's standard error output.
+    pub(crate) fn stderr_text(&self) -> String {
+        String::from_utf8_lossy(&self.stderr).trim().to_owned()
     }
 }

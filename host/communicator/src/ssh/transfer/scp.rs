@@ -1,5 +1,5 @@
-//! The protocol of `scp -t`: a line for each file and directory, each acknowledged with a
-//! zero byte, or with 1 or 2 and a line that says why not.
+//! The protocol of `scp -t`: a line for each file and directory, each acknowledged with a zero
+//! byte, or with 1 or 2 and an error message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,29 +8,29 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::pipe::{Ended, Peer, Pipe};
-use super::{ByScp, DIRECTORY_MODE, Upload, quoted};
-use crate::error::{CommunicatorError, Doing};
+use super::pipe::{Pipe, PipeError, RemoteProgram};
+use super::{DIRECTORY_MODE, ScpOutcome, Upload, shell_quote};
+use crate::error::{CommunicatorError, ConnectionPhase};
 use crate::settings::TargetPlatform;
 use crate::source::Step;
 use crate::ssh::session::Session;
 
-/// The longest explanation that is read.
-const LONGEST_LINE: usize = 2 << 10;
+/// Maximum length of an error message.
+const MAX_LINE_LENGTH: usize = 2 << 10;
 
-/// How long scp may take to begin.
-const SILENCE: Duration = Duration::from_secs(20);
+/// Time limit for the first acknowledgement.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What a step came to.
-enum Trouble {
-    Pipe(Ended),
-    /// What the machine says of it.
+/// Why a step failed.
+enum ScpError {
+    Pipe(PipeError),
+    /// The machine's error message.
     Refused(String),
-    Ours(CommunicatorError),
+    Local(CommunicatorError),
 }
 
-impl From<Ended> for Trouble {
-    fn from(ended: Ended) -> Self {
+impl From<PipeError> for ScpError {
+    fn from(ended: PipeError) -> Self {
         Self::Pipe(ended)
     }
 }
@@ -39,97 +39,106 @@ pub(crate) async fn upload(
     session: &Arc<Session>,
     upload: &Upload,
     steps: mpsc::Receiver<Step>,
-) -> Result<ByScp, CommunicatorError> {
-    // `-d`: the directory has to be one. Copying a tree makes it where it is missing.
+) -> Result<ScpOutcome, CommunicatorError> {
+    // `-d`: the directory must exist. Copying a tree creates it if it is missing.
     let flags = if upload.name.is_some() { "-dt" } else { "-rt" };
-    let directory = quoted(&upload.directory, upload.platform);
+    let directory = shell_quote(&upload.directory, upload.platform);
     let command = format!("scp {flags} -- {directory}");
-    let Some(mut pipe) = Pipe::start(session, Peer::Command(&command)).await? else {
-        return Ok(ByScp::Absent);
+    let Some(mut pipe) = Pipe::start(session, RemoteProgram::Command(&command)).await? else {
+        return Ok(ScpOutcome::Unavailable);
     };
-    // What is silent is something else than scp: where only SFTP is allowed, its server.
-    let Ok(begun) = timeout(SILENCE, acknowledged(&mut pipe)).await else { return Ok(ByScp::Absent) };
+    // A program that does not respond is not scp: a machine that allows only SFTP starts that
+    // server.
+    let Ok(begun) = timeout(START_TIMEOUT, read_acknowledgement(&mut pipe)).await else {
+        return Ok(ScpOutcome::Unavailable);
+    };
     match begun {
         Ok(()) => {}
-        Err(Trouble::Pipe(Ended::Program)) => {
+        Err(ScpError::Pipe(PipeError::ProgramEnded)) => {
             pipe.wait_for_end().await;
             if is_absent(&pipe, upload.platform) {
-                return Ok(ByScp::Absent);
+                return Ok(ScpOutcome::Unavailable);
             }
-            return Err(upload.refused(session, ended(&pipe)));
+            return Err(upload.refused(session, describe_exit(&pipe)));
         }
-        Err(trouble) => return Err(told(trouble, session, upload, &pipe)),
+        Err(error) => return Err(upload_error(error, session, upload, &pipe)),
     }
-    match all(&mut pipe, upload, steps).await {
+    match send_steps(&mut pipe, upload, steps).await {
         Ok(()) => {
             pipe.finish().await;
             match pipe.code {
-                Some(0) => Ok(ByScp::Done),
-                Some(_) => Err(upload.refused(session, ended(&pipe))),
-                None => Err(session.lost(Doing::Copying)),
+                Some(0) => Ok(ScpOutcome::Done),
+                Some(_) => Err(upload.refused(session, describe_exit(&pipe))),
+                None => Err(session.lost(ConnectionPhase::Copying)),
             }
         }
-        Err(trouble) => {
-            if let Trouble::Pipe(_) = trouble {
+        Err(error) => {
+            if let ScpError::Pipe(_) = error {
                 pipe.wait_for_end().await;
             }
-            Err(told(trouble, session, upload, &pipe))
+            Err(upload_error(error, session, upload, &pipe))
         }
     }
 }
 
-async fn all(pipe: &mut Pipe, upload: &Upload, mut steps: mpsc::Receiver<Step>) -> Result<(), Trouble> {
+async fn send_steps(
+    pipe: &mut Pipe,
+    upload: &Upload,
+    mut steps: mpsc::Receiver<Step>,
+) -> Result<(), ScpError> {
     let mut left: Option<u64> = None;
     while let Some(step) = steps.recv().await {
         match step {
-            Step::Enter { name } => say(pipe, format!("D{DIRECTORY_MODE:04o} 0 {}\n", line(&name)?)).await?,
-            Step::Leave => say(pipe, "E\n".to_owned()).await?,
+            Step::Enter { name } => {
+                send_line(pipe, format!("D{DIRECTORY_MODE:04o} 0 {}\n", single_line(&name)?)).await?
+            }
+            Step::Leave => send_line(pipe, "E\n".to_owned()).await?,
             Step::File { name, size } => {
                 let name = upload.name.as_deref().unwrap_or(&name);
-                say(pipe, format!("C{:04o} {size} {}\n", upload.mode, line(name)?)).await?;
+                send_line(pipe, format!("C{:04o} {size} {}\n", upload.mode, single_line(name)?)).await?;
                 left = Some(size);
             }
             Step::Piece(piece) => {
                 left = left.map(|left| left.saturating_sub(piece.len() as u64));
                 pipe.write(piece).await?;
             }
-            Step::Failed(error) => return Err(Trouble::Ours(error)),
+            Step::Failed(error) => return Err(ScpError::Local(error)),
         }
         if left == Some(0) {
             left = None;
             pipe.write(Bytes::from_static(&[0])).await?;
-            acknowledged(pipe).await?;
+            read_acknowledgement(pipe).await?;
         }
     }
     Ok(())
 }
 
-/// A name on a line.
-fn line(name: &str) -> Result<&str, Trouble> {
+/// Checks that a name fits on one line.
+fn single_line(name: &str) -> Result<&str, ScpError> {
     if name.contains('\n') {
-        let problem = format!("the name {name:?} has several lines, which the other machine cannot be told");
-        return Err(Trouble::Ours(CommunicatorError::Unsupported(problem)));
+        let problem = format!("the name {name:?} contains a line break, which scp cannot transfer");
+        return Err(ScpError::Local(CommunicatorError::Unsupported(problem)));
     }
     Ok(name)
 }
 
-async fn say(pipe: &mut Pipe, line: String) -> Result<(), Trouble> {
+async fn send_line(pipe: &mut Pipe, line: String) -> Result<(), ScpError> {
     pipe.write(line.into()).await?;
-    acknowledged(pipe).await
+    read_acknowledgement(pipe).await
 }
 
-async fn acknowledged(pipe: &mut Pipe) -> Result<(), Trouble> {
-    let status = pipe.byte().await?;
+async fn read_acknowledgement(pipe: &mut Pipe) -> Result<(), ScpError> {
+    let status = pipe.read_byte().await?;
     if status == 0 {
         return Ok(());
     }
     let mut line = Vec::new();
-    // What is no acknowledgement is something that the login wrote.
+    // Any other byte is output of the login scripts.
     if !matches!(status, 1 | 2) {
         line.push(status);
     }
-    while line.len() < LONGEST_LINE {
-        match pipe.byte().await {
+    while line.len() < MAX_LINE_LENGTH {
+        match pipe.read_byte().await {
             Ok(b'\n') | Err(_) => break,
             Ok(byte) => line.push(byte),
         }
@@ -137,27 +146,29 @@ async fn acknowledged(pipe: &mut Pipe) -> Result<(), Trouble> {
     let line = String::from_utf8_lossy(&line);
     let line = line.trim();
     if matches!(status, 1 | 2) {
-        Err(Trouble::Refused(line.strip_prefix("scp: ").unwrap_or(line).to_owned()))
+        Err(ScpError::Refused(line.strip_prefix("scp: ").unwrap_or(line).to_owned()))
     } else {
-        let problem = "its login writes to standard output, where only scp's answers may be";
-        Err(Trouble::Refused(format!("{problem}: {line:?}")))
+        let problem = "its login scripts write to standard output, which breaks the scp protocol";
+        Err(ScpError::Refused(format!("{problem}: {line:?}")))
     }
 }
 
-fn told(trouble: Trouble, session: &Session, upload: &Upload, pipe: &Pipe) -> CommunicatorError {
-    match trouble {
-        Trouble::Ours(error) => error,
-        Trouble::Refused(reason) => upload.refused(session, reason),
-        Trouble::Pipe(Ended::Program) if pipe.code.is_some() => upload.refused(session, ended(pipe)),
-        Trouble::Pipe(_) => session.lost(Doing::Copying),
+fn upload_error(error: ScpError, session: &Session, upload: &Upload, pipe: &Pipe) -> CommunicatorError {
+    match error {
+        ScpError::Local(error) => error,
+        ScpError::Refused(reason) => upload.refused(session, reason),
+        ScpError::Pipe(PipeError::ProgramEnded) if pipe.code.is_some() => {
+            upload.refused(session, describe_exit(pipe))
+        }
+        ScpError::Pipe(_) => session.lost(ConnectionPhase::Copying),
     }
 }
 
-fn ended(pipe: &Pipe) -> String {
+fn describe_exit(pipe: &Pipe) -> String {
     let code = pipe.code.map(|code| format!(" with exit code {code}")).unwrap_or_default();
-    match pipe.said().as_str() {
-        "" => format!("its scp ended{code}"),
-        said => format!("its scp ended{code} and said: {said}"),
+    match pipe.stderr_text().as_str() {
+        "" => format!("scp exited{code}"),
+        stderr => format!("scp exited{code}: {stderr}"),
     }
 }
 
@@ -165,7 +176,7 @@ fn is_absent(pipe: &Pipe, platform: TargetPlatform) -> bool {
     match platform {
         TargetPlatform::Unix => pipe.code == Some(127),
         TargetPlatform::Windows => {
-            pipe.code == Some(9009) || pipe.code == Some(1) && !pipe.said().contains("scp:")
+            pipe.code == Some(9009) || pipe.code == Some(1) && !pipe.stderr_text().contains("scp:")
         }
     }
 }

@@ -1,14 +1,14 @@
-//! The SFTP server, version 3, as far as writing needs it. Writes are not waited for one
-//! by one: the network is full of them.
+//! The SFTP protocol, version 3, as far as uploads need it. Writes are pipelined to use the full
+//! bandwidth.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::pipe::{Ended, Peer, Pipe};
+use super::pipe::{Pipe, PipeError, RemoteProgram};
 use super::{DIRECTORY_MODE, Upload};
-use crate::error::{CommunicatorError, Doing};
+use crate::error::{CommunicatorError, ConnectionPhase};
 use crate::settings::TargetPlatform;
 use crate::source::Step;
 use crate::ssh::session::Session;
@@ -24,23 +24,23 @@ const STATUS: u8 = 101;
 const HANDLE: u8 = 102;
 const ATTRIBUTES: u8 = 105;
 
-/// The size of one write, which every server takes, and how many are under way.
-const PIECE: usize = 32 << 10;
-const UNDER_WAY: usize = 64;
-/// The longest answer that is read. Those to what is asked here are short.
-const LONGEST_ANSWER: usize = 256 << 10;
+/// Size of one write, which every server supports, and the number of unacknowledged writes.
+const WRITE_SIZE: usize = 32 << 10;
+const MAX_PENDING_WRITES: usize = 64;
+/// Maximum size of a response. Responses to the requests made here are short.
+const MAX_RESPONSE_SIZE: usize = 256 << 10;
 
-enum Trouble {
-    /// It does not go on.
+enum SftpError {
+    /// The connection to the server has ended.
     Pipe,
-    /// A code and what the machine says of it.
+    /// A status code and the server's message.
     Status(u32, String),
     Protocol(&'static str),
-    Ours(CommunicatorError),
+    Local(CommunicatorError),
 }
 
-impl From<Ended> for Trouble {
-    fn from(_: Ended) -> Self {
+impl From<PipeError> for SftpError {
+    fn from(_: PipeError) -> Self {
         Self::Pipe
     }
 }
@@ -50,37 +50,37 @@ pub(crate) async fn upload(
     upload: &Upload,
     steps: mpsc::Receiver<Step>,
 ) -> Result<(), CommunicatorError> {
-    let Some(pipe) = Pipe::start(session, Peer::Subsystem("sftp")).await? else {
-        let reason = "it has neither the program scp nor an SFTP server";
+    let Some(pipe) = Pipe::start(session, RemoteProgram::Subsystem("sftp")).await? else {
+        let reason = "it has neither scp nor an SFTP server";
         return Err(upload.refused(session, reason.into()));
     };
-    let mut server = Server { pipe, last: 0, under_way: 0 };
-    let done = server.all(upload, steps).await;
-    done.map_err(|trouble| told(trouble, session, upload))
+    let mut server = Server { pipe, last: 0, pending_writes: 0 };
+    let done = server.send_steps(upload, steps).await;
+    done.map_err(|error| upload_error(error, session, upload))
 }
 
-fn told(trouble: Trouble, session: &Session, upload: &Upload) -> CommunicatorError {
-    match trouble {
-        Trouble::Ours(error) => error,
-        Trouble::Pipe => session.lost(Doing::Copying),
-        Trouble::Protocol(problem) => CommunicatorError::Protocol {
-            place: session.place().to_owned(),
-            problem: format!("its SFTP server {problem}"),
+fn upload_error(error: SftpError, session: &Session, upload: &Upload) -> CommunicatorError {
+    match error {
+        SftpError::Local(error) => error,
+        SftpError::Pipe => session.lost(ConnectionPhase::Copying),
+        SftpError::Protocol(problem) => CommunicatorError::Protocol {
+            endpoint: session.endpoint().to_owned(),
+            problem: format!("the SFTP server {problem}"),
         },
-        Trouble::Status(code, said) => {
+        SftpError::Status(code, message) => {
             let reason = match code {
-                2 => "there is no such directory".into(),
-                3 => "the user may not write there".into(),
-                _ if said.is_empty() => format!("its SFTP server answered with code {code}"),
-                _ => format!("its SFTP server said: {said}"),
+                2 => "the directory does not exist".into(),
+                3 => "permission denied".into(),
+                _ if message.is_empty() => format!("the SFTP server responded with code {code}"),
+                _ => format!("the SFTP server responded: {message}"),
             };
             upload.refused(session, reason)
         }
     }
 }
 
-/// A file that is being written.
-struct Open {
+/// The file that is being written.
+struct OpenFile {
     handle: Vec<u8>,
     written: u64,
     left: u64,
@@ -89,117 +89,128 @@ struct Open {
 struct Server {
     pipe: Pipe,
     last: u32,
-    /// Writes that were not answered.
-    under_way: usize,
+    /// Writes without a response yet.
+    pending_writes: usize,
 }
 
-struct Answer {
+struct Response {
     kind: u8,
     body: Vec<u8>,
 }
 
 impl Server {
-    async fn all(&mut self, upload: &Upload, mut steps: mpsc::Receiver<Step>) -> Result<(), Trouble> {
-        self.begin().await?;
-        // Windows' server wants a slash before the drive.
+    async fn send_steps(
+        &mut self,
+        upload: &Upload,
+        mut steps: mpsc::Receiver<Step>,
+    ) -> Result<(), SftpError> {
+        self.negotiate_version().await?;
+        // A server on Windows expects a slash before the drive.
         let root = match (upload.platform, upload.directory.as_bytes()) {
             (TargetPlatform::Windows, [_, b':', ..]) => format!("/{}", upload.directory.replace('\\', "/")),
             _ => upload.directory.clone(),
         };
-        let mut above = vec![if root.is_empty() { ".".to_owned() } else { root }];
+        let mut path_segments = vec![if root.is_empty() { ".".to_owned() } else { root }];
         if upload.name.is_none() {
-            self.directory(&above.concat()).await?;
+            self.create_directory(&path_segments.concat()).await?;
         }
-        let mut open: Option<Open> = None;
+        let mut open: Option<OpenFile> = None;
         while let Some(step) = steps.recv().await {
             match step {
                 Step::Enter { name } => {
-                    above.push(format!("/{name}"));
-                    self.directory(&above.concat()).await?;
+                    path_segments.push(format!("/{name}"));
+                    self.create_directory(&path_segments.concat()).await?;
                 }
                 Step::Leave => {
-                    above.pop();
+                    path_segments.pop();
                 }
                 Step::File { name, size } => {
                     let name = upload.name.as_deref().unwrap_or(&name);
-                    let handle = self.open(&format!("{}/{name}", above.concat()), upload.mode).await?;
-                    open = Some(Open { handle, written: 0, left: size });
+                    let handle =
+                        self.open(&format!("{}/{name}", path_segments.concat()), upload.mode).await?;
+                    open = Some(OpenFile { handle, written: 0, left: size });
                 }
                 Step::Piece(piece) => {
                     if let Some(open) = &mut open {
                         self.write(open, &piece).await?;
                     }
                 }
-                Step::Failed(error) => return Err(Trouble::Ours(error)),
+                Step::Failed(error) => return Err(SftpError::Local(error)),
             }
             if let Some(finished) = open.take_if(|open| open.left == 0) {
-                while self.under_way > 0 {
-                    self.written().await?;
+                while self.pending_writes > 0 {
+                    self.read_write_response().await?;
                 }
                 self.send(CLOSE, &[string(&finished.handle)]).await?;
-                self.succeeded().await?;
+                self.expect_success().await?;
             }
         }
         self.pipe.finish().await;
         Ok(())
     }
 
-    async fn begin(&mut self) -> Result<(), Trouble> {
+    async fn negotiate_version(&mut self) -> Result<(), SftpError> {
         self.pipe.write(Bytes::from_static(&[0, 0, 0, 5, INIT, 0, 0, 0, 3])).await?;
-        match self.answer().await?.kind {
+        match self.read_response().await?.kind {
             VERSION => Ok(()),
-            _ => Err(Trouble::Protocol("does not begin as one")),
+            _ => Err(SftpError::Protocol("did not negotiate a version")),
         }
     }
 
-    /// Makes a directory, unless it is there.
-    async fn directory(&mut self, path: &str) -> Result<(), Trouble> {
+    /// Creates a directory unless it exists.
+    async fn create_directory(&mut self, path: &str) -> Result<(), SftpError> {
         self.send(STAT, &[string(path.as_bytes())]).await?;
-        if self.answer().await?.kind == ATTRIBUTES {
+        if self.read_response().await?.kind == ATTRIBUTES {
             return Ok(());
         }
         self.send(MKDIR, &[string(path.as_bytes()), attributes(DIRECTORY_MODE)]).await?;
-        self.succeeded().await
+        self.expect_success().await
     }
 
-    async fn open(&mut self, path: &str, mode: u32) -> Result<Vec<u8>, Trouble> {
-        // Write, create, empty it.
+    async fn open(&mut self, path: &str, mode: u32) -> Result<Vec<u8>, SftpError> {
+        // WRITE, CREAT and TRUNC.
         let flags = 0x02_u32 | 0x08 | 0x10;
         let parts = [string(path.as_bytes()), flags.to_be_bytes().to_vec(), attributes(mode)];
         self.send(OPEN, &parts).await?;
-        let answer = self.answer().await?;
-        match answer.kind {
-            HANDLE => {
-                answer.body.get(8..).map(<[u8]>::to_vec).ok_or(Trouble::Protocol("opens without a handle"))
-            }
-            _ => Err(status(&answer).err().unwrap_or(Trouble::Protocol("opens without a handle"))),
+        let response = self.read_response().await?;
+        match response.kind {
+            HANDLE => response.body.get(8..).map(<[u8]>::to_vec).ok_or(SftpError::Protocol(
+                "opened a file without \
+                    returning a handle",
+            )),
+            _ => Err(check_status(&response).err().unwrap_or(SftpError::Protocol(
+                "opened a file without returning a \
+                handle",
+            ))),
         }
     }
 
-    async fn write(&mut self, open: &mut Open, piece: &[u8]) -> Result<(), Trouble> {
-        for part in piece.chunks(PIECE) {
-            while self.under_way >= UNDER_WAY || self.under_way > 0 && self.pipe.holds(4) {
-                self.written().await?;
+    async fn write(&mut self, open: &mut OpenFile, piece: &[u8]) -> Result<(), SftpError> {
+        for part in piece.chunks(WRITE_SIZE) {
+            while self.pending_writes >= MAX_PENDING_WRITES
+                || self.pending_writes > 0 && self.pipe.has_received(4)
+            {
+                self.read_write_response().await?;
             }
             let parts = [string(&open.handle), open.written.to_be_bytes().to_vec(), string(part)];
             self.send(WRITE, &parts).await?;
-            self.under_way += 1;
+            self.pending_writes += 1;
             open.written += part.len() as u64;
             open.left = open.left.saturating_sub(part.len() as u64);
         }
         Ok(())
     }
 
-    async fn written(&mut self) -> Result<(), Trouble> {
-        self.under_way -= 1;
-        self.succeeded().await
+    async fn read_write_response(&mut self) -> Result<(), SftpError> {
+        self.pending_writes -= 1;
+        self.expect_success().await
     }
 
-    async fn succeeded(&mut self) -> Result<(), Trouble> {
-        status(&self.answer().await?)
+    async fn expect_success(&mut self) -> Result<(), SftpError> {
+        check_status(&self.read_response().await?)
     }
 
-    async fn send(&mut self, kind: u8, parts: &[Vec<u8>]) -> Result<(), Trouble> {
+    async fn send(&mut self, kind: u8, parts: &[Vec<u8>]) -> Result<(), SftpError> {
         self.last = self.last.wrapping_add(1);
         let length = 5 + parts.iter().map(Vec::len).sum::<usize>();
         let mut message = Vec::with_capacity(4 + length);
@@ -212,30 +223,30 @@ impl Server {
         Ok(self.pipe.write(message.into()).await?)
     }
 
-    async fn answer(&mut self) -> Result<Answer, Trouble> {
+    async fn read_response(&mut self) -> Result<Response, SftpError> {
         let length =
-            self.pipe.bytes(4).await?.iter().fold(0, |length, byte| length << 8 | usize::from(*byte));
-        if !(5..=LONGEST_ANSWER).contains(&length) {
-            return Err(Trouble::Protocol("answers in no form that is known"));
+            self.pipe.read_bytes(4).await?.iter().fold(0, |length, byte| length << 8 | usize::from(*byte));
+        if !(5..=MAX_RESPONSE_SIZE).contains(&length) {
+            return Err(SftpError::Protocol("sent a malformed response"));
         }
-        let kind = self.pipe.byte().await?;
-        Ok(Answer { kind, body: self.pipe.bytes(length - 1).await? })
+        let kind = self.pipe.read_byte().await?;
+        Ok(Response { kind, body: self.pipe.read_bytes(length - 1).await? })
     }
 }
 
-fn status(answer: &Answer) -> Result<(), Trouble> {
+fn check_status(response: &Response) -> Result<(), SftpError> {
     let number = |at: usize| {
-        let bytes = answer.body.get(at..at + 4)?;
+        let bytes = response.body.get(at..at + 4)?;
         Some(bytes.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte)))
     };
-    match (answer.kind, number(4)) {
+    match (response.kind, number(4)) {
         (STATUS, Some(0)) => Ok(()),
         (STATUS, Some(code)) => {
             let length = number(8).and_then(|length| usize::try_from(length).ok()).unwrap_or_default();
-            let said = answer.body.iter().skip(12).take(length.min(500)).copied().collect::<Vec<u8>>();
-            Err(Trouble::Status(code, String::from_utf8_lossy(&said).trim().to_owned()))
+            let message = response.body.iter().skip(12).take(length.min(500)).copied().collect::<Vec<u8>>();
+            Err(SftpError::Status(code, String::from_utf8_lossy(&message).trim().to_owned()))
         }
-        _ => Err(Trouble::Protocol("answers something else than was asked")),
+        _ => Err(SftpError::Protocol("sent an unexpected response")),
     }
 }
 
@@ -245,6 +256,6 @@ fn string(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn attributes(mode: u32) -> Vec<u8> {
-    // Permissions only.
+    // SSH_FILEXFER_ATTR_PERMISSIONS.
     [4_u32.to_be_bytes(), mode.to_be_bytes()].concat()
 }

@@ -8,7 +8,7 @@ use wardian_communicator::FailureKind;
 
 use crate::sshd::{Records, Sshd, connection, free_port, recorded, run};
 
-/// The target by a name that only the bastion looks up.
+/// The target with a name that only the bastion resolves.
 fn behind(bastion: &Sshd, target: &Sshd) -> Vec<(&'static str, String)> {
     let mut values = target.values();
     values.push(("host", "localhost".into()));
@@ -19,7 +19,7 @@ fn behind(bastion: &Sshd, target: &Sshd) -> Vec<(&'static str, String)> {
 }
 
 #[tokio::test]
-async fn a_bastion_connects_with_the_machine_behind_it() {
+async fn bastion_connects_to_target() {
     let (Some(bastion), Some(target)) = (Sshd::start(""), Sshd::start("ListenAddress ::1")) else { return };
     let records = Arc::<Records>::default();
     let mut values = behind(&bastion, &target);
@@ -42,7 +42,7 @@ async fn a_bastion_connects_with_the_machine_behind_it() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_bastion_is_told_of_it() {
+async fn bastion_errors_name_the_bastion() {
     let (Some(bastion), Some(target)) = (Sshd::start(""), Sshd::start("")) else { return };
     let failure = async |name: &'static str, value: String| {
         let mut values = behind(&bastion, &target);
@@ -59,7 +59,7 @@ async fn what_is_wrong_with_a_bastion_is_told_of_it() {
     assert!(said.contains(&format!("127.0.0.1:{} did not accept", bastion.port)), "{said}");
     let (kind, said) = failure("port", free_port().to_string()).await;
     assert_eq!(kind, FailureKind::Disconnected);
-    assert!(said.contains("could not connect with it"), "{said}");
+    assert!(said.contains("could not connect to it"), "{said}");
 
     let before = bastion.log().matches("Accepted").count();
     let records = Arc::<Records>::default();
@@ -70,10 +70,10 @@ async fn what_is_wrong_with_a_bastion_is_told_of_it() {
 }
 
 #[tokio::test]
-async fn a_machine_in_another_network_is_reached_through_the_bastion_alone() {
+async fn target_in_other_network_is_reached_through_bastion() {
     let (Some(keys), Some(target)) = (Sshd::start(""), Sshd::in_a_network_of_its_own()) else { return };
-    // The bastion is between the two: it takes its connections from here, and makes its
-    // own in the other network.
+    // The bastion is between the two: it accepts connections from here, and connects to the
+    // target in the other network.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let (config, log, inside) = (keys.path("config"), keys.path("bastion-log"), target.id().to_string());
@@ -110,7 +110,7 @@ async fn a_machine_in_another_network_is_reached_through_the_bastion_alone() {
     serving.abort();
 }
 
-/// A proxy of HTTP that wants `me:secret`, and passes everything on to a port.
+/// An HTTP proxy that requires `me:secret` and forwards everything to a port.
 async fn http_proxy(port: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let here = listener.local_addr().unwrap().port();
@@ -150,7 +150,7 @@ async fn pass(mut stream: TcpStream, port: u16) {
     let _ = tokio::io::copy_bidirectional(&mut stream, &mut server).await;
 }
 
-/// The same in SOCKS.
+/// The same with SOCKS.
 async fn socks_proxy(port: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let here = listener.local_addr().unwrap().port();
@@ -183,7 +183,7 @@ async fn socks_proxy(port: u16) -> u16 {
 }
 
 #[tokio::test]
-async fn proxies_connect_with_the_machine() {
+async fn proxies_connect_to_target() {
     let Some(sshd) = Sshd::start("") else { return };
     for (scheme, proxy) in [("http", http_proxy(sshd.port).await), ("socks5", socks_proxy(sshd.port).await)] {
         let values = |more: &[(&'static str, &str)]| {
@@ -215,14 +215,14 @@ async fn proxies_connect_with_the_machine() {
             let error = run(&connection(&values(more)), "true").await.unwrap_err();
             assert_eq!(error.kind(), FailureKind::Disconnected);
             let said = error.to_string();
-            assert!(said.contains(&format!("the proxy 127.0.0.1:{proxy} does not connect")), "{said}");
+            assert!(said.contains(&format!("proxy 127.0.0.1:{proxy} did not connect")), "{said}");
             assert!(said.contains(says) && !format!("{error:?}").contains("hidden"), "{said}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_bastion_is_reached_by_a_proxy() {
+async fn bastion_is_reached_through_proxy() {
     let (Some(bastion), Some(target)) = (Sshd::start(""), Sshd::start("ListenAddress ::1")) else { return };
     let proxy = http_proxy(bastion.port).await;
     let mut values = behind(&bastion, &target);
@@ -240,7 +240,7 @@ async fn a_bastion_is_reached_by_a_proxy() {
 }
 
 #[tokio::test]
-async fn a_proxy_with_a_certificate_that_nobody_vouches_for_is_not_believed() {
+async fn rejects_proxy_with_untrusted_certificate() {
     let certified = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
     let key = rustls::pki_types::PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -269,6 +269,6 @@ async fn a_proxy_with_a_certificate_that_nobody_vouches_for_is_not_believed() {
     let error = run(&connection(&values), "true").await.unwrap_err();
     assert_eq!(error.kind(), FailureKind::Disconnected);
     let said = error.to_string();
-    // Where a system has no roots at all, that is what is said.
+    // A system without root certificates reports that instead.
     assert!(said.contains("TLS failed") || said.contains("no root certificates"), "{said}");
 }

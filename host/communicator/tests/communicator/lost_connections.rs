@@ -1,4 +1,4 @@
-//! Machines that are not there, and connections that break.
+//! Unreachable machines and lost connections.
 
 use std::io;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use wardian_communicator::{Connection, Event, FailureKind, Resolver, Surroundings};
+use wardian_communicator::{CommandEvent, ConnectionContext, FailureKind, RemoteConnection, Resolver};
 
 use crate::sshd::{Records, Sshd, connection, free_port, recorded, run, settings};
 
@@ -28,16 +28,19 @@ async fn failure(values: &[(&str, String)]) -> (FailureKind, String) {
 }
 
 #[tokio::test]
-async fn a_machine_that_is_not_there_is_waited_for() {
+async fn retries_an_unreachable_machine() {
     let began = Instant::now();
     let (kind, said) = failure(&values(free_port(), "1200ms")).await;
     assert_eq!(kind, FailureKind::Disconnected);
-    assert!(said.contains("within 1 s: no connection to 127.0.0.1:") && said.contains("refused"), "{said}");
+    assert!(
+        said.contains("within 1 s: could not connect to 127.0.0.1:") && said.contains("refused"),
+        "{said}"
+    );
     assert!(began.elapsed() > Duration::from_millis(400) && began.elapsed() < Duration::from_secs(15));
 }
 
 #[tokio::test]
-async fn a_machine_that_says_nothing_or_nonsense_is_an_error() {
+async fn silent_or_garbage_server_is_an_error() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let began = Instant::now();
@@ -56,7 +59,7 @@ async fn a_machine_that_says_nothing_or_nonsense_is_an_error() {
 }
 
 #[tokio::test]
-async fn an_endless_greeting_ends() {
+async fn endless_banner_is_an_error() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
@@ -79,7 +82,7 @@ impl Resolver for Book {
 }
 
 #[tokio::test]
-async fn what_is_not_allowed_is_not_connected_to() {
+async fn denied_machine_is_not_connected_to() {
     let Some(sshd) = Sshd::start("") else { return };
     let port = sshd.port;
     let attempt = async |host: &str, refuses: &str, addresses: &[&str]| {
@@ -88,10 +91,9 @@ async fn what_is_not_allowed_is_not_connected_to() {
         let mut values = sshd.values();
         values.push(("host", host.into()));
         values.push(("timeout", "1s".into()));
-        let mut surroundings = Surroundings::new(records.clone());
-        surroundings.resolver =
-            Arc::new(Book(addresses.iter().map(|address| address.parse().unwrap()).collect()));
-        let done = run(&Connection::new(settings(&values), surroundings), "echo in").await;
+        let mut context = ConnectionContext::new(records.clone());
+        context.resolver = Arc::new(Book(addresses.iter().map(|address| address.parse().unwrap()).collect()));
+        let done = run(&RemoteConnection::new(settings(&values), context), "echo in").await;
         let asked = records.asked.lock().unwrap().clone();
         (done.map(|done| done.text()).map_err(|error| (error.kind(), error.to_string())), asked)
     };
@@ -102,7 +104,7 @@ async fn what_is_not_allowed_is_not_connected_to() {
     let (done, _) = attempt("machine.example", "machine.example at 127.0.0.1", &["::ffff:127.0.0.1"]).await;
     let (kind, said) = done.unwrap_err();
     assert_eq!(kind, FailureKind::Denied);
-    assert_eq!(said, "machine.example leads to 127.0.0.1: no rule allows it");
+    assert_eq!(said, "machine.example resolves to 127.0.0.1: no rule allows it");
 
     let (done, _) =
         attempt("machine.example", "machine.example at 127.0.0.9", &["127.0.0.9", "127.0.0.1"]).await;
@@ -112,26 +114,26 @@ async fn what_is_not_allowed_is_not_connected_to() {
     let (done, _) = attempt("other.example", "", &[]).await;
     let (kind, said) = done.unwrap_err();
     assert_eq!(kind, FailureKind::Disconnected);
-    assert!(said.contains("other.example cannot be looked up"), "{said}");
+    assert!(said.contains("other.example cannot be resolved"), "{said}");
 }
 
 #[tokio::test]
-async fn a_connection_that_is_lost_in_a_command_is_an_error() {
+async fn connection_lost_during_command_is_an_error() {
     let Some(sshd) = Sshd::start("") else { return };
     let connection = sshd.connection();
     let mut command = connection.execute("echo begun; sleep 30").await.unwrap();
-    assert_eq!(command.next_event().await.unwrap(), Some(Event::Stdout(b"begun\n".to_vec())));
+    assert_eq!(command.next_event().await.unwrap(), Some(CommandEvent::Stdout(b"begun\n".to_vec())));
     sshd.end_sessions();
     let error = command.next_event().await.unwrap_err();
     assert_eq!(error.kind(), FailureKind::Disconnected);
-    assert!(error.to_string().contains("while a command ran"), "{error}");
+    assert!(error.to_string().contains("while a command was running"), "{error}");
     // The next use connects again.
     assert_eq!(run(&connection, "echo on").await.unwrap().text(), "on\n");
     assert_eq!(sshd.log().matches("Accepted publickey").count(), 2);
 }
 
 #[tokio::test]
-async fn a_connection_that_was_lost_between_two_uses_is_opened_again() {
+async fn connection_lost_between_uses_is_reopened() {
     let Some(sshd) = Sshd::start("") else { return };
     let records = Arc::<Records>::default();
     let connection = recorded(&sshd.values(), &records);
@@ -144,14 +146,14 @@ async fn a_connection_that_was_lost_between_two_uses_is_opened_again() {
     assert_eq!(records.ended.lock().unwrap().len(), 3);
 }
 
-/// What becomes of a connection after so many bytes towards the machine.
+/// How a connection ends after a number of bytes sent to the machine.
 #[derive(Clone, Copy)]
 enum Fate {
     Cut,
     Frozen,
 }
 
-/// A way to the machine that ends.
+/// A relay to the machine that breaks.
 async fn relay(port: u16, after: u64, fate: Fate) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let here = listener.local_addr().unwrap().port();
@@ -175,15 +177,15 @@ async fn relay(port: u16, after: u64, fate: Fate) -> u16 {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_lost_in_a_transfer_is_an_error() {
+async fn connection_lost_during_upload_is_an_error() {
     for lines in ["", "SetEnv PATH=/nonexistent"] {
         for fate in [Fate::Cut, Fate::Frozen] {
             let Some(sshd) = Sshd::start(lines) else { return };
             let mut values = sshd.values();
             values.push(("port", relay(sshd.port, 10 << 20, fate).await.to_string()));
-            let mut surroundings = Surroundings::new(Arc::<Records>::default());
-            surroundings.keep_alive = Duration::from_millis(200);
-            let connection = Connection::new(settings(&values), surroundings);
+            let mut context = ConnectionContext::new(Arc::<Records>::default());
+            context.keep_alive = Duration::from_millis(200);
+            let connection = RemoteConnection::new(settings(&values), context);
             let path = sshd.path("copied").to_str().unwrap().to_owned();
             let began = Instant::now();
             let error = connection.upload(&path, vec![1; 40 << 20], None).await.unwrap_err();
@@ -195,10 +197,10 @@ async fn a_connection_that_is_lost_in_a_transfer_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_silent_command_is_no_lost_connection() {
+async fn silent_command_keeps_the_connection() {
     let Some(sshd) = Sshd::start("") else { return };
-    let mut surroundings = Surroundings::new(Arc::<Records>::default());
-    surroundings.keep_alive = Duration::from_millis(100);
-    let connection = Connection::new(settings(&sshd.values()), surroundings);
+    let mut context = ConnectionContext::new(Arc::<Records>::default());
+    context.keep_alive = Duration::from_millis(100);
+    let connection = RemoteConnection::new(settings(&sshd.values()), context);
     assert_eq!(run(&connection, "sleep 2; echo on").await.unwrap().text(), "on\n");
 }

@@ -1,19 +1,20 @@
-//! From the block's texts to settings.
+//! Parses the block's strings into settings.
 
 use std::time::Duration;
 
 use super::{
-    AgentUse, ConnectionSettings, Hop, Method, Proxy, ProxyScheme, ServerCertificate, SettingsError,
-    SshSettings, TargetPlatform, WinRmAuthentication, WinRmSettings, WinRmTransport, duration, keys,
+    AgentUse, ConnectionMethod, ConnectionSettings, Hop, Proxy, ProxyScheme, ServerCertificate,
+    SettingsError, SshSettings, TargetPlatform, WinRmAuthentication, WinRmSettings, WinRmTransport, duration,
+    keys,
 };
-use crate::secret::Secret;
+use crate::secret::SecretString;
 
 const TIMEOUT: Duration = Duration::from_mins(5);
 const UNIX_SCRIPT: &str = "/tmp/terraform_%RAND%.sh";
 const WINDOWS_SCRIPT: &str = "C:/windows/temp/terraform_%RAND%.cmd";
 const WINRM_SCRIPT: &str = "C:/Temp/terraform_%RAND%.cmd";
 
-/// The block's values, under their names.
+/// The block's values by argument name.
 pub(crate) struct Values<'a> {
     value: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -31,19 +32,17 @@ impl<'a> Values<'a> {
         (self.value)(argument).filter(|text| !text.is_empty())
     }
 
-    fn secret(&self, argument: &'static str) -> Option<Secret> {
-        self.text(argument).map(Secret::new)
+    fn secret(&self, argument: &'static str) -> Option<SecretString> {
+        self.text(argument).map(SecretString::new)
     }
 
     fn port(&self, argument: &'static str) -> Result<Option<u16>, SettingsError> {
         let Some(text) = self.text(argument) else { return Ok(None) };
         match text.trim().parse::<u16>() {
-            // Nobody listens at 0; it stands for what is usual.
+            // Port 0 means the default.
             Ok(0) => Ok(None),
             Ok(port) => Ok(Some(port)),
-            Err(_) => {
-                Err(problem(argument, format!("{text:?} is no port; it takes a number from 1 to 65535")))
-            }
+            Err(_) => Err(problem(argument, format!("{text:?} is not a port; use a number from 1 to 65535"))),
         }
     }
 
@@ -63,14 +62,14 @@ impl<'a> Values<'a> {
             && host.chars().all(|character| !character.is_whitespace() && !character.is_control())
             && !host.contains(['/', '@', '\\']);
         if !is_host {
-            return Err(problem(argument, format!("{text:?} is neither a name nor an address of a machine")));
+            return Err(problem(argument, format!("{text:?} is neither a host name nor an address")));
         }
         Ok(Some(host.to_owned()))
     }
 
     fn timeout(&self) -> Result<Duration, SettingsError> {
         let Some(text) = self.text("timeout") else { return Ok(TIMEOUT) };
-        let wrong = || problem("timeout", format!("{text:?} is no duration such as \"90s\" or \"5m\""));
+        let wrong = || problem("timeout", format!("{text:?} is not a duration such as \"90s\" or \"5m\""));
         duration::read(&text).ok_or_else(wrong)
     }
 }
@@ -79,17 +78,14 @@ pub(crate) fn read(values: &Values<'_>) -> Result<ConnectionSettings, SettingsEr
     match values.text("type").as_deref() {
         None | Some("ssh") => read_ssh(values),
         Some("winrm") => read_winrm(values),
-        Some(other) => Err(problem(
-            "type",
-            format!("{other:?} is no kind of connection; there are \"ssh\" and \"winrm\""),
-        )),
+        Some(other) => {
+            Err(problem("type", format!("{other:?} is not a connection type; use \"ssh\" or \"winrm\"")))
+        }
     }
 }
 
 fn required_host(values: &Values<'_>) -> Result<String, SettingsError> {
-    values.host("host")?.ok_or_else(|| {
-        problem("host", "the machine's name or address is missing, or empty. A connection needs one")
-    })
+    values.host("host")?.ok_or_else(|| problem("host", "the machine's name or address is missing or empty"))
 }
 
 fn read_ssh(values: &Values<'_>) -> Result<ConnectionSettings, SettingsError> {
@@ -97,7 +93,7 @@ fn read_ssh(values: &Values<'_>) -> Result<ConnectionSettings, SettingsError> {
         None | Some("unix") => TargetPlatform::Unix,
         Some("windows") => TargetPlatform::Windows,
         Some(other) => {
-            let text = format!("{other:?} is no platform; there are \"unix\" and \"windows\"");
+            let text = format!("{other:?} is not a platform; use \"unix\" or \"windows\"");
             return Err(problem("target_platform", text));
         }
     };
@@ -110,7 +106,7 @@ fn read_ssh(values: &Values<'_>) -> Result<ConnectionSettings, SettingsError> {
     let key = match private {
         Some(private) => Some(keys::certified(private, "certificate", certificate.as_deref())?),
         None if certificate.is_some() => {
-            return Err(problem("certificate", "a certificate proves nothing without private_key, its key"));
+            return Err(problem("certificate", "a certificate requires its key in private_key"));
         }
         None => None,
     };
@@ -124,11 +120,11 @@ fn read_ssh(values: &Values<'_>) -> Result<ConnectionSettings, SettingsError> {
         host_key_argument: "host_key",
     };
     let agent = match values.is_set("agent")? {
-        None => AgentUse::IfThere,
+        None => AgentUse::IfAvailable,
         Some(true) => AgentUse::Required,
         Some(false) => AgentUse::Never,
     };
-    let method = Method::Ssh(Box::new(SshSettings {
+    let method = ConnectionMethod::Ssh(Box::new(SshSettings {
         bastion: bastion(values, &target)?,
         target,
         proxy: proxy(values)?,
@@ -143,8 +139,7 @@ fn read_ssh(values: &Values<'_>) -> Result<ConnectionSettings, SettingsError> {
     })
 }
 
-/// What is not said of the bastion is as it is for the target, but for the key that it
-/// is known by.
+/// Reads the bastion. Missing values default to the target's, except for the host key.
 fn bastion(values: &Values<'_>, target: &Hop) -> Result<Option<Hop>, SettingsError> {
     let Some(host) = values.host("bastion_host")? else { return Ok(None) };
     let private = values.text("bastion_private_key");
@@ -159,7 +154,7 @@ fn bastion(values: &Values<'_>, target: &Hop) -> Result<Option<Hop>, SettingsErr
             Some(keys::certified(key.private.clone(), "bastion_certificate", Some(&certificate))?)
         }
         (None, Some(_), None) => {
-            let text = "a certificate proves nothing without bastion_private_key, its key";
+            let text = "a certificate requires its key in bastion_private_key";
             return Err(problem("bastion_certificate", text));
         }
     };
@@ -182,7 +177,7 @@ fn proxy(values: &Values<'_>) -> Result<Option<Proxy>, SettingsError> {
         Some("https") => ProxyScheme::Https,
         Some("socks5") => ProxyScheme::Socks5,
         Some(other) => {
-            let text = format!("{other:?} is nothing that a proxy is spoken to by: http, https or socks5");
+            let text = format!("{other:?} is not a proxy protocol; use http, https or socks5");
             return Err(problem("proxy_scheme", text));
         }
     };
@@ -198,13 +193,13 @@ fn proxy(values: &Values<'_>) -> Result<Option<Proxy>, SettingsError> {
 
 fn read_winrm(values: &Values<'_>) -> Result<ConnectionSettings, SettingsError> {
     if values.text("target_platform").is_some_and(|platform| platform != "windows") {
-        return Err(problem("target_platform", "what is provisioned by WinRM is always \"windows\""));
+        return Err(problem("target_platform", "a WinRM connection always has the platform \"windows\""));
     }
     let transport = if values.is_set("https")?.unwrap_or(false) {
         WinRmTransport::Https(match (values.is_set("insecure")?.unwrap_or(false), values.text("cacert")) {
             (true, _) => ServerCertificate::Any,
-            (false, Some(authorities)) => ServerCertificate::Of(authorities),
-            (false, None) => ServerCertificate::OfSystem,
+            (false, Some(authorities)) => ServerCertificate::Authorities(authorities),
+            (false, None) => ServerCertificate::SystemRoots,
         })
     } else {
         WinRmTransport::Http
@@ -217,11 +212,11 @@ fn read_winrm(values: &Values<'_>) -> Result<ConnectionSettings, SettingsError> 
         Some(true) => WinRmAuthentication::Ntlm,
         _ => WinRmAuthentication::Basic,
     };
-    let method = Method::WinRm(Box::new(WinRmSettings {
+    let method = ConnectionMethod::WinRm(Box::new(WinRmSettings {
         host: required_host(values)?,
         port: values.port("port")?.unwrap_or(usual),
         user: values.text("user").unwrap_or_else(|| "Administrator".into()),
-        password: values.secret("password").unwrap_or_else(|| Secret::new("")),
+        password: values.secret("password").unwrap_or_else(|| SecretString::new("")),
         transport,
         authentication,
     }));
