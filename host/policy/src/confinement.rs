@@ -1,42 +1,42 @@
-//! What native code is held to, where a policy has it confined: as much of the rules as a
-//! kernel can be told.
+//! The confinement of native plugins, if a policy requires it: the part of the rules that the
+//! kernel can enforce.
 //!
-//! A kernel takes directories, each with all that is below it, and ports. So a directory
-//! within which anything is denied or protected cannot be granted to native code, and of
-//! `network` only the ports hold, for TCP. What cannot be told is an error, and nothing
-//! runs: a rule that looks as if it held is worse than none.
+//! The kernel enforces directories, each with everything below it, and ports. So a directory
+//! that contains a denied or protected path cannot be granted to native code, and only the ports
+//! of `network` rules are enforced, for TCP. A rule that cannot be enforced is an error, and the
+//! plugin does not run: a rule that only seems to be enforced is worse than none.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use crate::decision::{Decision, Denial};
-use crate::explain::Granted;
+use crate::explain::GrantedAccess;
 use crate::policy::PluginPolicy;
 use crate::request::{Access, Extent, FileAccess, Request, Scheme};
 
-/// What of a policy holds native code that is confined.
+/// The part of a policy that confines a native plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NativeConfinement {
-    /// Directories to read.
+    /// Readable directories.
     pub read: Vec<PathBuf>,
-    /// Directories to write, and so to make and remove files in.
+    /// Directories in which files can be written, created and removed.
     pub write: Vec<PathBuf>,
-    /// Ports to connect to by TCP, on whatever machine; [`None`] is any.
+    /// TCP ports that can be connected to, on any machine; [`None`] is all ports.
     pub ports: Option<Vec<RangeInclusive<u16>>>,
 }
 
-/// Ports that one rule grants.
+/// The ports that a rule grants.
 pub(crate) struct GrantedPorts {
     scheme: Scheme,
-    /// First and last of each range; [`None`] is any port.
+    /// First and last port of each range; [`None`] is all ports.
     ranges: Option<Vec<(u16, u16)>>,
 }
 
 impl PluginPolicy {
-    /// What the kernel is to be told of the plugin, if it is native code that is confined.
+    /// Returns the confinement of the plugin, if it is native code that must be confined.
     ///
     /// # Errors
-    /// The first directory of which a part is denied.
+    /// The denial for the first directory of which a part is denied.
     pub fn native_confinement(&self) -> Result<NativeConfinement, Box<Denial>> {
         let mut confinement = NativeConfinement::default();
         for (path, access) in self.directories() {
@@ -74,8 +74,8 @@ impl PluginPolicy {
     }
 }
 
-impl Granted {
-    /// The ports that something may be sent to.
+impl GrantedAccess {
+    /// Returns the granted ports of a network access.
     pub(crate) fn ports(&self) -> Option<GrantedPorts> {
         match self {
             Self::Network { scheme, at, .. } => {
@@ -102,17 +102,17 @@ mod tests {
         let file = PolicyFile::parse(Level::User, &SourceFile::new("p.hcl", &*text), root).unwrap();
         let policy = Policy::new(root, [file], []);
         let address = ProviderAddress::parse("acme/dns").unwrap();
-        policy.of(&address).native_confinement().map_err(|denial| denial.to_string())
+        policy.for_plugin(&address).native_confinement().map_err(|denial| denial.to_string())
     }
 
     #[test]
-    fn nothing_is_granted_by_nothing() {
+    fn empty_policy_grants_nothing() {
         let nothing = NativeConfinement { ports: Some(Vec::new()), ..NativeConfinement::default() };
         assert_eq!(confinement(""), Ok(nothing));
     }
 
     #[test]
-    fn directories_and_ports_are_what_rules_grant() {
+    fn grants_directories_and_ports_of_rules() {
         let rules = r#"
             allow filesystem {
               directories = ["data", "/srv/shared"]
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kernel_cannot_except_is_not_granted() {
+    fn rejects_directory_with_denied_part() {
         let rules = r#"
             allow filesystem {
               directories = ["/srv/shared"]
@@ -148,10 +148,10 @@ mod tests {
               directories = ["/srv/shared/keys"]
             }"#;
         let said = confinement(rules).unwrap_err();
-        assert!(said.contains("/srv/shared") && said.contains("p.hcl:7 forbids it"), "{said}");
+        assert!(said.contains("/srv/shared") && said.contains("p.hcl:7 denies it"), "{said}");
         let everything = "allow filesystem {\n directories = [\".\"]\n access = [\"write\"]\n}";
         let said = confinement(everything).unwrap_err();
-        assert!(said.contains("none of them may write it"), "{said}");
+        assert!(said.contains("no plugin may write it"), "{said}");
         let reading = "allow filesystem {\n directories = [\".\"]\n}";
         assert_eq!(confinement(reading).map(|one| one.read), Ok(vec!["/srv/project".into()]));
     }

@@ -1,39 +1,38 @@
-//! Credentials that the host adds to requests, so that no plugin has to know them.
+//! Credentials that the host adds to requests, so that plugins do not see them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::place::Place;
 use crate::request::{NetworkRequest, Scheme};
 use crate::rule::{Destination, Effect};
+use crate::source_location::SourceLocation;
 
-/// Where the host has a secret from.
+/// The source of a secret on the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CredentialSource {
-    /// A variable of the host's environment.
+    /// An environment variable of the host.
     Environment(Box<str>),
-    /// A file of the host's; its last line break is no part of the secret.
+    /// A file of the host; a trailing line break is not part of the secret.
     File(PathBuf),
 }
 
-/// A secret bound to destinations: the host adds the header to the requests that go
-/// there, and the plugin may not set it.
+/// A credential that is bound to destinations: the host adds the header to requests to them, and
+/// the plugin must not set it.
 #[derive(Clone, Debug)]
 pub struct CredentialBinding {
-    /// The header's name, in lower case.
+    /// Name of the header, in lower case.
     pub header: Box<str>,
-    /// What stands before the secret, such as `Bearer `.
+    /// Text before the secret, such as `Bearer `.
     pub prefix: Box<str>,
-    /// Where the secret is.
     pub source: CredentialSource,
-    /// The line that says so.
-    pub place: Place,
+    /// The policy line of the credential.
+    pub location: SourceLocation,
     pub(crate) schemes: BTreeSet<Scheme>,
     pub(crate) destination: Destination,
 }
 
 impl CredentialBinding {
-    /// Whether a request gets it.
+    /// Whether the credential is added to a request.
     pub(crate) fn matches(&self, request: &NetworkRequest) -> bool {
         self.schemes.contains(&request.scheme)
             && self.destination.matches(
@@ -44,7 +43,7 @@ impl CredentialBinding {
             )
     }
 
-    /// Where it is sent to, for people.
+    /// Describes the hosts that it is sent to.
     pub(crate) fn destinations(&self) -> Vec<String> {
         self.destination
             .hosts

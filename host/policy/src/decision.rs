@@ -1,4 +1,4 @@
-//! What was decided, by which line, and why.
+//! Decisions, with the policy line and the reason.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,28 +8,26 @@ use std::sync::Arc;
 use wardian_address::ProviderAddress;
 
 use crate::address::AddressKind;
-use crate::place::Place;
 use crate::policy::Level;
 use crate::request::Request;
+use crate::source_location::SourceLocation;
 
-/// An answer to a request.
+/// The decision about a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It may be.
     Allowed(Grant),
-    /// It must not be.
     Denied(Denial),
 }
 
 impl Decision {
-    /// Whether it may be.
+    /// Whether the request is allowed.
     pub fn is_allowed(&self) -> bool {
         matches!(self, Self::Allowed(_))
     }
 
-    /// The line that settled it: the one that forbids, or the lowest that grants. None
-    /// where the matter is that no line grants it.
-    pub fn rule(&self) -> Option<&Place> {
+    /// Returns the line that determined the decision: the one that denies, or the grant of the
+    /// lowest level. `None` if no line grants the request.
+    pub fn rule(&self) -> Option<&SourceLocation> {
         match self {
             Self::Allowed(grant) => grant.rules.last(),
             Self::Denied(denial) => denial.rule(),
@@ -37,81 +35,71 @@ impl Decision {
     }
 }
 
-/// The lines that grant something, one for each file that has a say, from the highest
-/// down.
+/// The lines that grant a request, one for each relevant file, from the highest level down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Where they stand.
-    pub rules: Vec<Place>,
+    pub rules: Vec<SourceLocation>,
 }
 
-/// That something is not granted.
+/// The denial of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
     plugin: ProviderAddress,
-    /// What was asked for, as part of a sentence.
-    asked: String,
-    /// Why.
+    /// The denied request, as part of a sentence.
+    request: String,
     pub reason: DenialReason,
 }
 
-/// Why something is not granted.
+/// Why a request is denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DenialReason {
-    /// A line forbids it.
+    /// A rule denies it.
     Rule {
-        /// Where.
-        place: Place,
-        /// In the words of the one who wrote it.
+        location: SourceLocation,
+        /// The rule's `reason` argument.
         reason: Option<Arc<str>>,
     },
-    /// A file grants other things, and not this.
-    NotGranted {
-        /// Whose file it is.
-        level: Level,
-        /// The file.
-        file: Arc<str>,
-    },
-    /// Every file leaves it to the others.
-    NobodyGrants,
-    /// There is no file.
+    /// A file does not grant it, and has no default action `defer`.
+    NotGranted { level: Level, file: Arc<str> },
+    /// All files defer, and none grants it.
+    NoGrant,
+    /// There is no policy file.
     NoPolicy,
-    /// The name is granted; what it leads to is not.
+    /// The name is granted, but not the address that it resolves to.
     Address {
-        /// Where it leads.
+        /// The resolved address.
         address: IpAddr,
         /// The line that grants the name, if there is one.
-        place: Option<Place>,
+        location: Option<SourceLocation>,
     },
-    /// The configuration is a stranger's, and this is denied to such.
+    /// It is denied to untrusted configurations.
     Untrusted(&'static str),
-    /// It says what plugins may do or which ones run, so that none may write it.
+    /// The path controls plugins or policies, so that no plugin may write it.
     Protected(PathBuf),
 }
 
 impl Denial {
     pub(crate) fn new(plugin: &ProviderAddress, request: &Request, reason: DenialReason) -> Self {
-        Self { plugin: plugin.clone(), asked: request.to_string(), reason }
+        Self { plugin: plugin.clone(), request: request.to_string(), reason }
     }
 
-    /// Whether a further rule could allow it: nothing forbids it, and it is only that
-    /// nobody grants it.
-    pub fn is_lack_of_grant(&self) -> bool {
+    /// Whether another rule could allow it: no rule denies it, a grant is just missing.
+    pub fn is_missing_grant(&self) -> bool {
         match &self.reason {
             DenialReason::NotGranted { .. }
-            | DenialReason::NobodyGrants
+            | DenialReason::NoGrant
             | DenialReason::NoPolicy
             | DenialReason::Address { .. } => true,
             DenialReason::Rule { .. } | DenialReason::Untrusted(_) | DenialReason::Protected(_) => false,
         }
     }
 
-    /// The line that forbids it, or that grants the name and not the address.
-    pub fn rule(&self) -> Option<&Place> {
+    /// Returns the line that denies it, or that grants the name but not the address.
+    pub fn rule(&self) -> Option<&SourceLocation> {
         match &self.reason {
-            DenialReason::Rule { place, .. } => Some(place),
-            DenialReason::Address { place, .. } => place.as_ref(),
+            DenialReason::Rule { location, .. } => Some(location),
+            DenialReason::Address { location, .. } => location.as_ref(),
             _ => None,
         }
     }
@@ -119,35 +107,35 @@ impl Denial {
 
 impl fmt::Display for Denial {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} is denied {}: {}", self.plugin.for_display(), self.asked, self.reason)
+        write!(formatter, "{} is denied {}: {}", self.plugin.for_display(), self.request, self.reason)
     }
 }
 
 impl fmt::Display for DenialReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Rule { place, reason: None } => write!(formatter, "{place} forbids it"),
-            Self::Rule { place, reason: Some(reason) } => {
-                write!(formatter, "{place} forbids it ({reason})")
+            Self::Rule { location, reason: None } => write!(formatter, "{location} denies it"),
+            Self::Rule { location, reason: Some(reason) } => {
+                write!(formatter, "{location} denies it ({reason})")
             }
             Self::NotGranted { level, file } => {
-                write!(formatter, "nothing in {file}, the policy of the {level}, grants it")
+                write!(formatter, "{file}, the policy of the {level}, does not grant it")
             }
-            Self::NobodyGrants => formatter.write_str("no policy file grants it"),
-            Self::NoPolicy => formatter.write_str("there is no policy file that could grant it"),
-            Self::Address { address, place } => {
+            Self::NoGrant => formatter.write_str("no policy file grants it"),
+            Self::NoPolicy => formatter.write_str("there is no policy file that grants it"),
+            Self::Address { address, location } => {
                 let kind = AddressKind::of(*address);
-                write!(formatter, "it leads to {address}, a {kind} address")?;
-                match place {
-                    Some(place) => write!(formatter, ", which {place} does not name"),
-                    None => formatter.write_str(", which no policy file names"),
+                write!(formatter, "it resolves to {address}, a {kind} address")?;
+                match location {
+                    Some(location) => write!(formatter, ", which {location} does not list"),
+                    None => formatter.write_str(", which no policy file lists"),
                 }
             }
-            Self::Untrusted(why) => write!(formatter, "-untrusted forbids it: {why}"),
+            Self::Untrusted(reason) => write!(formatter, "-untrusted denies it: {reason}"),
             Self::Protected(path) => {
                 write!(
                     formatter,
-                    "{} says what plugins may do, so that none of them may write it",
+                    "{} controls which plugins run or what they may do, so no plugin may write it",
                     path.display()
                 )
             }

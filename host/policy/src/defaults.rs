@@ -1,4 +1,4 @@
-//! What the host grants the plugins that it carries, where no policy says otherwise.
+//! The default grants for plugins that the host ships, unless a policy decides otherwise.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use wardian_diagnostic::SourceFile;
 
 use crate::policy::{Level, PolicyFile};
 
-/// The resources of the first two are files of the configuration's directory, or stand in
-/// some there. The provisioners run what the configuration tells them to, and copy what it
-/// names to the machines that it names, as people who write configurations expect of them.
+/// The resources of the first two providers are files in the configuration's directory. The
+/// provisioners run what the configuration tells them to, and copy the files that it names to
+/// the machines that it names, as users expect of Terraform's.
 const TEXT: &str = r#"otherwise = "defer"
 
 plugin "hashicorp/local" {
@@ -64,8 +64,8 @@ plugin "terraform.io/builtin/remote-exec" {
 }
 "#;
 
-/// The host's own policy.
-pub(crate) fn of_host(root_module: &Path) -> Option<PolicyFile> {
+/// Returns the host's own policy.
+pub(crate) fn host_policy(root_module: &Path) -> Option<PolicyFile> {
     PolicyFile::parse(Level::Host, &SourceFile::new("Wardian's defaults", TEXT), root_module).ok()
 }
 
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_is_a_policy() {
-        assert_eq!(of_host(Path::new("/srv")).map(|file| file.rule_count()), Some(8));
+    fn default_policy_is_valid() {
+        assert_eq!(host_policy(Path::new("/srv")).map(|file| file.rule_count()), Some(8));
     }
 }

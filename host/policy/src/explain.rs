@@ -1,12 +1,12 @@
-//! What the files come to for a plugin, line by line, for people who ask.
+//! Explains the effective policy of a plugin, line by line.
 //!
-//! The rules of the files that have the last word are put together one by one: what two
-//! rules both grant is listed with both lines ([`combined`]). What cannot be put into
-//! one pattern is listed as both patterns, joined by "and".
+//! The rules of all files that do not defer are intersected pair by pair: an access that two
+//! rules grant is listed with both lines ([`combined`]). Patterns without a common pattern are
+//! listed together, joined by "and".
 
 mod combined;
 mod coverage;
-mod words;
+mod describe;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -15,111 +15,109 @@ use wardian_address::ProviderAddress;
 
 use crate::confinement::GrantedPorts;
 use crate::credential::{CredentialBinding, CredentialSource};
-use crate::place::Place;
-use crate::policy::{FileView, Level, Otherwise, PluginPolicy};
+use crate::policy::{DefaultAction, FileView, Level, PluginPolicy};
 use crate::request::{Access, Extent, FileAccess, Request};
 use crate::rule::{Effect, Rule};
-use crate::settings::{NativePlugins, Set, Settings};
+use crate::settings::{NativePlugins, Setting, Settings};
+use crate::source_location::SourceLocation;
 
-pub(crate) use combined::Granted;
-pub(crate) use words::conditions as in_words;
+pub(crate) use combined::GrantedAccess;
+pub(crate) use describe::conditions as describe_conditions;
 
-/// The most pairs of grants that are held against each other.
-const MOST_PAIRS: usize = 1_000_000;
+/// Maximum number of compared pairs of grants.
+const MAX_PAIRS: usize = 1_000_000;
 
-/// All that there is to say about a plugin.
+/// The effective policy of a plugin.
 #[derive(Clone, Debug)]
 pub struct Explanation {
-    /// Which.
     pub plugin: ProviderAddress,
     /// The files, from the highest level down.
     pub files: Vec<ExplainedFile>,
-    /// What is granted in effect, but for what is denied.
+    /// Effective grants; denials apply in addition.
     pub allowed: Vec<Explained>,
-    /// What is denied by a line.
+    /// Denials.
     pub denied: Vec<Explained>,
-    /// Lines that grant something and have no effect, as other files do not grant it.
+    /// Grants without effect, since another file does not grant the access.
     pub without_effect: Vec<Explained>,
-    /// The rules are too many to be put together; the list of what is granted ends early.
+    /// Whether there are too many rules to be combined, so that the list of grants is
+    /// incomplete.
     pub is_cut_short: bool,
-    /// Limits and determinism.
+    /// Limits and deterministic mode.
     pub settings: Settings,
-    /// What becomes of native code, and by which line; without one, because of what files
-    /// do with what they do not mention.
-    pub native: (NativePlugins, Option<Place>),
+    /// What happens to native code, and the line that sets it; without a line it follows from
+    /// the files' default actions.
+    pub native: (NativePlugins, Option<SourceLocation>),
     /// Credentials that the host adds.
     pub credentials: Vec<ExplainedCredential>,
 }
 
-/// A file.
+/// A policy file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedFile {
-    /// Whose.
     pub level: Level,
-    /// As people know it.
+    /// Display name.
     pub name: String,
-    /// What it does with what it does not mention.
-    pub otherwise: Otherwise,
+    /// The file's default action.
+    pub default_action: DefaultAction,
 }
 
 /// A grant or a denial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explained {
-    /// `network`, `filesystem`, ...
+    /// The capability: `network`, `filesystem`, ...
     pub capability: &'static str,
-    /// What of it, in words.
-    pub what: String,
+    /// Description of the access.
+    pub description: String,
     /// The lines, from the highest level down.
-    pub rules: Vec<Place>,
-    /// What their author said about it.
+    pub rules: Vec<SourceLocation>,
+    /// The rule's `reason` argument.
     pub reason: Option<String>,
 }
 
 /// A credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedCredential {
-    /// The header.
     pub header: String,
-    /// Where the secret is; never the secret.
+    /// The source of the secret, never the secret.
     pub source: CredentialSource,
     /// The hosts that it is sent to.
     pub hosts: Vec<String>,
-    /// The line.
-    pub rule: Place,
+    pub rule: SourceLocation,
 }
 
 impl PluginPolicy {
-    /// What the files come to, line by line.
+    /// Explains the effective policy, line by line.
     pub fn explain(&self) -> Explanation {
         let effective = self.effective();
-        let reasons: BTreeMap<&Place, &str> =
-            self.rules().filter_map(|rule| Some((&rule.place, rule.reason.as_deref()?))).collect();
+        let reasons: BTreeMap<&SourceLocation, &str> =
+            self.rules().filter_map(|rule| Some((&rule.location, rule.reason.as_deref()?))).collect();
         let allowed: Vec<Explained> = effective
             .grants
             .iter()
             .map(|(granted, rules)| Explained {
                 capability: granted.capability(),
-                what: granted.to_string(),
-                rules: rules.iter().map(|(_, place)| place.clone()).collect(),
+                description: granted.to_string(),
+                rules: rules.iter().map(|(_, location)| location.clone()).collect(),
                 reason: rules
                     .iter()
                     .rev()
-                    .find_map(|(_, place)| reasons.get(place))
+                    .find_map(|(_, location)| reasons.get(location))
                     .map(|text| (*text).to_owned()),
             })
             .collect();
-        let used: BTreeSet<&Place> = effective.grants.values().flatten().map(|(_, place)| place).collect();
+        let used: BTreeSet<&SourceLocation> =
+            effective.grants.values().flatten().map(|(_, location)| location).collect();
         let of = |rule: &Rule| Explained {
-            capability: words::capability(&rule.conditions),
-            what: words::conditions(&rule.conditions),
-            rules: vec![rule.place.clone()],
+            capability: describe::capability(&rule.conditions),
+            description: describe::conditions(&rule.conditions),
+            rules: vec![rule.location.clone()],
             reason: rule.reason.as_deref().map(str::to_owned),
         };
         let with = |effect: Effect| self.rules().filter(move |rule| rule.effect == effect);
         let without_effect = if effective.is_cut_short {
             Vec::new()
         } else {
-            with(Effect::Allow).filter(|rule| !used.contains(&rule.place)).map(of).collect()
+            with(Effect::Allow).filter(|rule| !used.contains(&rule.location)).map(of).collect()
         };
         let native = self.native();
         let native_place = self
@@ -127,7 +125,7 @@ impl PluginPolicy {
             .native
             .as_ref()
             .filter(|set| set.value == native)
-            .map(|set: &Set<_>| set.place.clone());
+            .map(|set: &Setting<_>| set.location.clone());
         Explanation {
             plugin: self.plugin.clone(),
             files: self.files.iter().map(explained_file).collect(),
@@ -141,15 +139,15 @@ impl PluginPolicy {
         }
     }
 
-    /// The directories that are granted in effect. What is denied within them is still to
-    /// be asked for, access by access.
+    /// Returns the effectively granted directories. Denials within them are decided for each
+    /// access.
     pub fn directories(&self) -> Vec<(PathBuf, BTreeSet<Access>)> {
-        let granted = self.effective().grants.into_keys().filter_map(Granted::into_directory);
-        granted.filter_map(|(path, access)| self.believed(path, access)).collect()
+        let granted = self.effective().grants.into_keys().filter_map(GrantedAccess::into_directory);
+        granted.filter_map(|(path, access)| self.applicable(path, access)).collect()
     }
 
-    /// What of it still holds for a configuration of a stranger.
-    fn believed(&self, path: PathBuf, access: BTreeSet<Access>) -> Option<(PathBuf, BTreeSet<Access>)> {
+    /// Returns the part of a grant that applies to an untrusted configuration.
+    fn applicable(&self, path: PathBuf, access: BTreeSet<Access>) -> Option<(PathBuf, BTreeSet<Access>)> {
         let is_allowed = |access: &Access| {
             let file = FileAccess { path: path.clone(), access: *access, extent: Extent::Path };
             self.decide(&Request::File(file)).is_allowed()
@@ -159,41 +157,42 @@ impl PluginPolicy {
         (!access.is_empty()).then_some((path, access))
     }
 
-    /// The ports that are granted in effect.
+    /// Returns the effectively granted ports.
     pub(crate) fn granted_ports(&self) -> Vec<GrantedPorts> {
-        self.effective().grants.keys().filter_map(Granted::ports).collect()
+        self.effective().grants.keys().filter_map(GrantedAccess::ports).collect()
     }
 
     fn rules(&self) -> impl Iterator<Item = &Rule> {
         self.files.iter().flat_map(|file| file.rules.iter()).map(|rule| &**rule)
     }
 
-    /// What all files with the last word grant; where none has it, what any grants.
+    /// Returns the intersection of the grants of all files that do not defer; if all defer, the
+    /// union.
     fn effective(&self) -> Effective {
         let files = || self.files.iter().enumerate();
-        let mut strict = files().filter(|(_, file)| file.otherwise == Otherwise::Deny);
+        let mut strict = files().filter(|(_, file)| file.default_action == DefaultAction::Deny);
         let Some((index, first)) = strict.next() else {
-            return Effective::of(files().flat_map(|(index, file)| granted(index, file)));
+            return Effective::from_grants(files().flat_map(|(index, file)| granted(index, file)));
         };
-        let mut effective = Effective::of(granted(index, first));
+        let mut effective = Effective::from_grants(granted(index, first));
         for (index, file) in strict {
-            effective = effective.within(&Effective::of(granted(index, file)));
+            effective = effective.intersect(&Effective::from_grants(granted(index, file)));
         }
         effective
     }
 }
 
-/// The lines that grant something, each behind the number of its file.
-type Lines = BTreeSet<(usize, Place)>;
+/// The lines that grant something, each with the index of its file.
+type GrantingLines = BTreeSet<(usize, SourceLocation)>;
 
 #[derive(Default)]
 struct Effective {
-    grants: BTreeMap<Granted, Lines>,
+    grants: BTreeMap<GrantedAccess, GrantingLines>,
     is_cut_short: bool,
 }
 
 impl Effective {
-    fn of(grants: impl IntoIterator<Item = (Granted, (usize, Place))>) -> Self {
+    fn from_grants(grants: impl IntoIterator<Item = (GrantedAccess, (usize, SourceLocation))>) -> Self {
         let mut result = Self::default();
         for (granted, line) in grants {
             result.grants.entry(granted).or_default().insert(line);
@@ -201,19 +200,19 @@ impl Effective {
         result
     }
 
-    /// What both grant.
-    fn within(self, other: &Self) -> Self {
+    /// Intersects both.
+    fn intersect(self, other: &Self) -> Self {
         let mut result = Self { grants: BTreeMap::new(), is_cut_short: self.is_cut_short };
         let mut pairs = 0_usize;
         for (one, lines) in &self.grants {
             for (two, further) in &other.grants {
-                // Every line of both is looked at.
+                // All lines of both are copied.
                 pairs += lines.len() + further.len();
-                if pairs > MOST_PAIRS {
+                if pairs > MAX_PAIRS {
                     result.is_cut_short = true;
                     return result;
                 }
-                if let Some(both) = one.and(two) {
+                if let Some(both) = one.intersection(two) {
                     let all = result.grants.entry(both).or_default();
                     all.extend(lines.iter().chain(further).cloned());
                 }
@@ -223,14 +222,16 @@ impl Effective {
     }
 }
 
-fn granted(index: usize, file: &FileView) -> impl Iterator<Item = (Granted, (usize, Place))> {
+fn granted(index: usize, file: &FileView) -> impl Iterator<Item = (GrantedAccess, (usize, SourceLocation))> {
     file.rules.iter().filter(|rule| rule.effect == Effect::Allow).flat_map(move |rule| {
-        Granted::of(&rule.conditions).into_iter().map(move |granted| (granted, (index, rule.place.clone())))
+        GrantedAccess::from_conditions(&rule.conditions)
+            .into_iter()
+            .map(move |granted| (granted, (index, rule.location.clone())))
     })
 }
 
 fn explained_file(file: &FileView) -> ExplainedFile {
-    ExplainedFile { level: file.level, name: file.name.to_string(), otherwise: file.otherwise }
+    ExplainedFile { level: file.level, name: file.name.to_string(), default_action: file.default_action }
 }
 
 fn explained_credential(binding: &CredentialBinding) -> ExplainedCredential {
@@ -238,6 +239,6 @@ fn explained_credential(binding: &CredentialBinding) -> ExplainedCredential {
         header: binding.header.to_string(),
         source: binding.source.clone(),
         hosts: binding.destinations(),
-        rule: binding.place.clone(),
+        rule: binding.location.clone(),
     }
 }

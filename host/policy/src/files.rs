@@ -1,7 +1,7 @@
-//! The border: where policy files are read.
+//! Reads policy files.
 //!
-//! A file that is not there is no file; a file that is there and cannot be read is an
-//! error, as is a link that leads nowhere: nobody means a policy to be left out.
+//! A missing file means no policy. A file that exists but cannot be read is an error, and so is
+//! a dangling link: it cannot be intended that a policy is skipped.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -12,36 +12,35 @@ use wardian_lang::SourceBytes;
 
 use crate::policy::{Level, POLICY_FILE_NAME, Policy, PolicyFile};
 
-/// The largest file that is read.
-const MOST_BYTES: u64 = 1 << 20;
+/// Maximum size of a policy file.
+const MAX_FILE_SIZE: u64 = 1 << 20;
 
-/// Where policies are looked for.
+/// The paths of policy files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PolicyPlaces {
-    /// The organisation's file at its fixed place; it need not be there.
+pub struct PolicyPaths {
+    /// The organisation's file at its fixed path; optional.
     pub system: Option<PathBuf>,
-    /// A further file of the organisation's that the environment names; it must be
-    /// there. It does not replace the one at the fixed place: who sets a variable could
-    /// otherwise be rid of that.
-    pub named: Option<PathBuf>,
-    /// The person's file; it need not be there.
+    /// Another file of the organisation, from an environment variable; it must exist. It does
+    /// not replace the file at the fixed path: otherwise setting a variable would disable that.
+    pub from_environment: Option<PathBuf>,
+    /// The user's file; optional.
     pub user: Option<PathBuf>,
-    /// The root module's directory, absolute. Its file need not be there.
+    /// The root module's directory, an absolute path. Its policy file is optional.
     pub root_module: PathBuf,
 }
 
-impl PolicyPlaces {
-    /// The root module's file.
+impl PolicyPaths {
+    /// Returns the path of the root module's policy file.
     pub fn root_module_file(&self) -> PathBuf {
         self.root_module.join(POLICY_FILE_NAME)
     }
 }
 
-/// Reads all files that there are.
+/// Reads all policy files.
 ///
 /// # Errors
-/// All that is wrong with any of them.
-pub fn load(places: &PolicyPlaces) -> Result<Policy, Diagnostics> {
+/// All problems of all files.
+pub fn load(policy_paths: &PolicyPaths) -> Result<Policy, Diagnostics> {
     let mut problems = Diagnostics::new();
     let mut files = Vec::new();
     let mut paths = Vec::new();
@@ -49,7 +48,7 @@ pub fn load(places: &PolicyPlaces) -> Result<Policy, Diagnostics> {
         level,
         path,
         &name,
-        &places.root_module,
+        &policy_paths.root_module,
     ) {
         Ok(Some(file)) => {
             files.push(file);
@@ -59,24 +58,26 @@ pub fn load(places: &PolicyPlaces) -> Result<Policy, Diagnostics> {
         Ok(None) => {}
         Err(found) => problems.extend(found),
     };
-    if let Some(path) = places.system.as_ref().filter(|path| Some(*path) != places.named.as_ref()) {
+    if let Some(path) =
+        policy_paths.system.as_ref().filter(|path| Some(*path) != policy_paths.from_environment.as_ref())
+    {
         take(Level::Organisation, path, path.display().to_string(), false);
     }
-    if let Some(path) = &places.named {
+    if let Some(path) = &policy_paths.from_environment {
         take(Level::Organisation, path, path.display().to_string(), true);
     }
-    if let Some(path) = &places.user {
+    if let Some(path) = &policy_paths.user {
         take(Level::User, path, path.display().to_string(), false);
     }
-    take(Level::RootModule, &places.root_module_file(), POLICY_FILE_NAME.to_owned(), false);
-    let policy = Policy::new(&places.root_module, files, paths);
+    take(Level::RootModule, &policy_paths.root_module_file(), POLICY_FILE_NAME.to_owned(), false);
+    let policy = Policy::new(&policy_paths.root_module, files, paths);
     problems.into_result(policy)
 }
 
-/// Reads one file; [`None`] where there is none. `name` is what people know it by.
+/// Reads a policy file; returns [`None`] if it does not exist. `name` is its display name.
 ///
 /// # Errors
-/// Where it cannot be read, and all that is wrong with it.
+/// If it cannot be read, and all problems of its content.
 pub fn read_file(
     level: Level,
     path: &Path,
@@ -90,8 +91,8 @@ pub fn read_file(
         }
         Err(error) => return Err(unreadable(name, &error).into()),
     };
-    if bytes.len() as u64 > MOST_BYTES {
-        let detail = format!("{name} is larger than {MOST_BYTES} bytes. A policy is for people to read.");
+    if bytes.len() as u64 > MAX_FILE_SIZE {
+        let detail = format!("{name} is larger than the limit of {MAX_FILE_SIZE} bytes.");
         return Err(Diagnostic::error("Policy file too large", detail).into());
     }
     let source = SourceBytes::new(name, bytes)?;
@@ -99,19 +100,19 @@ pub fn read_file(
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    // A pipe would wait for a writer.
+    // Opening a named pipe would block.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
     let mut bytes = Vec::new();
-    fs::File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    fs::File::open(path)?.take(MAX_FILE_SIZE + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 fn unreadable(name: &str, error: &io::Error) -> Diagnostic {
     let detail = format!(
-        "The policy file {name} cannot be read: {error}. Without it nothing runs, since it might forbid that. Mend or \
-         remove it."
+        "The policy file {name} cannot be read: {error}. Wardian does not run without it, since it might \
+         deny that. Correct or remove the file."
     );
     Diagnostic::error("Policy file cannot be read", detail)
 }

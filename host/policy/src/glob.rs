@@ -1,23 +1,23 @@
-//! Patterns over texts.
+//! Glob patterns for strings.
 //!
 //! | in a pattern | matches |
 //! |---|---|
-//! | `*` | any characters but `/`, also none |
-//! | `**` | any characters, also none |
+//! | `*` | any number of characters except `/` |
+//! | `**` | any number of characters |
 //! | anything else | itself |
 //!
-//! Matching follows all ways through the pattern at once, and never goes back: its cost
-//! is the product of the two lengths, however many stars there are. Patterns are short
-//! ([`MOST_PATTERN`]), so that this is linear in the text.
+//! Matching follows all alternatives at once, without backtracking: the cost is the product of
+//! the two lengths, whatever the number of stars. Patterns have a maximum length
+//! ([`MAX_PATTERN_LENGTH`]), so matching is linear in the length of the string.
 
 use std::fmt;
 
-/// The longest pattern, in bytes.
-pub(crate) const MOST_PATTERN: usize = 1024;
+/// Maximum length of a pattern, in bytes.
+pub(crate) const MAX_PATTERN_LENGTH: usize = 1024;
 
-/// The longest text that a pattern with wildcards matches; a longer one matches nothing
-/// in a rule that allows, and everything in one that denies.
-pub(crate) const MOST_TEXT: usize = 64 << 10;
+/// Maximum length of a string that is matched with wildcards. A longer one is undecidable: it
+/// matches no rule that allows, and every rule that denies.
+pub(crate) const MAX_TEXT_LENGTH: usize = 64 << 10;
 
 /// A compiled pattern.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,41 +34,41 @@ enum Step {
     DoubleStar,
 }
 
-/// Why a text is no pattern.
+/// Why a pattern is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum GlobProblem {
+pub(crate) enum GlobError {
     #[error("it is empty")]
     Empty,
-    #[error("it is longer than {MOST_PATTERN} bytes")]
+    #[error("it is longer than {MAX_PATTERN_LENGTH} bytes")]
     TooLong,
-    #[error("it has a control character in it")]
+    #[error("it contains a control character")]
     Control,
-    #[error("three stars in a row mean nothing; \"**\" is everything")]
+    #[error("three stars in a row are not a wildcard; use \"**\" to match everything")]
     Stars,
 }
 
-/// Whose doubts a match settles.
+/// The result of a match that cannot be decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Doubt {
-    /// What cannot be told does not match: for rules that allow.
-    Excludes,
-    /// What cannot be told matches: for rules that deny.
-    Includes,
+pub(crate) enum OnUndecidable {
+    /// It does not match: for rules that allow.
+    NoMatch,
+    /// It matches: for rules that deny.
+    Match,
 }
 
 impl Glob {
-    pub(crate) fn parse(text: &str) -> Result<Self, GlobProblem> {
+    pub(crate) fn parse(text: &str) -> Result<Self, GlobError> {
         if text.is_empty() {
-            return Err(GlobProblem::Empty);
+            return Err(GlobError::Empty);
         }
-        if text.len() > MOST_PATTERN {
-            return Err(GlobProblem::TooLong);
+        if text.len() > MAX_PATTERN_LENGTH {
+            return Err(GlobError::TooLong);
         }
         if text.chars().any(char::is_control) {
-            return Err(GlobProblem::Control);
+            return Err(GlobError::Control);
         }
         if text.contains("***") {
-            return Err(GlobProblem::Stars);
+            return Err(GlobError::Stars);
         }
         let mut steps = Vec::with_capacity(text.len());
         let mut bytes = text.bytes().peekable();
@@ -82,27 +82,27 @@ impl Glob {
         Ok(Self { steps: steps.into(), has_wildcards: text.contains('*'), text: text.into() })
     }
 
-    /// The pattern as it was written.
+    /// Returns the pattern's source.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The only text that it matches, if there is only one.
+    /// Returns the only string that matches, if the pattern has no wildcards.
     pub(crate) fn literal(&self) -> Option<&str> {
         (!self.has_wildcards).then_some(&*self.text)
     }
 
-    /// Whether it begins with a star.
-    pub(crate) fn begins_open(&self) -> bool {
+    /// Whether the pattern starts with a wildcard.
+    pub(crate) fn starts_with_wildcard(&self) -> bool {
         matches!(self.steps.first(), Some(Step::Star | Step::DoubleStar))
     }
 
-    pub(crate) fn matches(&self, text: &str, doubt: Doubt) -> bool {
+    pub(crate) fn matches(&self, text: &str, on_undecidable: OnUndecidable) -> bool {
         if !self.has_wildcards {
             return *self.text == *text;
         }
-        if text.len() > MOST_TEXT {
-            return doubt == Doubt::Includes;
+        if text.len() > MAX_TEXT_LENGTH {
+            return on_undecidable == OnUndecidable::Match;
         }
         match *self.steps {
             [Step::DoubleStar] => return true,
@@ -112,10 +112,10 @@ impl Glob {
         self.run(text.bytes().map(Input::Byte))
     }
 
-    /// Whether every text that `other` matches is matched by this one. May say no where
-    /// it is so; never says yes where it is not.
+    /// Whether this pattern matches every string that `other` matches. May return false
+    /// negatives, but no false positives.
     pub(crate) fn covers(&self, other: &Self) -> bool {
-        // The other's stars are matched by stars alone, as letters of their own.
+        // Wildcards of `other` are matched only by wildcards, as symbols of their own.
         self.run(other.steps.iter().map(|step| match step {
             Step::Byte(byte) => Input::Byte(*byte),
             Step::Star => Input::Star,
@@ -123,13 +123,12 @@ impl Glob {
         }))
     }
 
-    /// Whether no text is matched by both. May say no where it is so; never says yes
-    /// where it is not.
+    /// Whether no string matches both. May return false negatives, but no false positives.
     pub(crate) fn excludes(&self, other: &Self) -> bool {
         match (self.literal(), other.literal()) {
             (Some(one), Some(two)) => one != two,
-            (Some(one), None) => !other.matches(one, Doubt::Includes),
-            (None, Some(two)) => !self.matches(two, Doubt::Includes),
+            (Some(one), None) => !other.matches(one, OnUndecidable::Match),
+            (None, Some(two)) => !self.matches(two, OnUndecidable::Match),
             (None, None) => {
                 let differs = |(one, two): (&Step, &Step)| matches!((one, two), (Step::Byte(one), Step::Byte(two)) if one != two);
                 let both_bytes =
@@ -143,33 +142,33 @@ impl Glob {
 
     fn run(&self, input: impl Iterator<Item = Input>) -> bool {
         let end = self.steps.len();
-        // Which places in the pattern have been reached.
-        let mut reached = vec![false; end + 1];
+        // The set of current states: positions in the pattern.
+        let mut states = vec![false; end + 1];
         let mut next = vec![false; end + 1];
-        reach(&mut reached, &self.steps, 0);
+        add_state(&mut states, &self.steps, 0);
         for letter in input {
             next.fill(false);
             let mut alive = false;
-            for (place, step) in self.steps.iter().enumerate() {
-                if !reached.get(place).copied().unwrap_or(false) {
+            for (state, step) in self.steps.iter().enumerate() {
+                if !states.get(state).copied().unwrap_or(false) {
                     continue;
                 }
-                let onto = match (step, letter) {
-                    (Step::Byte(wanted), Input::Byte(byte)) if *wanted == byte => place + 1,
-                    (Step::Star, Input::Star) => place,
-                    (Step::Star, Input::Byte(byte)) if byte != b'/' => place,
-                    (Step::DoubleStar, _) => place,
+                let target = match (step, letter) {
+                    (Step::Byte(wanted), Input::Byte(byte)) if *wanted == byte => state + 1,
+                    (Step::Star, Input::Star) => state,
+                    (Step::Star, Input::Byte(byte)) if byte != b'/' => state,
+                    (Step::DoubleStar, _) => state,
                     _ => continue,
                 };
-                reach(&mut next, &self.steps, onto);
+                add_state(&mut next, &self.steps, target);
                 alive = true;
             }
             if !alive {
                 return false;
             }
-            std::mem::swap(&mut reached, &mut next);
+            std::mem::swap(&mut states, &mut next);
         }
-        reached.last().copied().unwrap_or(false)
+        states.last().copied().unwrap_or(false)
     }
 }
 
@@ -180,17 +179,17 @@ enum Input {
     DoubleStar,
 }
 
-/// Marks a place, and those behind it that take no letter to get to.
-fn reach(reached: &mut [bool], steps: &[Step], mut place: usize) {
+/// Adds a state, and the states that follow without consuming a character.
+fn add_state(states: &mut [bool], steps: &[Step], mut state: usize) {
     loop {
-        match reached.get_mut(place) {
+        match states.get_mut(state) {
             Some(mark) if !*mark => *mark = true,
             _ => return,
         }
-        if !matches!(steps.get(place), Some(Step::Star | Step::DoubleStar)) {
+        if !matches!(steps.get(state), Some(Step::Star | Step::DoubleStar)) {
             return;
         }
-        place += 1;
+        state += 1;
     }
 }
 
@@ -207,11 +206,11 @@ mod tests {
     use std::time::{Duration, Instant};
 
     fn matches(pattern: &str, text: &str) -> bool {
-        Glob::parse(pattern).unwrap().matches(text, Doubt::Excludes)
+        Glob::parse(pattern).unwrap().matches(text, OnUndecidable::NoMatch)
     }
 
     #[test]
-    fn stars_match_what_the_table_says() {
+    fn wildcards_match_as_documented() {
         for (pattern, yes, no) in [
             ("a", &["a"][..], &["b", "aa", ""][..]),
             ("AWS_*", &["AWS_", "AWS_REGION"], &["AWS", "XAWS_A", "AWS_A/B"]),
@@ -231,16 +230,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_refused() {
-        assert_eq!(Glob::parse(""), Err(GlobProblem::Empty));
-        assert_eq!(Glob::parse("a\nb"), Err(GlobProblem::Control));
-        assert_eq!(Glob::parse("a***"), Err(GlobProblem::Stars));
-        assert_eq!(Glob::parse(&"a".repeat(MOST_PATTERN + 1)), Err(GlobProblem::TooLong));
+    fn rejects_invalid_patterns() {
+        assert_eq!(Glob::parse(""), Err(GlobError::Empty));
+        assert_eq!(Glob::parse("a\nb"), Err(GlobError::Control));
+        assert_eq!(Glob::parse("a***"), Err(GlobError::Stars));
+        assert_eq!(Glob::parse(&"a".repeat(MAX_PATTERN_LENGTH + 1)), Err(GlobError::TooLong));
     }
 
     #[test]
-    fn many_stars_cost_no_more_than_their_number() {
-        let pattern = "*a".repeat(MOST_PATTERN / 2);
+    fn many_wildcards_match_in_linear_time() {
+        let pattern = "*a".repeat(MAX_PATTERN_LENGTH / 2);
         let text = "a".repeat(20_000) + "b";
         let began = Instant::now();
         assert!(!matches(&pattern, &text));
@@ -248,24 +247,24 @@ mod tests {
     }
 
     #[test]
-    fn a_text_too_long_to_match_is_in_doubt() {
-        let text = "a".repeat(MOST_TEXT + 1);
+    fn too_long_string_is_undecidable() {
+        let text = "a".repeat(MAX_TEXT_LENGTH + 1);
         let pattern = Glob::parse("a*").unwrap();
-        assert!(!pattern.matches(&text, Doubt::Excludes));
-        assert!(pattern.matches(&text, Doubt::Includes));
+        assert!(!pattern.matches(&text, OnUndecidable::NoMatch));
+        assert!(pattern.matches(&text, OnUndecidable::Match));
     }
 
     proptest! {
         #[test]
-        fn a_text_without_stars_matches_itself(text in "[^*\\p{Cc}]{1,40}") {
+        fn pattern_without_wildcards_matches_itself(text in "[^*\\p{Cc}]{1,40}") {
             prop_assert!(matches(&text, &text));
         }
 
         #[test]
-        fn covering_and_excluding_are_true(one in "[ab/*]{1,6}", two in "[ab/*]{1,6}", text in "[ab/]{0,6}") {
+        fn covers_and_excludes_have_no_false_positives(one in "[ab/*]{1,6}", two in "[ab/*]{1,6}", text in "[ab/]{0,6}") {
             let (Ok(one), Ok(two)) = (Glob::parse(&one), Glob::parse(&two)) else { return Ok(()) };
-            let by_one = one.matches(&text, Doubt::Excludes);
-            let by_two = two.matches(&text, Doubt::Excludes);
+            let by_one = one.matches(&text, OnUndecidable::NoMatch);
+            let by_two = two.matches(&text, OnUndecidable::NoMatch);
             prop_assert!(!(one.covers(&two) && by_two && !by_one), "{:?} covers {:?}", one, two);
             prop_assert!(!(one.excludes(&two) && by_one && by_two), "{:?} excludes {:?}", one, two);
             prop_assert!(one.covers(&one));

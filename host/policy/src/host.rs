@@ -27,7 +27,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use idna::AsciiDenyList;
 
 use crate::address::{AddressRange, RangeProblem, canonical};
-use crate::glob::{Doubt, Glob, GlobProblem};
+use crate::glob::{Glob, GlobError, OnUndecidable};
 
 /// The longest text that is looked at.
 const MOST_TEXT: usize = 1024;
@@ -240,7 +240,7 @@ pub(crate) enum PatternProblem {
     #[error(transparent)]
     Range(#[from] RangeProblem),
     #[error(transparent)]
-    Glob(#[from] GlobProblem),
+    Glob(#[from] GlobError),
     #[error("it is an address in a form that hides it; write it as \"{0}\"")]
     Disguised(Host),
     #[error("a host has no scheme, port or path; write \"{0}\", and the others with schemes and ports")]
@@ -402,7 +402,7 @@ impl LabelPattern {
         let mut rest = name.rsplit('.');
         for label in &self.labels {
             match rest.next() {
-                Some(text) if label.matches(text, Doubt::Excludes) => {}
+                Some(text) if label.matches(text, OnUndecidable::NoMatch) => {}
                 _ => return false,
             }
         }

@@ -1,29 +1,28 @@
-//! What a plugin may touch: policy files, and decisions by them.
+//! Policies: which accesses plugins are allowed.
 //!
-//! A [`Policy`] is made of [`PolicyFile`]s, at most one for each place that [`load`]
-//! looks at; [`Policy::of`] is what they come to for one plugin, and
-//! [`PluginPolicy::decide`] answers a [`Request`], with the line that settles it. What
-//! the language says is in `docs/policy.md`; how files of several levels meet is at the
-//! head of `policy.rs`, and how hosts, addresses, paths and patterns are brought into one
-//! form at the heads of their modules.
+//! A [`Policy`] consists of [`PolicyFile`]s, at most one for each path that [`load`] reads.
+//! [`Policy::for_plugin`] combines them for one plugin, and [`PluginPolicy::decide`] decides a
+//! [`Request`], with the line that determined the decision. The language is described in
+//! `docs/policy.md`, the combination of levels at the head of `policy.rs`, and the canonical
+//! forms of hosts, addresses, paths and patterns at the heads of their modules.
 //!
-//! Grants that a person gives are rules in the root module's file, and not a list of
-//! their own: there is one language to read, a grant is in the pull request that needs
-//! it, and its reader sees what it is next to. The hash that a grant was given for does
-//! not belong there; it is pinned beside the lock file.
+//! Grants of a user are rules in the root module's file, without a separate store: there is one
+//! language to read, a grant is part of the pull request that needs it, and reviewers see it in
+//! context. The hash of the component that a grant was given for is stored in the consent lock
+//! file instead.
 //!
-//! Nothing here knows WebAssembly, a configuration or a state; nothing opens a
-//! connection or a file but the policy files themselves, in `files.rs`, whose places the
-//! caller says.
+//! This crate does not depend on WebAssembly, configuration or state. It opens no connection,
+//! and no file except the policy files at the caller's paths (`files.rs`).
 //!
-//! Always holds:
-//! - what cannot be read in one way alone is denied: a file with any error is no policy,
-//!   and no policy is no grant;
-//! - what one file denies, no other file grants;
-//! - a decision costs the size of the rules for its plugin, whatever stars are in them.
+//! Invariants:
+//! - ambiguous input is denied: a file with any error is not a policy, and without a policy
+//!   nothing is granted;
+//! - an access that one file denies is not granted by another file;
+//! - the cost of a decision is linear in the size of the plugin's rules, whatever wildcards they
+//!   contain.
 
 mod address;
-mod asked;
+mod capability_request;
 mod confinement;
 mod credential;
 mod decision;
@@ -31,41 +30,41 @@ mod defaults;
 mod explain;
 mod files;
 mod glob;
-mod grant;
+mod grant_status;
 mod host;
-mod least;
 mod parse;
 mod path;
-mod place;
 mod plugin_pattern;
 mod policy;
+mod policy_edit;
+mod policy_synthesis;
 mod request;
 mod rule;
 mod settings;
-mod standing;
+mod source_location;
 mod suggest;
 mod units;
 mod untrusted;
 
 pub use address::{AddressKind, canonical};
-pub use asked::{Asked, AskedProblem, Words};
+pub use capability_request::{CapabilityRequest, CapabilityRequestError, RuleArgument};
 pub use confinement::NativeConfinement;
 pub use credential::{CredentialBinding, CredentialSource};
 pub use decision::{Decision, Denial, DenialReason, Grant};
 pub use explain::{Explained, ExplainedCredential, ExplainedFile, Explanation};
-pub use files::{PolicyPlaces, load, read_file};
-pub use grant::{granting_block, with_grants};
+pub use files::{PolicyPaths, load, read_file};
+pub use grant_status::{DenialSource, GrantStatus};
 pub use host::{Host, HostProblem};
-pub use least::{LeastPolicy, NeededUse, least_policy};
 pub use path::PathProblem;
-pub use place::Place;
 pub use policy::{
-    AGREEMENTS_FILE_NAME, Level, Otherwise, POLICY_FILE_NAME, PluginPolicy, Policy, PolicyFile,
+    CONSENT_LOCK_FILE_NAME, DefaultAction, Level, POLICY_FILE_NAME, PluginPolicy, Policy, PolicyFile,
 };
+pub use policy_edit::{add_grants, grant_block};
+pub use policy_synthesis::{LeastPrivilegePolicy, NeededAccess, least_privilege_policy};
 pub use request::{
     Access, CommunicatorConnection, EnvironmentName, FileAccess, NetworkRequest, ProcessStart, Request,
     RequestError, Scheme,
 };
 pub use rule::Effect;
-pub use settings::{Limits, NativePlugins, Set, Settings};
-pub use standing::{DeniedBy, Standing};
+pub use settings::{NativePlugins, PluginLimits, Setting, Settings};
+pub use source_location::SourceLocation;

@@ -1,9 +1,8 @@
-//! From the text of a policy file to rules.
+//! Parses policy files.
 //!
-//! A file is read strictly: what is not known is an error, never passed over, since a
-//! word that was misspelt would be a hole or a riddle. So a file that uses what a later
-//! version of the program knows is refused by this one, and nothing runs. Values are
-//! written out: nothing refers, nothing is computed.
+//! Parsing is strict: an unknown name is an error and never skipped, since a misspelled rule
+//! would leave a gap or be misleading. So a file that uses features of a later version is
+//! rejected, and nothing runs. Values are literals: there are no references and no computations.
 
 mod capability;
 mod settings;
@@ -15,48 +14,49 @@ use std::sync::Arc;
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span, closest};
 use wardian_lang::{Attribute, Block, Body, parse_body};
 
-use crate::place::Lines;
 use crate::plugin_pattern::PluginPattern;
-use crate::policy::{Level, Otherwise, PluginRules, PolicyFile};
+use crate::policy::{DefaultAction, Level, PluginRules, PolicyFile};
 use crate::rule::{Effect, Rule};
 use crate::settings::Settings;
+use crate::source_location::LineIndex;
 
-/// Of a file that is no policy at all, nearly every line is wrong.
-const MOST_PROBLEMS: usize = 50;
+/// Maximum number of reported problems; a file that is not a policy has one on almost every
+/// line.
+const MAX_PROBLEMS: usize = 50;
 
 impl PolicyFile {
-    /// Reads a file's text. Relative directories in it begin at `root_module`, which is
+    /// Parses a file. Relative directories in it are relative to `root_module`, which must be
     /// absolute.
     ///
     /// # Errors
-    /// All that is wrong, each with its place.
+    /// All problems, with their source spans.
     pub fn parse(level: Level, file: &Arc<SourceFile>, root_module: &Path) -> Result<Self, Diagnostics> {
         let (body, problems) = parse_body(file);
         if problems.has_errors() {
             return Err(problems);
         }
         let mut reader =
-            Reader { level, root_module, lines: Lines::of(file), problems: Vec::new(), found: 0 };
-        let (otherwise, plugins) = reader.file(&body);
+            Reader { level, root_module, lines: LineIndex::new(file), problems: Vec::new(), found: 0 };
+        let (default_action, plugins) = reader.file(&body);
         let name = Arc::clone(reader.lines.file_name());
-        Diagnostics::from(reader.finish()).into_result(Self { level, name, otherwise, plugins })
+        Diagnostics::from(reader.finish()).into_result(Self { level, name, default_action, plugins })
     }
 }
 
 struct Reader<'a> {
     level: Level,
     root_module: &'a Path,
-    lines: Lines,
+    lines: LineIndex,
     problems: Vec<Diagnostic>,
     found: usize,
 }
 
 impl Reader<'_> {
-    /// What was found, in the order of the text.
+    /// Returns the problems in source order.
     fn finish(mut self) -> Vec<Diagnostic> {
         self.problems.sort_by_key(|problem| problem.subject.as_ref().map(|span| span.start));
-        if let Some(more) = self.found.checked_sub(MOST_PROBLEMS).filter(|more| *more > 0) {
-            let detail = format!("There are {more} further problems in {}.", self.lines.file_name());
+        if let Some(more) = self.found.checked_sub(MAX_PROBLEMS).filter(|more| *more > 0) {
+            let detail = format!("There are {more} more problems in {}.", self.lines.file_name());
             self.problems.push(Diagnostic::error("More problems in the policy", detail));
         }
         self.problems
@@ -64,23 +64,24 @@ impl Reader<'_> {
 
     fn problem(&mut self, summary: &str, detail: impl Into<String>, at: &Span) {
         self.found += 1;
-        if self.problems.len() < MOST_PROBLEMS {
+        if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(Diagnostic::error(summary, detail).at(at.clone()));
         }
     }
 
-    fn file(&mut self, body: &Body) -> (Otherwise, Vec<PluginRules>) {
-        self.refuse_unknown(body, "A policy", &["otherwise"], &["plugin"]);
-        let words = [Otherwise::Deny, Otherwise::Defer].map(|one| (one.word(), one));
-        let otherwise = body.attribute("otherwise").and_then(|attribute| self.word(attribute, &words));
+    fn file(&mut self, body: &Body) -> (DefaultAction, Vec<PluginRules>) {
+        self.reject_unknown(body, "A policy", &["otherwise"], &["plugin"]);
+        let words = [DefaultAction::Deny, DefaultAction::Defer].map(|one| (one.as_str(), one));
+        let default_action =
+            body.attribute("otherwise").and_then(|attribute| self.keyword(attribute, &words));
         let plugins = body.blocks_of("plugin").filter_map(|block| self.plugin(block)).collect();
-        (otherwise.unwrap_or_default(), plugins)
+        (default_action.unwrap_or_default(), plugins)
     }
 
     fn plugin(&mut self, block: &Block) -> Option<PluginRules> {
         let body = &block.body;
         let noun = "A plugin block";
-        self.refuse_unknown(
+        self.reject_unknown(
             body,
             noun,
             &["native", "deterministic"],
@@ -98,7 +99,7 @@ impl Reader<'_> {
                 "deny" => rules.extend(self.rule(inner, Effect::Deny).map(Arc::new)),
                 "limits" if limits.is_some() => self.problem(
                     "Duplicate limits block",
-                    "A plugin block has one limits block. Write all limits into that.",
+                    "A plugin block can have only one limits block.",
                     &inner.header_span,
                 ),
                 "limits" => {
@@ -116,8 +117,8 @@ impl Reader<'_> {
         let [label] = block.labels.as_slice() else {
             self.problem(
                 "Plugin address required",
-                "A plugin block has one label: the address of a plugin, such as \"hashicorp/http\", or a pattern such \
-                 as \"acme/*\"; \"*\" is every plugin.",
+                "A plugin block has one label: the address of a plugin, such as \"hashicorp/http\", or a \
+                 pattern such as \"acme/*\"; \"*\" matches every plugin.",
                 &block.header_span,
             );
             return None;
@@ -125,7 +126,7 @@ impl Reader<'_> {
         match PluginPattern::parse(&label.text) {
             Ok(pattern) => Some(pattern),
             Err(problem) => {
-                let detail = format!("{} cannot be used: {problem}.", values::quoted(&label.text));
+                let detail = format!("{} cannot be used: {problem}.", values::quote(&label.text));
                 self.problem("Invalid plugin address", detail, &label.span);
                 None
             }
@@ -133,13 +134,13 @@ impl Reader<'_> {
     }
 
     fn rule(&mut self, block: &Block, effect: Effect) -> Option<Rule> {
-        let place = self.lines.place(&block.kind_span);
+        let location = self.lines.location(&block.kind_span);
         let (reason, conditions) = self.conditions(block, effect)?;
-        Some(Rule { effect, place, reason, conditions })
+        Some(Rule { effect, location, reason, conditions })
     }
 
-    /// What does not belong there.
-    fn refuse_unknown(&mut self, body: &Body, noun: &str, arguments: &[&str], blocks: &[&str]) {
+    /// Reports unsupported arguments and blocks.
+    fn reject_unknown(&mut self, body: &Body, noun: &str, arguments: &[&str], blocks: &[&str]) {
         for attribute in &body.attributes {
             let name = &*attribute.name;
             if arguments.contains(&name) {
@@ -180,7 +181,7 @@ impl Reader<'_> {
     }
 }
 
-/// The name that was meant, or those that there are.
+/// Suggests the name that was meant, or lists the supported ones.
 fn hint(name: &str, same: &[&str], other: &[&str]) -> String {
     match closest(name, same.iter().chain(other).copied()) {
         Some(near) => format!(" Did you mean \"{near}\"?"),

@@ -1,21 +1,21 @@
-//! Which plugins a rule is for.
+//! Patterns for plugin addresses.
 //!
-//! | written | means |
+//! | pattern | matches |
 //! |---|---|
-//! | `hashicorp/random`, `random` | that plugin, as addresses are read everywhere |
+//! | `hashicorp/random`, `random` | that plugin, parsed like any plugin address |
 //! | `acme/*` | `registry.terraform.io/acme/*` |
 //! | `example.com/*/*` | every plugin of that registry |
 //! | `*` | every plugin |
 //!
-//! A star stands for any characters of its part.
+//! A star matches any characters of its part.
 
 use std::fmt;
 
 use wardian_address::{DEFAULT_HOST, ProviderAddress, ProviderAddressError};
 
-use crate::glob::{Doubt, Glob, GlobProblem};
+use crate::glob::{Glob, GlobError, OnUndecidable};
 
-/// A pattern over addresses.
+/// A pattern for plugin addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PluginPattern {
     hostname: Glob,
@@ -29,14 +29,12 @@ pub(crate) enum PluginPatternProblem {
     #[error("{0}")]
     Address(#[from] ProviderAddressError),
     #[error(transparent)]
-    Glob(#[from] GlobProblem),
-    #[error(
-        "a single part with a star could mean two things; write \"hashicorp/{0}\", or \"*\" for every plugin"
-    )]
+    Glob(#[from] GlobError),
+    #[error("a single part with a star is ambiguous; use \"hashicorp/{0}\", or \"*\" for every plugin")]
     OnePart(String),
-    #[error("a part with a star is written in lower case ASCII")]
+    #[error("a part with a star must be lower case ASCII")]
     Ascii,
-    #[error("one star stands for any characters of a part; \"**\" means nothing here")]
+    #[error("one star matches any characters of a part; \"**\" is not supported here")]
     DoubleStar,
 }
 
@@ -58,7 +56,7 @@ impl PluginPattern {
         if parts.len() == 1 && text.contains('*') {
             return Err(PluginPatternProblem::OnePart(text.to_owned()));
         }
-        // A letter in the place of each star makes it an address by the same rules.
+        // With a letter instead of each star it must be a valid address.
         let example = ProviderAddress::parse(&text.replace('*', "x"))?;
         let part = |from_end: usize, folded: &str| {
             let written = parts.len().checked_sub(from_end).and_then(|index| parts.get(index)).copied();
@@ -84,21 +82,21 @@ impl PluginPattern {
     }
 
     pub(crate) fn matches(&self, address: &ProviderAddress) -> bool {
-        // Parts of addresses are short, so that there is no doubt.
-        self.type_name.matches(address.type_name(), Doubt::Excludes)
-            && self.namespace.matches(address.namespace(), Doubt::Excludes)
-            && self.hostname.matches(address.hostname(), Doubt::Excludes)
+        // Parts of addresses are short, so matching is always decidable.
+        self.type_name.matches(address.type_name(), OnUndecidable::NoMatch)
+            && self.namespace.matches(address.namespace(), OnUndecidable::NoMatch)
+            && self.hostname.matches(address.hostname(), OnUndecidable::NoMatch)
     }
 
-    /// Whether it means that plugin and no other.
-    pub(crate) fn is_alone(&self, address: &ProviderAddress) -> bool {
+    /// Whether the pattern matches that plugin and no other.
+    pub(crate) fn is_exactly(&self, address: &ProviderAddress) -> bool {
         let is = |glob: &Glob, part: &str| glob.literal() == Some(part);
         is(&self.hostname, address.hostname())
             && is(&self.namespace, address.namespace())
             && is(&self.type_name, address.type_name())
     }
 
-    /// How much of an address it says: more is more specific.
+    /// Returns how specific the pattern is; higher is more specific.
     pub(crate) fn specificity(&self) -> u8 {
         let of = |glob: &Glob| match (glob.literal(), glob.as_str()) {
             (Some(_), _) => 2,
@@ -125,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_match_what_the_table_says() {
+    fn patterns_match_as_documented() {
         for (pattern, yes, no) in [
             (
                 "hashicorp/random",
@@ -149,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_told() {
+    fn rejects_invalid_patterns() {
         let told = |text| PluginPattern::parse(text).unwrap_err().to_string();
         assert!(told("rand*").contains("\"hashicorp/rand*\""));
         assert!(told("acme/**").contains("one star"));
@@ -168,7 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_address_matches_itself(text in "[a-z0-9]{1,5}(/[a-z0-9]{1,5}){0,2}") {
+        fn address_matches_itself(text in "[a-z0-9]{1,5}(/[a-z0-9]{1,5}){0,2}") {
             let Ok(address) = ProviderAddress::parse(&text) else { return Ok(()) };
             prop_assert!(PluginPattern::parse(&address.to_string()).unwrap().matches(&address));
         }

@@ -1,15 +1,14 @@
-//! All policy files together, and what they come to for one plugin.
+//! Combines the policy files of all levels.
 //!
 //! ```text
 //! organisation ──> user ──> root module
 //! ```
 //!
-//! Each file says of a request that it allows it, that it denies it, or nothing. Within
-//! a file a denial wins over everything; the order of rules means nothing. A file that
-//! says nothing denies, unless it has `otherwise = "defer"`: then it leaves the matter
-//! to the others. A request is allowed if no file denies it and at least one allows it.
-//! So a file that is added can forbid, and it can grant what all above it left open, but
-//! never what one of them denies.
+//! Each file allows a request, denies it, or defers. Within a file, a denial has precedence over
+//! all grants, and the order of rules does not matter. A file without a matching rule denies,
+//! unless it has `otherwise = "defer"`: then the other files decide. A request is allowed if no
+//! file denies it and at least one allows it. So an additional file can deny accesses, and grant
+//! those that all levels above it left open, but never those that one of them denies.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -26,35 +25,35 @@ use crate::path::is_within;
 use crate::plugin_pattern::PluginPattern;
 use crate::request::{Access, NetworkRequest, Request};
 use crate::rule::{Conditions, Effect, Rule};
-use crate::settings::{Limits, NativePlugins, Settings};
-use crate::untrusted::Untrusted;
+use crate::settings::{NativePlugins, PluginLimits, Settings};
+use crate::untrusted::UntrustedRestrictions;
 
-/// The name of a policy file.
+/// Name of a policy file.
 pub const POLICY_FILE_NAME: &str = "wardian.policy.hcl";
 
-/// The name of the file beside the lock file that says which declarations of plugins were
-/// agreed to.
-pub const AGREEMENTS_FILE_NAME: &str = ".wardian.lock.hcl";
+/// Name of the consent lock file, which is next to the dependency lock file and records the
+/// approved declarations.
+pub const CONSENT_LOCK_FILE_NAME: &str = ".wardian.lock.hcl";
 
-/// What stands beside the configuration and says what runs: no plugin may write there.
-const PROTECTED: [&str; 4] = [POLICY_FILE_NAME, AGREEMENTS_FILE_NAME, ".terraform.lock.hcl", ".terraform"];
+/// Files next to the configuration that determine which code runs: no plugin may write them.
+const PROTECTED: [&str; 4] = [POLICY_FILE_NAME, CONSENT_LOCK_FILE_NAME, ".terraform.lock.hcl", ".terraform"];
 
-/// Whose a file is. What comes first stands above.
+/// The level of a policy file, from the highest to the lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// Of the organisation: a fixed place of the system, or where the environment says.
+    /// The organisation: a fixed path of the system, or one from the environment.
     Organisation,
-    /// Of the person.
+    /// The user.
     User,
-    /// Of the configuration; whoever can change that can change this.
+    /// The configuration; everybody who can change it can change this file.
     RootModule,
-    /// Of the host itself: what the plugins that it carries plainly need. It grants where
-    /// all others left a matter open, and denies nothing.
+    /// The host itself: default grants for plugins that it ships. It grants accesses that all
+    /// other levels left open, and denies nothing.
     Host,
 }
 
 impl Level {
-    /// For people.
+    /// Returns the display name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Organisation => "organisation",
@@ -71,19 +70,18 @@ impl fmt::Display for Level {
     }
 }
 
-/// What a file does with what none of its rules is about.
+/// What a file decides for a request that no rule matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Otherwise {
-    /// It denies.
+pub enum DefaultAction {
     #[default]
     Deny,
-    /// It leaves that to the other files.
+    /// Leave the decision to the other files.
     Defer,
 }
 
-impl Otherwise {
-    /// The word in a policy.
-    pub const fn word(self) -> &'static str {
+impl DefaultAction {
+    /// Returns the name in a policy.
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Deny => "deny",
             Self::Defer => "defer",
@@ -91,22 +89,21 @@ impl Otherwise {
     }
 }
 
-/// One file, read and compiled.
+/// A parsed policy file.
 #[derive(Clone, Debug)]
 pub struct PolicyFile {
     pub(crate) level: Level,
     pub(crate) name: Arc<str>,
-    pub(crate) otherwise: Otherwise,
+    pub(crate) default_action: DefaultAction,
     pub(crate) plugins: Vec<PluginRules>,
 }
 
 impl PolicyFile {
-    /// Whose it is.
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// As people know it.
+    /// Returns the display name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -115,25 +112,25 @@ impl PolicyFile {
         self.plugins.iter().filter(|block| block.pattern.matches(plugin))
     }
 
-    /// What it says of one plugin.
+    /// Returns the part of the file that applies to a plugin.
     fn view(&self, plugin: &ProviderAddress) -> FileView {
         let settings = self.blocks(plugin).map(|block| (block.pattern.specificity(), &block.settings));
         FileView {
             level: self.level,
             name: Arc::clone(&self.name),
-            otherwise: self.otherwise,
+            default_action: self.default_action,
             rules: self.blocks(plugin).flat_map(|block| block.rules.iter().cloned()).collect(),
-            settings: Settings::of_file(settings),
+            settings: Settings::from_blocks(settings),
         }
     }
 
-    /// How many rules there are: blocks that allow or deny.
+    /// Returns the number of `allow` and `deny` blocks.
     pub fn rule_count(&self) -> usize {
         self.plugins.iter().map(|plugin| plugin.rules.len()).sum()
     }
 }
 
-/// A block `plugin`.
+/// A `plugin` block.
 #[derive(Clone, Debug)]
 pub(crate) struct PluginRules {
     pub(crate) pattern: PluginPattern,
@@ -142,19 +139,19 @@ pub(crate) struct PluginRules {
     pub(crate) credentials: Vec<Arc<CredentialBinding>>,
 }
 
-/// All files that there are.
+/// The policy files of all levels.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     files: Vec<PolicyFile>,
     protected: Arc<[PathBuf]>,
     root_module: PathBuf,
-    untrusted: Option<Arc<Untrusted>>,
+    untrusted: Option<Arc<UntrustedRestrictions>>,
 }
 
 impl Policy {
-    /// Puts files together. `root_module` is the absolute path that relative ones of
-    /// requests begin at. Further `protected` paths, such as those of the files
-    /// themselves, can be written by no plugin, whatever rules say.
+    /// Combines files. `root_module` is the absolute base path for relative paths in requests.
+    /// `protected` lists further paths, such as those of the files themselves, that no plugin
+    /// can write, whatever the rules.
     pub fn new(
         root_module: &Path,
         files: impl IntoIterator<Item = PolicyFile>,
@@ -162,36 +159,37 @@ impl Policy {
     ) -> Self {
         let mut files: Vec<PolicyFile> = files.into_iter().collect();
         files.sort_by_key(|file| file.level);
-        let beside = PROTECTED.iter().map(|name| root_module.join(name));
-        let protected = beside.chain(protected).collect();
+        let next_to_configuration = PROTECTED.iter().map(|name| root_module.join(name));
+        let protected = next_to_configuration.chain(protected).collect();
         Self { files, protected, root_module: root_module.to_owned(), untrusted: None }
     }
 
-    /// What holds for a configuration of a stranger: its own file grants nothing, requests
-    /// go only where the organisation's files say, nothing is started or written, no native
-    /// plugin runs, and what is at or below `unreadable` paths is not read.
+    /// Applies the restrictions for untrusted configurations: the configuration's own policy
+    /// grants nothing, only the organisation's files grant network access, nothing is started or
+    /// written, no native plugin runs, and `unreadable` paths and everything below them cannot
+    /// be read.
     pub fn distrust(&mut self, unreadable: impl IntoIterator<Item = PathBuf>) {
-        self.untrusted = Some(Arc::new(Untrusted::new(unreadable)));
+        self.untrusted = Some(Arc::new(UntrustedRestrictions::new(unreadable)));
     }
 
-    /// Protects a further path, such as that of the log: no plugin can write it.
+    /// Protects another path, such as that of the audit log, from being written by plugins.
     pub fn protect(&mut self, path: &Path) {
         self.protected = self.protected.iter().cloned().chain([path.to_owned()]).collect();
     }
 
-    /// The files, from the highest level down.
+    /// Returns the files, from the highest level down.
     pub fn files(&self) -> &[PolicyFile] {
         &self.files
     }
 
-    /// What the files come to for a plugin. Who asks often asks once for this.
-    pub fn of(&self, plugin: &ProviderAddress) -> PluginPolicy {
+    /// Returns the policy for a plugin. Callers with many requests should call this once.
+    pub fn for_plugin(&self, plugin: &ProviderAddress) -> PluginPolicy {
         let mut settings = Settings::default();
         let mut credentials = Vec::new();
         let mut files = Vec::with_capacity(self.files.len());
         for file in &self.files {
             let view = file.view(plugin);
-            settings.narrowed(&view.settings);
+            settings.narrow_to(&view.settings);
             credentials.extend(file.blocks(plugin).flat_map(|block| block.credentials.iter().cloned()));
             files.push(view);
         }
@@ -199,24 +197,25 @@ impl Policy {
         PluginPolicy { plugin: plugin.clone(), files, settings, credentials, protected, untrusted }
     }
 
-    /// What the files come to for a plugin whose code the host carries itself, or that
-    /// the person named a place for: the host grants it what it plainly needs, where no
-    /// file says otherwise. It is code that this is granted to, not a name.
-    pub fn of_trusted_code(&self, plugin: &ProviderAddress) -> PluginPolicy {
-        let mut policy = self.of(plugin);
-        let defaults = defaults::of_host(&self.root_module);
+    /// Returns the policy for a plugin whose code the host ships, or for which the user named a
+    /// local path: it includes the host's default grants. They are granted to code, not to a
+    /// plugin's name.
+    pub fn for_trusted_code(&self, plugin: &ProviderAddress) -> PluginPolicy {
+        let mut policy = self.for_plugin(plugin);
+        let defaults = defaults::host_policy(&self.root_module);
         policy.files.extend(defaults.map(|file| file.view(plugin)).filter(|view| !view.rules.is_empty()));
         policy
     }
 
-    /// Whether a plugin may do something. For requests by name this is the first wall;
+    /// Decides whether a plugin may make an access. For access by host name this is the first
+    /// check;
     /// [`PluginPolicy::decide_at`] is the second.
     pub fn decide(&self, plugin: &ProviderAddress, request: &Request) -> Decision {
-        self.of(plugin).decide(request)
+        self.for_plugin(plugin).decide(request)
     }
 }
 
-/// What all files say of one plugin.
+/// The policies of all files for one plugin.
 #[derive(Clone, Debug)]
 pub struct PluginPolicy {
     pub(crate) plugin: ProviderAddress,
@@ -224,15 +223,15 @@ pub struct PluginPolicy {
     pub(crate) settings: Settings,
     pub(crate) credentials: Vec<Arc<CredentialBinding>>,
     protected: Arc<[PathBuf]>,
-    untrusted: Option<Arc<Untrusted>>,
+    untrusted: Option<Arc<UntrustedRestrictions>>,
 }
 
-/// What one file says of one plugin.
+/// The part of a file that applies to one plugin.
 #[derive(Clone, Debug)]
 pub(crate) struct FileView {
     pub(crate) level: Level,
     pub(crate) name: Arc<str>,
-    pub(crate) otherwise: Otherwise,
+    pub(crate) default_action: DefaultAction,
     pub(crate) rules: Vec<Arc<Rule>>,
     pub(crate) settings: Settings,
 }
@@ -255,30 +254,28 @@ impl FileView {
                 Effect::Allow | Effect::Deny => {}
             }
         }
-        match (allowing, self.otherwise) {
+        match (allowing, self.default_action) {
             (Some(rule), _) => Verdict::Allowed(rule),
-            (None, Otherwise::Deny) => Verdict::Denied(None),
-            (None, Otherwise::Defer) => Verdict::Deferred,
+            (None, DefaultAction::Deny) => Verdict::Denied(None),
+            (None, DefaultAction::Defer) => Verdict::Deferred,
         }
     }
 }
 
 impl PluginPolicy {
-    /// The plugin.
     pub fn plugin(&self) -> &ProviderAddress {
         &self.plugin
     }
 
-    /// Whether the plugin may do something, as far as that can be told without knowing
-    /// where a name leads.
+    /// Decides whether the plugin may make an access, as far as it can be decided without
+    /// resolving the host name.
     pub fn decide(&self, request: &Request) -> Decision {
         self.decision(request, None)
     }
 
-    /// Whether the plugin may do something at an address that the request's host turned
-    /// out to have. This is a wall of its own, to be asked for each address right before
-    /// it is connected to: names lead wherever their owner likes, and elsewhere a moment
-    /// later.
+    /// Decides whether the plugin may make an access to an address that the request's host
+    /// resolved to. This check is required for each address right before connecting to it: the
+    /// owner of a name can change its addresses at any time.
     pub fn decide_at(&self, request: &Request, address: IpAddr) -> Decision {
         self.decision(request, Some(address))
     }
@@ -294,59 +291,59 @@ impl PluginPolicy {
         {
             return denied(DenialReason::Protected(path.clone()));
         }
-        if let Some(why) = self.untrusted.as_ref().and_then(|untrusted| untrusted.forbids(request)) {
-            return denied(DenialReason::Untrusted(why));
+        if let Some(reason) = self.untrusted.as_ref().and_then(|untrusted| untrusted.denial_reason(request)) {
+            return denied(DenialReason::Untrusted(reason));
         }
-        let is_believed =
-            |file: &FileView| self.untrusted.is_none() || Untrusted::believes(file.level, request);
-        let mut places = Vec::new();
+        let is_trusted = |file: &FileView| {
+            self.untrusted.is_none() || UntrustedRestrictions::accepts_grants_of(file.level, request)
+        };
+        let mut locations = Vec::new();
         for file in &self.files {
             match file.verdict(request, address) {
-                Verdict::Allowed(rule) if is_believed(file) => places.push(rule.place.clone()),
+                Verdict::Allowed(rule) if is_trusted(file) => locations.push(rule.location.clone()),
                 Verdict::Allowed(_) => {}
                 Verdict::Deferred => {}
                 Verdict::Denied(Some(rule)) => {
-                    let (place, reason) = (rule.place.clone(), rule.reason.clone());
-                    return denied(DenialReason::Rule { place, reason });
+                    let (location, reason) = (rule.location.clone(), rule.reason.clone());
+                    return denied(DenialReason::Rule { location, reason });
                 }
                 Verdict::Denied(None) => {
-                    let by_name = address.map(|address| (address, file.verdict(request, None)));
-                    return denied(match by_name {
+                    let decision_by_name = address.map(|address| (address, file.verdict(request, None)));
+                    return denied(match decision_by_name {
                         Some((address, Verdict::Allowed(rule))) => {
-                            DenialReason::Address { address, place: Some(rule.place.clone()) }
+                            DenialReason::Address { address, location: Some(rule.location.clone()) }
                         }
                         _ => DenialReason::NotGranted { level: file.level, file: Arc::clone(&file.name) },
                     });
                 }
             }
         }
-        if !places.is_empty() {
-            return Decision::Allowed(Grant { rules: places });
+        if !locations.is_empty() {
+            return Decision::Allowed(Grant { rules: locations });
         }
         denied(match address {
             _ if self.untrusted.is_some() => DenialReason::Untrusted(match request {
                 Request::Network(_) | Request::LookUp(_) => {
-                    "only the organisation's policy grants the network"
+                    "only the organisation's policy can grant network access"
                 }
-                Request::File(_) => "of what the configuration names, only files of its directory are read",
-                _ => "the configuration's own policy grants nothing",
+                Request::File(_) => "only files of the configuration's directory can be read",
+                _ => "the configuration's own policy cannot grant access",
             }),
             _ if self.files.is_empty() => DenialReason::NoPolicy,
             Some(address) if self.decision(request, None).is_allowed() => {
-                DenialReason::Address { address, place: None }
+                DenialReason::Address { address, location: None }
             }
-            _ => DenialReason::NobodyGrants,
+            _ => DenialReason::NoGrant,
         })
     }
 
-    /// Whether the configuration is a stranger's.
+    /// Whether the configuration is untrusted.
     pub fn is_untrusted(&self) -> bool {
         self.untrusted.is_some()
     }
 
-    /// Every path that the files or the host say something of: granted, denied or
-    /// protected. Whoever opens files finds out with this under which other names what is
-    /// there is meant.
+    /// Returns every path that the files or the host mention: granted, denied or protected. Code
+    /// that opens files uses them to detect other names of the same file.
     pub fn named_paths(&self) -> BTreeSet<&Path> {
         let rules = self.files.iter().flat_map(|file| &file.rules);
         let named = rules.filter_map(|rule| match &rule.conditions {
@@ -356,39 +353,41 @@ impl PluginPolicy {
         named.flatten().chain(self.protected.iter()).map(PathBuf::as_path).collect()
     }
 
-    /// Limits, determinism, and what is said of native code.
+    /// Returns limits, deterministic mode, and the setting for native code.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The limits that organisation and user set, whatever the root module says. They
-    /// answer for the machine, and may set larger ones than the host would.
-    pub fn limits_of_the_machine(&self) -> Limits {
+    /// Returns the limits that organisation and user set, independent of the root module. They
+    /// are responsible for the machine, and may set higher limits than the host's defaults.
+    pub fn machine_limits(&self) -> PluginLimits {
         let mut settings = Settings::default();
-        let theirs = self.files.iter().filter(|file| matches!(file.level, Level::Organisation | Level::User));
-        theirs.for_each(|file| settings.narrowed(&file.settings));
+        let files = self.files.iter().filter(|file| matches!(file.level, Level::Organisation | Level::User));
+        files.for_each(|file| settings.narrow_to(&file.settings));
         settings.limits
     }
 
-    /// What becomes of the plugin if it is native code. A file that denies what it does
-    /// not mention denies that too, since native code is bound by no other rule; where no
-    /// file has a say, a warning is told.
+    /// Returns what happens to the plugin if it is native code. A file that does not defer and
+    /// has no setting denies it, since no other rule restricts native code; if no file decides,
+    /// a warning is shown.
     pub fn native(&self) -> NativePlugins {
         if self.untrusted.is_some() {
             return NativePlugins::Deny;
         }
-        let silent =
-            self.files.iter().any(|file| file.otherwise == Otherwise::Deny && file.settings.native.is_none());
+        let denies_by_default = self
+            .files
+            .iter()
+            .any(|file| file.default_action == DefaultAction::Deny && file.settings.native.is_none());
         match &self.settings.native {
-            _ if silent => NativePlugins::Deny,
+            _ if denies_by_default => NativePlugins::Deny,
             Some(native) => native.value,
             None => NativePlugins::Warn,
         }
     }
 
-    /// The credentials that the host adds to a request, one for each header: where two
-    /// files bind the same header, the higher one's. Their headers are not the plugin's to
-    /// set.
+    /// Returns the credentials that the host adds to a request, one for each header: if two
+    /// files bind the same header, that of the higher level. The plugin must not set these
+    /// headers.
     pub fn credentials(&self, request: &NetworkRequest) -> Vec<&CredentialBinding> {
         let mut found: Vec<&CredentialBinding> = Vec::new();
         for binding in self.credentials.iter().filter(|binding| binding.matches(request)) {

@@ -1,8 +1,8 @@
-//! Rules as they are matched.
+//! Compiled rules.
 //!
-//! A rule allows or denies uses of one capability. The conditions that it states must
-//! all hold. What it does not state is any in a rule that denies; in one that allows,
-//! reading the file has put the narrow default in its place.
+//! A rule allows or denies accesses of one capability. All its conditions must match. An absent
+//! condition matches everything in a rule that denies; in a rule that allows, the parser has
+//! replaced it with the narrow default.
 
 mod local;
 mod network;
@@ -10,43 +10,42 @@ mod network;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::glob::Doubt;
-use crate::place::Place;
+use crate::glob::OnUndecidable;
 use crate::request::Request;
+use crate::source_location::SourceLocation;
 
 pub(crate) use local::{Arguments, EnvironmentRule, FilesystemRule, ProcessRule};
 pub(crate) use network::{CommunicatorRule, Destination, HostSet, NetworkRule, Ports};
 
-/// What a matching rule does.
+/// The effect of a matching rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
-    /// It grants.
     Allow,
-    /// It forbids, whatever else the file says.
+    /// Denies, whatever else the file grants.
     Deny,
 }
 
 impl Effect {
-    /// Whether a condition that cannot be told yet counts as met.
-    pub(crate) const fn doubt(self) -> Doubt {
+    /// Returns the result of a condition that cannot be decided.
+    pub(crate) const fn on_undecidable(self) -> OnUndecidable {
         match self {
-            Self::Allow => Doubt::Excludes,
-            Self::Deny => Doubt::Includes,
+            Self::Allow => OnUndecidable::NoMatch,
+            Self::Deny => OnUndecidable::Match,
         }
     }
 }
 
-/// A block `allow` or `deny`.
+/// An `allow` or `deny` block.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
     pub(crate) effect: Effect,
-    pub(crate) place: Place,
-    /// Why it is there, in the words of its author.
+    pub(crate) location: SourceLocation,
+    /// The `reason` argument.
     pub(crate) reason: Option<Arc<str>>,
     pub(crate) conditions: Conditions,
 }
 
-/// The capability and what of it.
+/// The capability and its conditions.
 #[derive(Clone, Debug)]
 pub(crate) enum Conditions {
     Network(NetworkRule),
@@ -57,8 +56,8 @@ pub(crate) enum Conditions {
 }
 
 impl Rule {
-    /// Whether it is about a request. `address` is where the request's name leads to,
-    /// once that is known.
+    /// Whether the rule applies to a request. `address` is the resolved address of the request's
+    /// host, if known.
     pub(crate) fn matches(&self, request: &Request, address: Option<IpAddr>) -> bool {
         match (&self.conditions, request) {
             (Conditions::Network(rule), Request::Network(request)) => {

@@ -1,34 +1,32 @@
-//! What is not allowed or denied but set: limits, native plugins, determinism.
+//! Settings of a policy besides rules: limits, native plugins, deterministic mode.
 //!
-//! Of one file the most specific rule counts that says something, and of equals the
-//! stricter. Of several files the strictest counts.
+//! Within a file the most specific block with the setting wins, and ties go to the stricter
+//! value. Among files the strictest value wins.
 
 use std::fmt;
 use std::time::Duration;
 
-use crate::place::Place;
-use crate::units::{size_text, time_text};
+use crate::source_location::SourceLocation;
+use crate::units::{format_duration, format_size};
 
-/// A setting and the line that it stands in.
+/// A value and the line that sets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Set<T> {
-    /// What it is set to.
+pub struct Setting<T> {
     pub value: T,
-    /// Where.
-    pub place: Place,
+    pub location: SourceLocation,
 }
 
-/// What becomes of a plugin that is native code, and so outside of every wall.
+/// What happens to a native plugin, which is not sandboxed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NativePlugins {
     /// It runs.
     Allow,
-    /// It runs, and a warning says so.
+    /// It runs, with a warning.
     Warn,
-    /// It runs, and the kernel holds it to what rules grant; with a warning where the kernel
-    /// cannot.
+    /// It runs, confined by the kernel to the granted accesses; with a warning if the kernel
+    /// cannot confine it.
     ConfineOrWarn,
-    /// It runs only where the kernel can hold it to what rules grant.
+    /// It runs only if the kernel can confine it to the granted accesses.
     Confine,
     /// It does not run.
     Deny,
@@ -38,8 +36,8 @@ impl NativePlugins {
     pub(crate) const ALL: [Self; 5] =
         [Self::Allow, Self::Warn, Self::ConfineOrWarn, Self::Confine, Self::Deny];
 
-    /// The word in a policy.
-    pub const fn word(self) -> &'static str {
+    /// Returns the name in a policy.
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",
             Self::Warn => "warn",
@@ -52,38 +50,40 @@ impl NativePlugins {
 
 impl fmt::Display for NativePlugins {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.word())
+        formatter.write_str(self.as_str())
     }
 }
 
-/// How much a plugin may use. What is not set is left to the host's own limits.
+/// Resource limits of a plugin. The host's defaults apply to absent ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of memory of an instance.
-    pub memory: Option<Set<u64>>,
-    /// Time that a call may compute.
-    pub cpu_time: Option<Set<Duration>>,
-    /// Time that a call may take.
-    pub wall_time: Option<Set<Duration>>,
-    /// Requests of the network at a time.
-    pub concurrent_requests: Option<Set<u64>>,
-    /// Bytes of one response.
-    pub response_size: Option<Set<u64>>,
+pub struct PluginLimits {
+    /// Memory of an instance, in bytes.
+    pub memory: Option<Setting<u64>>,
+    /// CPU time of a call.
+    pub cpu_time: Option<Setting<Duration>>,
+    /// Duration of a call.
+    pub wall_time: Option<Setting<Duration>>,
+    /// Number of concurrent network requests.
+    pub concurrent_requests: Option<Setting<u64>>,
+    /// Size of a response, in bytes.
+    pub response_size: Option<Setting<u64>>,
     /// Bytes that a call may write to files.
-    pub bytes_written: Option<Set<u64>>,
+    pub bytes_written: Option<Setting<u64>>,
 }
 
-impl Limits {
-    /// The names in a policy.
+impl PluginLimits {
+    /// The argument names in a policy.
     pub(crate) const NAMES: [&'static str; 6] =
         ["memory", "cpu_time", "wall_time", "concurrent_requests", "response_size", "bytes_written"];
 
-    /// Those that are set: name, value as people write it, and line.
-    pub fn entries(&self) -> Vec<(&'static str, String, &Place)> {
+    /// Returns the limits that are set: name, formatted value, and line.
+    pub fn entries(&self) -> Vec<(&'static str, String, &SourceLocation)> {
         let [memory, cpu_time, wall_time, concurrent_requests, response_size, bytes_written] = Self::NAMES;
-        let size = |name, set: &'_ Option<Set<u64>>| set.as_ref().map(|set| (name, size_text(set.value)));
-        let time =
-            |name, set: &'_ Option<Set<Duration>>| set.as_ref().map(|set| (name, time_text(set.value)));
+        let size =
+            |name, set: &'_ Option<Setting<u64>>| set.as_ref().map(|set| (name, format_size(set.value)));
+        let time = |name, set: &'_ Option<Setting<Duration>>| {
+            set.as_ref().map(|set| (name, format_duration(set.value)))
+        };
         let number =
             self.concurrent_requests.as_ref().map(|set| (concurrent_requests, set.value.to_string()));
         let texts = [
@@ -94,23 +94,25 @@ impl Limits {
             size(response_size, &self.response_size),
             size(bytes_written, &self.bytes_written),
         ];
-        let places = [
-            self.memory.as_ref().map(|set| &set.place),
-            self.cpu_time.as_ref().map(|set| &set.place),
-            self.wall_time.as_ref().map(|set| &set.place),
-            self.concurrent_requests.as_ref().map(|set| &set.place),
-            self.response_size.as_ref().map(|set| &set.place),
-            self.bytes_written.as_ref().map(|set| &set.place),
+        let locations = [
+            self.memory.as_ref().map(|set| &set.location),
+            self.cpu_time.as_ref().map(|set| &set.location),
+            self.wall_time.as_ref().map(|set| &set.location),
+            self.concurrent_requests.as_ref().map(|set| &set.location),
+            self.response_size.as_ref().map(|set| &set.location),
+            self.bytes_written.as_ref().map(|set| &set.location),
         ];
         texts
             .into_iter()
-            .zip(places)
-            .filter_map(|(text, place)| text.zip(place).map(|((name, text), place)| (name, text, place)))
+            .zip(locations)
+            .filter_map(|(text, location)| {
+                text.zip(location).map(|((name, text), location)| (name, text, location))
+            })
             .collect()
     }
 
-    /// Each from whichever has it, and the smaller where both have.
-    fn narrowed(&mut self, other: &Self) {
+    /// Takes the smaller of each limit.
+    fn narrow_to(&mut self, other: &Self) {
         narrow(&mut self.memory, other.memory.as_ref(), |one, two| one < two);
         narrow(&mut self.cpu_time, other.cpu_time.as_ref(), |one, two| one < two);
         narrow(&mut self.wall_time, other.wall_time.as_ref(), |one, two| one < two);
@@ -119,8 +121,8 @@ impl Limits {
         narrow(&mut self.bytes_written, other.bytes_written.as_ref(), |one, two| one < two);
     }
 
-    /// Those of `other` where it says something, these otherwise.
-    fn overlaid(&mut self, other: Self) {
+    /// Replaces the limits that `other` sets.
+    fn overlay_with(&mut self, other: Self) {
         overlay(&mut self.memory, other.memory);
         overlay(&mut self.cpu_time, other.cpu_time);
         overlay(&mut self.wall_time, other.wall_time);
@@ -130,34 +132,45 @@ impl Limits {
     }
 }
 
-/// All settings of a rule, of a file, or in effect.
+/// All settings of a block, of a file, or in effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// How much may be used.
-    pub limits: Limits,
-    /// What becomes of native code.
-    pub native: Option<Set<NativePlugins>>,
-    /// Whether the clock stands still and randomness is the same in each run.
-    pub deterministic: Option<Set<bool>>,
+    pub limits: PluginLimits,
+    /// What happens to native code.
+    pub native: Option<Setting<NativePlugins>>,
+    /// Whether clocks and randomness give the same values in each run.
+    pub deterministic: Option<Setting<bool>>,
 }
 
 impl Settings {
-    /// The stricter of both, one by one.
-    pub(crate) fn narrowed(&mut self, other: &Self) {
-        self.limits.narrowed(&other.limits);
+    /// Compares the values, but not their locations.
+    pub(crate) fn has_same_values(&self, other: &Self) -> bool {
+        let limits = |settings: &Self| -> Vec<(&'static str, String)> {
+            settings.limits.entries().into_iter().map(|(name, value, _)| (name, value)).collect()
+        };
+        let value = |set: &Option<Setting<NativePlugins>>| set.as_ref().map(|set| set.value);
+        let flag = |set: &Option<Setting<bool>>| set.as_ref().map(|set| set.value);
+        limits(self) == limits(other)
+            && value(&self.native) == value(&other.native)
+            && flag(&self.deterministic) == flag(&other.deterministic)
+    }
+
+    /// Takes the stricter of each setting.
+    pub(crate) fn narrow_to(&mut self, other: &Self) {
+        self.limits.narrow_to(&other.limits);
         narrow(&mut self.native, other.native.as_ref(), |one, two| one > two);
         narrow(&mut self.deterministic, other.deterministic.as_ref(), |one, two| *one && !*two);
     }
 
-    /// What the rules of one file come to, each with how specific it is.
-    pub(crate) fn of_file<'a>(rules: impl IntoIterator<Item = (u8, &'a Self)>) -> Self {
+    /// Combines the blocks of one file, each with its specificity.
+    pub(crate) fn from_blocks<'a>(rules: impl IntoIterator<Item = (u8, &'a Self)>) -> Self {
         let mut by_specificity = std::collections::BTreeMap::<u8, Self>::new();
         for (specificity, settings) in rules {
-            by_specificity.entry(specificity).or_default().narrowed(settings);
+            by_specificity.entry(specificity).or_default().narrow_to(settings);
         }
         let mut result = Self::default();
         for (_, settings) in by_specificity {
-            result.limits.overlaid(settings.limits);
+            result.limits.overlay_with(settings.limits);
             overlay(&mut result.native, settings.native);
             overlay(&mut result.deterministic, settings.deterministic);
         }
@@ -165,16 +178,20 @@ impl Settings {
     }
 }
 
-fn narrow<T: Clone>(here: &mut Option<Set<T>>, other: Option<&Set<T>>, is_stricter: impl Fn(&T, &T) -> bool) {
+fn narrow<T: Clone>(
+    current: &mut Option<Setting<T>>,
+    other: Option<&Setting<T>>,
+    is_stricter: impl Fn(&T, &T) -> bool,
+) {
     if let Some(other) = other
-        && here.as_ref().is_none_or(|here| is_stricter(&other.value, &here.value))
+        && current.as_ref().is_none_or(|current| is_stricter(&other.value, &current.value))
     {
-        *here = Some(other.clone());
+        *current = Some(other.clone());
     }
 }
 
-fn overlay<T>(here: &mut Option<Set<T>>, other: Option<Set<T>>) {
+fn overlay<T>(current: &mut Option<Setting<T>>, other: Option<Setting<T>>) {
     if other.is_some() {
-        *here = other;
+        *current = other;
     }
 }

@@ -1,4 +1,4 @@
-//! The rule that would allow a request, and nothing more.
+//! Suggests the rule that allows exactly one request.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
@@ -8,18 +8,18 @@ use wardian_diagnostic::SourceFile;
 use wardian_lang::parse_expression;
 
 use crate::address::{AddressKind, canonical};
-use crate::glob::{Glob, MOST_TEXT};
+use crate::glob::{Glob, MAX_TEXT_LENGTH};
 use crate::host::Host;
 use crate::policy::PluginPolicy;
 use crate::request::{NetworkRequest, Request, Scheme};
 
 impl PluginPolicy {
-    /// The text of a rule that would allow a request, where one can be written; `address`
-    /// is where the request's name leads to, if that was denied. What holds stars, or
-    /// what no text can hold, no rule can name alone.
+    /// Returns the source of a rule that allows exactly this request, if there is one; `address`
+    /// is the resolved address of the request's host, if that was denied. Names with stars or
+    /// with characters that a policy cannot contain cannot be matched exactly.
     ///
-    /// Whether such a rule helps depends on the file that it is added to: it lifts no
-    /// denial of another one.
+    /// Whether the rule helps depends on the file that it is added to: it does not override a
+    /// denial in another file.
     pub fn rule_for(&self, request: &Request, address: Option<IpAddr>) -> Option<String> {
         rule_for(self.plugin(), request, address)
     }
@@ -28,7 +28,7 @@ impl PluginPolicy {
 fn rule_for(plugin: &ProviderAddress, request: &Request, address: Option<IpAddr>) -> Option<String> {
     let (capability, arguments) = match request {
         Request::Network(request) => ("network", network(request, address)?),
-        // Nothing is looked up but to be connected to, on a port that is not known yet.
+        // A lookup is for a later connection, whose port is still unknown.
         Request::LookUp(_) => return None,
         Request::File(access) => {
             let directory = access.path.to_str()?;
@@ -47,7 +47,10 @@ fn rule_for(plugin: &ProviderAddress, request: &Request, address: Option<IpAddr>
             if arguments.last() == Some(&"...") {
                 return None;
             }
-            ("process", vec![("program", text(literal(&start.program)?)?), ("arguments", list(arguments)?)])
+            (
+                "process",
+                vec![("program", string_literal(literal(&start.program)?)?), ("arguments", list(arguments)?)],
+            )
         }
         Request::Communicator(connection) => {
             let mut arguments = vec![
@@ -59,8 +62,10 @@ fn rule_for(plugin: &ProviderAddress, request: &Request, address: Option<IpAddr>
         }
     };
     let width = arguments.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-    let mut rule =
-        format!("plugin {} {{\n  allow {capability} {{\n", text(&plugin.for_display().to_string())?);
+    let mut rule = format!(
+        "plugin {} {{\n  allow {capability} {{\n",
+        string_literal(&plugin.for_display().to_string())?
+    );
     for (name, value) in arguments {
         let _ = writeln!(rule, "    {name:width$} = {value}");
     }
@@ -83,7 +88,7 @@ fn network(request: &NetworkRequest, address: Option<IpAddr>) -> Option<Vec<(&'s
     Some(arguments)
 }
 
-/// The address of a name, where it is not one that rules mean unasked.
+/// Returns the `addresses` argument, if a rule does not match the address by default.
 pub(crate) fn addresses(host: &Host, address: Option<IpAddr>) -> Option<Vec<(&'static str, String)>> {
     match (host, address) {
         (Host::Name(_), Some(address)) if AddressKind::of(address) != AddressKind::Public => {
@@ -93,21 +98,21 @@ pub(crate) fn addresses(host: &Host, address: Option<IpAddr>) -> Option<Vec<(&'s
     }
 }
 
-/// The text, if a pattern of it matches it alone.
+/// Returns the string if it matches only itself as a pattern.
 pub(crate) fn literal(text: &str) -> Option<&str> {
-    let is_literal = text.len() <= MOST_TEXT && Glob::parse(text).is_ok_and(|glob| glob.literal().is_some());
+    let is_literal =
+        text.len() <= MAX_TEXT_LENGTH && Glob::parse(text).is_ok_and(|glob| glob.literal().is_some());
     is_literal.then_some(text)
 }
 
 pub(crate) fn list<'a>(texts: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let quoted: Option<Vec<String>> = texts.into_iter().map(text).collect();
+    let quoted: Option<Vec<String>> = texts.into_iter().map(string_literal).collect();
     Some(format!("[{}]", quoted?.join(", ")))
 }
 
-/// A text as it is written in the language, if it is read back as it was: the language has
-/// but one of the forms that Unicode gives some letters. Control characters have no place
-/// in a policy.
-pub(crate) fn text(text: &str) -> Option<String> {
+/// Renders a string literal, if parsing it returns the same string: parsing normalizes Unicode,
+/// so that some strings cannot be represented. Control characters are not allowed in a policy.
+pub(crate) fn string_literal(text: &str) -> Option<String> {
     if text.chars().any(char::is_control) {
         return None;
     }

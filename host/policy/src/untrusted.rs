@@ -1,8 +1,8 @@
-//! What else holds for a configuration that comes from a stranger.
+//! Restrictions for untrusted configurations.
 //!
-//! Its own policy file is the stranger's too: it can forbid, and what it allows counts
-//! for nothing. Requests go where the organisation says alone. Nothing is started and
-//! nothing is written. Some files are not read: states hold secrets of all resources.
+//! The configuration's own policy file is untrusted, too: it can deny, but its grants are
+//! ignored. Only the organisation can grant network access. Nothing is started or written. Some
+//! files cannot be read: states contain the secrets of all resources.
 
 use std::path::{Path, PathBuf};
 
@@ -10,37 +10,37 @@ use crate::path::is_within;
 use crate::policy::Level;
 use crate::request::{Access, Request};
 
-/// The wall, and what is behind it.
+/// The restrictions, with the unreadable paths.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Untrusted {
+pub(crate) struct UntrustedRestrictions {
     unreadable: Vec<PathBuf>,
 }
 
-impl Untrusted {
+impl UntrustedRestrictions {
     pub(crate) fn new(unreadable: impl IntoIterator<Item = PathBuf>) -> Self {
         Self { unreadable: unreadable.into_iter().collect() }
     }
 
-    /// Why a request is denied, whatever files say.
-    pub(crate) fn forbids(&self, request: &Request) -> Option<&'static str> {
+    /// Returns why a request is denied, whatever the files grant.
+    pub(crate) fn denial_reason(&self, request: &Request) -> Option<&'static str> {
         match request {
-            Request::Process(_) => Some("no program is started"),
-            Request::Communicator(_) => Some("no machine is connected to"),
-            Request::File(file) if file.access == Access::Write => Some("nothing is written"),
-            Request::File(file) if self.hides(&file.path) => {
-                Some("states and what belongs to them are not read")
+            Request::Process(_) => Some("programs are not started"),
+            Request::Communicator(_) => Some("remote machines are not connected to"),
+            Request::File(file) if file.access == Access::Write => Some("files are not written"),
+            Request::File(file) if self.is_hidden(&file.path) => {
+                Some("states and related files are not read")
             }
             _ => None,
         }
     }
 
-    /// A directory above is no reason: what is in it is asked for one by one.
-    fn hides(&self, path: &Path) -> bool {
+    /// A parent directory is not hidden: its entries are decided one by one.
+    fn is_hidden(&self, path: &Path) -> bool {
         self.unreadable.iter().any(|hidden| is_within(path, hidden))
     }
 
-    /// Whether what a file allows counts.
-    pub(crate) fn believes(level: Level, request: &Request) -> bool {
+    /// Whether grants of a level apply.
+    pub(crate) fn accepts_grants_of(level: Level, request: &Request) -> bool {
         match request {
             Request::Network(_) | Request::LookUp(_) => level == Level::Organisation,
             _ => level != Level::RootModule,

@@ -1,14 +1,14 @@
-//! What is allowed and what is denied, and by which line.
+//! Decisions, and the lines that determine them.
 
 mod support;
 
 use support::{plugin, policy, project, request};
 use wardian_policy::{Decision, DenialReason, Level, NativePlugins, NetworkRequest, Policy, Request};
 
-/// Checks requests that a policy allows, and those that it denies.
+/// Checks requests that a policy must allow, and those that it must deny.
 #[track_caller]
 fn check(policy: &Policy, address: &str, allowed: &[&str], denied: &[&str]) {
-    let view = policy.of(&plugin(address));
+    let view = policy.for_plugin(&plugin(address));
     for text in allowed {
         let decision = view.decide(&request(text));
         assert!(decision.is_allowed(), "{text}: {decision:?}");
@@ -20,7 +20,7 @@ fn check(policy: &Policy, address: &str, allowed: &[&str], denied: &[&str]) {
 }
 
 #[test]
-fn without_a_policy_nothing_is_granted() {
+fn empty_policy_grants_nothing() {
     let policy = policy(&[]);
     check(
         &policy,
@@ -28,14 +28,14 @@ fn without_a_policy_nothing_is_granted() {
         &[],
         &["GET https://example.com", "read .", "env HOME", "run git", "connect a 22", "lookup a"],
     );
-    let view = policy.of(&plugin("acme/http"));
+    let view = policy.for_plugin(&plugin("acme/http"));
     assert_eq!(view.native(), NativePlugins::Warn);
     let Decision::Denied(denial) = view.decide(&request("read .")) else { panic!() };
     assert_eq!(denial.reason, DenialReason::NoPolicy);
 }
 
 #[test]
-fn network() {
+fn network_rules() {
     let policy = project(
         r#"
         plugin "acme/http" {
@@ -96,7 +96,7 @@ fn network() {
 }
 
 #[test]
-fn where_a_name_leads_is_a_wall_of_its_own() {
+fn resolved_address_is_checked_separately() {
     let policy = project(
         r#"
         plugin "acme/http" {
@@ -121,7 +121,7 @@ fn where_a_name_leads_is_a_wall_of_its_own() {
         }
         "#,
     );
-    let view = policy.of(&plugin("acme/http"));
+    let view = policy.for_plugin(&plugin("acme/http"));
     for (text, allowed, denied) in [
         (
             "GET https://api.example.com",
@@ -164,7 +164,7 @@ fn where_a_name_leads_is_a_wall_of_its_own() {
 }
 
 #[test]
-fn an_address_is_named_as_an_address() {
+fn address_is_matched_by_address_patterns() {
     let policy = project(
         r#"
         plugin "*" {
@@ -189,7 +189,7 @@ fn an_address_is_named_as_an_address() {
 }
 
 #[test]
-fn files() {
+fn filesystem_rules() {
     let policy = project(
         r#"
         plugin "acme/files" {
@@ -225,7 +225,7 @@ fn files() {
             "write /opt/data/y",
             "read secrets/key",
             "write out/keep",
-            // What says what plugins may do.
+            // The policy file itself.
             "write wardian.policy.hcl",
             "write .terraform.lock.hcl",
             "write .terraform/providers/x",
@@ -235,7 +235,7 @@ fn files() {
 }
 
 #[test]
-fn variables_and_programs() {
+fn environment_and_process_rules() {
     let policy = project(
         r#"
         plugin "acme/tools" {
@@ -292,7 +292,7 @@ fn variables_and_programs() {
 }
 
 #[test]
-fn a_lower_file_narrows_a_higher_one() {
+fn lower_level_narrows_higher_level() {
     let policy = policy(&[
         (
             Level::Organisation,
@@ -333,7 +333,7 @@ fn a_lower_file_narrows_a_higher_one() {
         ],
     );
     check(&policy, "acme/http", &[], &["GET https://a.example.com"]);
-    let view = policy.of(&plugin("hashicorp/http"));
+    let view = policy.for_plugin(&plugin("hashicorp/http"));
     let places = |text: &str| match view.decide(&request(text)) {
         Decision::Allowed(grant) => grant.rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
         Decision::Denied(denial) => denial.to_string(),
@@ -345,7 +345,7 @@ fn a_lower_file_narrows_a_higher_one() {
 }
 
 #[test]
-fn a_file_can_leave_the_rest_to_others() {
+fn file_can_defer() {
     let organisation = (
         Level::Organisation,
         r#"
@@ -370,13 +370,13 @@ fn a_file_can_leave_the_rest_to_others() {
     );
     check(&policy(&[organisation]), "acme/a", &[], &["env HOME", "env AWS_KEY"]);
     check(&policy(&[organisation, project]), "acme/a", &["env HOME"], &["env AWS_KEY"]);
-    assert_eq!(policy(&[organisation]).of(&plugin("acme/a")).native(), NativePlugins::Warn);
-    // The project's file says nothing of native code, and so denies it.
-    assert_eq!(policy(&[organisation, project]).of(&plugin("acme/a")).native(), NativePlugins::Deny);
+    assert_eq!(policy(&[organisation]).for_plugin(&plugin("acme/a")).native(), NativePlugins::Warn);
+    // The project's file does not set `native`, so it denies native code.
+    assert_eq!(policy(&[organisation, project]).for_plugin(&plugin("acme/a")).native(), NativePlugins::Deny);
 }
 
 #[test]
-fn settings_are_those_of_the_most_specific_rule_and_the_strictest_file() {
+fn most_specific_block_and_strictest_file_win() {
     let policy = policy(&[
         (
             Level::Organisation,
@@ -412,21 +412,21 @@ fn settings_are_those_of_the_most_specific_rule_and_the_strictest_file() {
             "#,
         ),
     ]);
-    let big = policy.of(&plugin("acme/big"));
+    let big = policy.for_plugin(&plugin("acme/big"));
     let entries = |view: &wardian_policy::PluginPolicy| {
         let entries = view.settings().limits.entries();
         let lines = entries.iter().map(|(name, value, place)| format!("{name} = {value} ({place})"));
         lines.collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!(entries(&big));
-    insta::assert_snapshot!(entries(&policy.of(&plugin("acme/small"))));
+    insta::assert_snapshot!(entries(&policy.for_plugin(&plugin("acme/small"))));
     assert_eq!(big.native(), NativePlugins::Warn);
-    assert_eq!(policy.of(&plugin("acme/small")).native(), NativePlugins::Deny);
+    assert_eq!(policy.for_plugin(&plugin("acme/small")).native(), NativePlugins::Deny);
     assert!(big.settings().deterministic.as_ref().is_some_and(|set| set.value));
 }
 
 #[test]
-fn credentials_go_where_they_are_bound_to() {
+fn credentials_are_sent_to_bound_hosts_only() {
     let policy = policy(&[
         (
             Level::Organisation,
@@ -456,7 +456,7 @@ fn credentials_go_where_they_are_bound_to() {
     ]);
     let bound = |address: &str, authority: &str, scheme: &str| {
         let Ok(request) = NetworkRequest::http(scheme, authority, "GET") else { panic!() };
-        let view = policy.of(&plugin(address));
+        let view = policy.for_plugin(&plugin(address));
         let found = view.credentials(&request);
         found.iter().map(|one| format!("{} {:?}", one.header, one.source)).collect::<Vec<_>>().join(" ")
     };
@@ -468,8 +468,8 @@ fn credentials_go_where_they_are_bound_to() {
 }
 
 #[test]
-fn what_is_missing_is_written_out() {
-    let view = project("plugin \"*\" {\n}\n").of(&plugin("acme/http"));
+fn denial_suggests_the_missing_rule() {
+    let view = project("plugin \"*\" {\n}\n").for_plugin(&plugin("acme/http"));
     let rule = |text: &str| view.rule_for(&request(text), None).unwrap_or_default();
     insta::assert_snapshot!(rule("POST http://api.example.com:8080"));
     insta::assert_snapshot!(rule("run git clone --depth=1"));

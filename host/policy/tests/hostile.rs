@@ -1,4 +1,4 @@
-//! Policies by nobody's friend: an answer or problems, soon.
+//! Hostile policies end in a decision or in problems, in bounded time.
 
 mod support;
 
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use support::{parse, plugin, project, request};
 use wardian_policy::Level;
 
-/// Generous: the tests run unoptimised, beside others.
+/// A generous limit: tests run unoptimized and in parallel.
 const SOON: Duration = Duration::from_secs(20);
 
 #[test]
@@ -21,7 +21,7 @@ fn thousands_of_wildcards() {
     text.push_str("    ]\n  }\n}\n");
     let began = Instant::now();
     let policy = project(&text);
-    let view = policy.of(&plugin("acme/dns"));
+    let view = policy.for_plugin(&plugin("acme/dns"));
     let name = format!("GET https://{}-x.{}.b.example.com", "ab".repeat(30), "c".repeat(60));
     for _ in 0..10 {
         assert!(!view.decide(&request(&name)).is_allowed());
@@ -30,8 +30,8 @@ fn thousands_of_wildcards() {
 }
 
 #[test]
-fn thousands_of_rules_in_one_line() {
-    // Lines are told for each rule, and columns are dear.
+fn thousands_of_rules_on_one_line() {
+    // Each rule needs its line number, and counting columns is slow.
     let mut text = String::new();
     for index in 0..8_000 {
         let _ = write!(text, "/* ü */ plugin \"acme/p{index}\" {{\n deterministic = true\n}}\n");
@@ -54,7 +54,7 @@ fn deep_nesting() {
 }
 
 #[test]
-fn a_file_that_is_no_policy_has_an_end_of_problems() {
+fn number_of_problems_is_limited() {
     let lines: Vec<String> = (0..5_000).map(|index| format!("y{index} = 1")).collect();
     let text = lines.join("\n");
     let problems = parse(Level::RootModule, &text).unwrap_err();
@@ -63,7 +63,7 @@ fn a_file_that_is_no_policy_has_an_end_of_problems() {
 }
 
 #[test]
-fn explaining_has_an_end() {
+fn explanation_is_limited() {
     let names =
         |prefix: &str| (0..3_000).map(|index| format!("\"{prefix}{index}*\"")).collect::<Vec<_>>().join(", ");
     let file =
@@ -71,21 +71,21 @@ fn explaining_has_an_end() {
     let (one, two) = (file(names("*a")), file(names("*b")));
     let began = Instant::now();
     let policy = support::policy(&[(Level::Organisation, &one), (Level::RootModule, &two)]);
-    let explanation = policy.of(&plugin("acme/dns")).explain();
+    let explanation = policy.for_plugin(&plugin("acme/dns")).explain();
     assert!(explanation.is_cut_short);
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
 }
 
 proptest! {
     #[test]
-    fn any_text_is_answered(text in "[a-z\"{}=\\[\\]\n*./ $%]{0,200}") {
+    fn any_policy_text_is_handled(text in "[a-z\"{}=\\[\\]\n*./ $%]{0,200}") {
         if let Err(problems) = parse(Level::RootModule, &text) {
             prop_assert!(problems.has_errors());
         }
     }
 
     #[test]
-    fn any_argument_is_answered(
+    fn any_argument_is_handled(
         block in prop::sample::select(&["allow network", "deny network", "allow filesystem", "allow environment",
             "allow process", "allow communicator", "limits", "credential", ""][..]),
         name in prop::sample::select(&["hosts", "ports", "methods", "schemes", "addresses", "directories", "access",

@@ -1,5 +1,5 @@
-//! Whatever files say: a lower one never grants what a higher one denies, and what is
-//! written as granted is granted.
+//! A lower level never grants what a higher one denies, and a granted request is explained as
+//! granted.
 
 mod support;
 
@@ -12,7 +12,7 @@ use wardian_policy::{Level, NativePlugins, Request};
 
 proptest! {
     #[test]
-    fn a_narrower_level_never_grants_more(
+    fn lower_level_never_grants_more(
         organisation in file(), user in file(), root_module in file(), further in file(),
     ) {
         let files = [
@@ -25,11 +25,11 @@ proptest! {
             let (higher, all) = (policy(&files[..count]), policy(&files[..=count]));
             let defers = files[..count].iter().all(|(_, text)| text.contains("defer"));
             for (request, address) in questions() {
-                // What nobody has decided yet may be granted; all else stays denied.
+                // Undecided requests may be granted; all others stay denied.
                 if !defers && !allows(&higher, &request, address) {
                     prop_assert!(!allows(&all, &request, address), "{request} {address:?}\n{files:#?}");
                 }
-                // In every case each file has its say.
+                // Each file must contribute in every case.
                 for (level, text) in &files[..=count] {
                     if !text.contains("defer") && !allows(&policy(&[(*level, text)]), &request, address) {
                         prop_assert!(!allows(&all, &request, address), "{request} {address:?}\n{files:#?}");
@@ -39,9 +39,9 @@ proptest! {
         }
     }
 
-    /// The same of whatever is asked, also under the walls for a stranger's configuration.
+    /// The same for arbitrary requests, also with the restrictions for untrusted configurations.
     #[test]
-    fn whatever_is_asked_a_narrower_level_never_grants_more(
+    fn lower_level_never_grants_more_for_any_request(
         files in prop::collection::vec(file(), 2..4),
         asked in prop::collection::vec(any_request(), 1..12),
     ) {
@@ -66,10 +66,10 @@ proptest! {
     }
 
     #[test]
-    fn a_narrower_level_never_sets_more(files in prop::collection::vec(settings(), 2..4)) {
+    fn lower_level_never_raises_limits(files in prop::collection::vec(settings(), 2..4)) {
         let levels = [Level::Organisation, Level::User, Level::RootModule];
         let files: Vec<(Level, &str)> = levels.into_iter().zip(files.iter().map(String::as_str)).collect();
-        let view = |count: usize| policy(&files[..count]).of(&plugin("acme/dns"));
+        let view = |count: usize| policy(&files[..count]).for_plugin(&plugin("acme/dns"));
         let (higher, all) = (view(files.len() - 1), view(files.len()));
         let is_kept = |before: Option<u128>, after: Option<u128>| {
             before.is_none_or(|before| after.is_some_and(|after| after <= before))
@@ -92,14 +92,14 @@ proptest! {
             view.settings().deterministic.as_ref().is_some_and(|set| set.value)
         };
         prop_assert!(!is_set(&higher) || is_set(&all), "{files:#?}");
-        // What nobody has said anything of is warned of, and may be allowed.
+        // Native code without a setting causes a warning, and may be allowed.
         let is_open = higher.settings().native.is_none() && higher.native() != NativePlugins::Deny;
         prop_assert!(is_open || all.native() >= higher.native(), "{files:#?}");
     }
 
     #[test]
-    fn a_denial_is_final(organisation in file(), root_module in file()) {
-        // The same denials alone, in a file that allows all else.
+    fn denial_is_final(organisation in file(), root_module in file()) {
+        // The same denials in a file that allows everything else.
         let all = "plugin \"*\" {\n allow network {\n hosts = [\"**\", \"0.0.0.0/0\"]\n schemes = [\"http\", \"https\"]\n \
                    ports = [\"*\"]\n addresses = [\"public\", \"private\", \"loopback\", \"0.0.0.0/0\"]\n }\n}\n";
         let open = policy(&[(Level::Organisation, &format!("{organisation}{all}"))]);
@@ -114,12 +114,12 @@ proptest! {
     }
 
     #[test]
-    fn explaining_says_what_is_decided(organisation in file(), root_module in file()) {
+    fn explanation_matches_decisions(organisation in file(), root_module in file()) {
         let policy = policy(&[(Level::Organisation, &organisation), (Level::RootModule, &root_module)]);
-        let explanation = policy.of(&plugin("acme/dns")).explain();
+        let explanation = policy.for_plugin(&plugin("acme/dns")).explain();
         for (request, address) in questions() {
-            // Where a name leads is part of what is explained.
-            let view = policy.of(&plugin("acme/dns"));
+            // The explanation includes resolved addresses.
+            let view = policy.for_plugin(&plugin("acme/dns"));
             let decision = match address {
                 Some(address) => view.decide_at(&request, address),
                 None if matches!(request, Request::Network(_) | Request::Communicator(_)) => continue,
@@ -141,27 +141,27 @@ proptest! {
     }
 
     #[test]
-    fn the_rule_that_is_shown_allows_the_request(index in 0..REQUESTS.len(), at in 0..ADDRESSES.len()) {
+    fn suggested_rule_allows_the_request(index in 0..REQUESTS.len(), at in 0..ADDRESSES.len()) {
         let request = request(REQUESTS[index]);
         let address: Option<IpAddr> = ADDRESSES[at].parse().ok();
-        let view = policy(&[]).of(&plugin("acme/dns"));
+        let view = policy(&[]).for_plugin(&plugin("acme/dns"));
         let is_network = matches!(request, Request::Network(_) | Request::Communicator(_));
         let by_address = address.filter(|_| is_network && !REQUESTS[index].contains(".1"));
         let rule = view.rule_for(&request, by_address);
         let granted = policy(&[(Level::RootModule, &rule.clone().unwrap_or_default())]);
-        // The root module's own directory can be read whole, and is not written as such.
+        // The root module's directory can be read as a whole, but not written as a whole.
         prop_assert!(rule.is_some());
         prop_assert!(allows(&granted, &request, by_address), "{request} {by_address:?}\n{rule:?}");
-        prop_assert!(!granted.of(&plugin("acme/other")).decide(&request).is_allowed());
+        prop_assert!(!granted.for_plugin(&plugin("acme/other")).decide(&request).is_allowed());
     }
 
     #[test]
-    fn texts_of_requests_come_through_the_rule(name in "[^=\u{0}]{1,12}", argument in "\\PC{0,12}") {
+    fn request_text_survives_the_rule(name in "[^=\u{0}]{1,12}", argument in "\\PC{0,12}") {
         for request in [
             Request::Environment(wardian_policy::EnvironmentName::new(&name).unwrap()),
             Request::Process(wardian_policy::ProcessStart::new("git", [argument.clone()]).unwrap()),
         ] {
-            let view = policy(&[]).of(&plugin("acme/dns"));
+            let view = policy(&[]).for_plugin(&plugin("acme/dns"));
             if let Some(rule) = view.rule_for(&request, None) {
                 prop_assert!(parse(Level::RootModule, &rule).is_ok(), "{rule}");
                 let granted = policy(&[(Level::RootModule, &rule)]);

@@ -1,12 +1,12 @@
-//! What is told of policies that are wrong: where, what, and what to do.
+//! Messages for invalid policies.
 
 mod support;
 
 use support::{parse, shown};
-use wardian_policy::{Level, PolicyPlaces, load, read_file};
+use wardian_policy::{Level, PolicyPaths, load, read_file};
 
 #[track_caller]
-fn told(level: Level, text: &str) -> String {
+fn problems_of(level: Level, text: &str) -> String {
     match parse(level, text) {
         Ok(_) => "nothing".to_owned(),
         Err(problems) => shown(&problems),
@@ -14,8 +14,8 @@ fn told(level: Level, text: &str) -> String {
 }
 
 #[test]
-fn names_that_are_misspelt() {
-    insta::assert_snapshot!(told(
+fn misspelled_names() {
+    insta::assert_snapshot!(problems_of(
         Level::RootModule,
         r#"otherwize = "deny"
 plugins "acme/*" {
@@ -42,8 +42,8 @@ plugin "acme//x" {
 }
 
 #[test]
-fn values_that_cannot_be() {
-    insta::assert_snapshot!(told(
+fn invalid_values() {
+    insta::assert_snapshot!(problems_of(
         Level::Organisation,
         r#"plugin "*" {
   deterministic = "yes"
@@ -86,15 +86,15 @@ fn values_that_cannot_be() {
 }
 
 #[test]
-fn credentials_are_not_the_configurations_to_bind() {
-    insta::assert_snapshot!(told(
+fn rejects_credentials_in_root_module() {
+    insta::assert_snapshot!(problems_of(
         Level::RootModule,
         "plugin \"*\" {\n  credential {\n    header = \"x\"\n  }\n}\n"
     ));
 }
 
 #[test]
-fn files_that_cannot_be_read() {
+fn unreadable_files() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let read = |name: &str| read_file(Level::User, &at(name), name, folder.path());
@@ -115,32 +115,32 @@ fn files_that_cannot_be_read() {
 }
 
 #[test]
-fn every_level_is_read() {
+fn reads_all_levels() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let places = PolicyPlaces {
+    let paths = PolicyPaths {
         system: Some(at("system.hcl")),
-        named: Some(at("named.hcl")),
+        from_environment: Some(at("named.hcl")),
         user: Some(at("user.hcl")),
         root_module: folder.path().to_owned(),
     };
-    let problems = load(&places).unwrap_err();
+    let problems = load(&paths).unwrap_err();
     assert!(problems.to_string().contains("named.hcl"), "{problems}");
     std::fs::write(at("named.hcl"), "otherwise = \"defer\"\n").unwrap();
-    assert_eq!(load(&places).unwrap().files().len(), 1);
+    assert_eq!(load(&paths).unwrap().files().len(), 1);
     for name in ["system.hcl", "user.hcl", "wardian.policy.hcl"] {
         std::fs::write(at(name), "").unwrap();
     }
-    let policy = load(&places).unwrap();
+    let policy = load(&paths).unwrap();
     let levels: Vec<Level> = policy.files().iter().map(wardian_policy::PolicyFile::level).collect();
     assert_eq!(levels, [Level::Organisation, Level::Organisation, Level::User, Level::RootModule]);
     std::fs::write(at("user.hcl"), "x = 1").unwrap();
     std::fs::write(at("wardian.policy.hcl"), "y = 1").unwrap();
-    assert_eq!(load(&places).unwrap_err().len(), 2);
+    assert_eq!(load(&paths).unwrap_err().len(), 2);
 }
 
 #[test]
-fn nothing_in_a_policy_drives_a_terminal() {
+fn rejects_control_characters() {
     for text in [
         "allow network {\n hosts = [\"a\"]\n reason = \"\\u001b[2J\"\n}",
         "allow filesystem {\n directories = [\"a\\u001b\"]\n}",
@@ -148,18 +148,18 @@ fn nothing_in_a_policy_drives_a_terminal() {
         "credential {\n header = \"x\"\n hosts = [\"a\"]\n file = \"/a\\u001b\"\n}",
         "credential {\n header = \"x\"\n hosts = [\"a\"]\n environment = \"A\\u001b\"\n}",
     ] {
-        let told = told(Level::Organisation, &format!("plugin \"*\" {{\n{text}\n}}\n"));
-        assert!(told.contains("control character"), "{told}");
+        let problems_of = problems_of(Level::Organisation, &format!("plugin \"*\" {{\n{text}\n}}\n"));
+        assert!(problems_of.contains("control character"), "{problems_of}");
     }
 }
 
 #[test]
-fn every_example_of_the_documentation_is_a_policy() {
+fn documentation_examples_are_valid_policies() {
     let text = include_str!("../../../docs/policy.md");
     let examples: Vec<&str> =
         text.split("```hcl\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(examples.len() >= 5, "{}", examples.len());
     for example in examples {
-        assert_eq!(told(Level::Organisation, example), "nothing", "{example}");
+        assert_eq!(problems_of(Level::Organisation, example), "nothing", "{example}");
     }
 }

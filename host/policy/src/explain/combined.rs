@@ -1,4 +1,4 @@
-//! What rules grant, one thing at a time, and what two such grants have in common.
+//! Granted accesses, and their intersection.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,37 +12,37 @@ use crate::path::is_within;
 use crate::request::{Access, Scheme};
 use crate::rule::{Arguments, Conditions, Destination, Ports};
 
-use super::words;
+use super::describe;
 
-/// One thing that is granted.
+/// An access that is granted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Granted {
-    Network { scheme: Scheme, at: At, methods: Option<BTreeSet<Box<str>>> },
+pub(crate) enum GrantedAccess {
+    Network { scheme: Scheme, at: NetworkDestination, methods: Option<BTreeSet<Box<str>>> },
     Filesystem { directory: PathBuf, access: BTreeSet<Access> },
     Environment { names: Vec<Glob> },
     Process { programs: Vec<Glob>, arguments: Vec<Arguments> },
-    Communicator { at: At },
+    Communicator { at: NetworkDestination },
 }
 
-/// Where something is sent. All patterns of a list must match.
+/// A network destination. All patterns of a list must match.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct At {
+pub(crate) struct NetworkDestination {
     pub(super) hosts: Vec<HostPattern>,
-    /// First and last; [`None`] is any.
+    /// Ranges as first and last port; [`None`] is all ports.
     pub(super) ports: Option<Vec<(u16, u16)>>,
-    /// Of each list one must match.
+    /// One pattern of each list must match.
     pub(super) addresses: Vec<Vec<AddressPattern>>,
 }
 
-impl Granted {
-    /// What a rule grants.
-    pub(crate) fn of(conditions: &Conditions) -> Vec<Self> {
+impl GrantedAccess {
+    /// Returns the accesses that a rule grants.
+    pub(crate) fn from_conditions(conditions: &Conditions) -> Vec<Self> {
         match conditions {
             Conditions::Network(rule) => rule
                 .schemes
                 .iter()
                 .flat_map(|scheme| {
-                    let at = At::of(&rule.destination, scheme.port());
+                    let at = NetworkDestination::from_rule(&rule.destination, scheme.port());
                     at.map(|at| Self::Network { scheme: *scheme, at, methods: rule.methods.clone() })
                 })
                 .collect(),
@@ -62,9 +62,9 @@ impl Granted {
                 programs: vec![rule.program.clone()],
                 arguments: rule.arguments.iter().cloned().collect(),
             }],
-            Conditions::Communicator(rule) => {
-                At::of(&rule.destination, None).map(|at| Self::Communicator { at }).collect()
-            }
+            Conditions::Communicator(rule) => NetworkDestination::from_rule(&rule.destination, None)
+                .map(|at| Self::Communicator { at })
+                .collect(),
         }
     }
 
@@ -85,8 +85,8 @@ impl Granted {
         }
     }
 
-    /// What both grant, if that may be anything.
-    pub(super) fn and(&self, other: &Self) -> Option<Self> {
+    /// Returns the intersection; [`None`] if it is certainly empty.
+    pub(super) fn intersection(&self, other: &Self) -> Option<Self> {
         match (self, other) {
             (
                 Self::Network { scheme, at, methods },
@@ -99,7 +99,7 @@ impl Granted {
                 if methods.as_ref().is_some_and(BTreeSet::is_empty) {
                     return None;
                 }
-                Some(Self::Network { scheme: *scheme, at: at.and(other_at)?, methods })
+                Some(Self::Network { scheme: *scheme, at: at.intersection(other_at)?, methods })
             }
             (
                 Self::Filesystem { directory, access },
@@ -116,35 +116,35 @@ impl Granted {
                 (!access.is_empty()).then(|| Self::Filesystem { directory: directory.clone(), access })
             }
             (Self::Environment { names }, Self::Environment { names: others }) => {
-                Some(Self::Environment { names: all_of(names, others)? })
+                Some(Self::Environment { names: intersect_patterns(names, others)? })
             }
             (
                 Self::Process { programs, arguments },
                 Self::Process { programs: other_programs, arguments: other_arguments },
             ) => Some(Self::Process {
-                programs: all_of(programs, other_programs)?,
-                arguments: all_of(arguments, other_arguments)?,
+                programs: intersect_patterns(programs, other_programs)?,
+                arguments: intersect_patterns(arguments, other_arguments)?,
             }),
             (Self::Communicator { at }, Self::Communicator { at: other }) => {
-                Some(Self::Communicator { at: at.and(other)? })
+                Some(Self::Communicator { at: at.intersection(other)? })
             }
             _ => None,
         }
     }
 }
 
-impl At {
-    fn of(destination: &Destination, of_scheme: Option<u16>) -> impl Iterator<Item = Self> {
+impl NetworkDestination {
+    fn from_rule(destination: &Destination, scheme_default: Option<u16>) -> impl Iterator<Item = Self> {
         let ports = match &destination.ports {
             Ports::Any => None,
-            Ports::OfScheme => Some(of_scheme.iter().map(|port| (*port, *port)).collect()),
+            Ports::SchemeDefault => Some(scheme_default.iter().map(|port| (*port, *port)).collect()),
             Ports::Listed(listed) => Some(ranges(listed)),
         };
         let addresses = destination.addresses.as_ref().map(|listed| listed.to_vec());
         destination.hosts.iter().flat_map(|hosts| hosts.patterns()).map(move |host| {
             let addresses = match (&addresses, &host) {
                 (Some(listed), _) => vec![listed.clone()],
-                // Where an address is named, that is the condition.
+                // A pattern for addresses is itself the condition.
                 (None, HostPattern::Range(_)) => Vec::new(),
                 (None, _) => vec![vec![AddressPattern::Kind(AddressKind::Public)]],
             };
@@ -156,13 +156,13 @@ impl At {
         self.ports.as_deref()
     }
 
-    fn and(&self, other: &Self) -> Option<Self> {
-        let hosts = all_of(&self.hosts, &other.hosts)?;
+    fn intersection(&self, other: &Self) -> Option<Self> {
+        let hosts = intersect_patterns(&self.hosts, &other.hosts)?;
         let ports = match (&self.ports, &other.ports) {
             (Some(one), Some(two)) => Some(common_ports(one, two)?),
             (one, two) => one.clone().or_else(|| two.clone()),
         };
-        let addresses = all_of(&self.addresses, &other.addresses)?;
+        let addresses = intersect_patterns(&self.addresses, &other.addresses)?;
         let written = hosts.iter().filter_map(|host| match host {
             HostPattern::Range(range) => Some(vec![AddressPattern::Range(*range)]),
             _ => None,
@@ -183,12 +183,12 @@ fn common_ports(one: &[(u16, u16)], two: &[(u16, u16)]) -> Option<Vec<(u16, u16)
     (!common.is_empty()).then(|| common.into_iter().collect())
 }
 
-/// First and last of each range.
+/// Returns first and last port of each range.
 pub(super) fn ranges(listed: &[RangeInclusive<u16>]) -> Vec<(u16, u16)> {
     listed.iter().map(|range| (*range.start(), *range.end())).collect()
 }
 
-/// Patterns that can be told to include, or to shut out, each other.
+/// Patterns that can be compared for inclusion and exclusion.
 pub(super) trait Pattern: Clone + PartialEq {
     fn covers(&self, other: &Self) -> bool;
     fn excludes(&self, other: &Self) -> bool;
@@ -223,16 +223,16 @@ impl Pattern for Vec<AddressPattern> {
 
 impl Pattern for Arguments {
     fn covers(&self, other: &Self) -> bool {
-        let lengths = if self.open {
+        let lengths = if self.allows_more {
             other.patterns.len() >= self.patterns.len()
         } else {
-            !other.open && other.patterns.len() == self.patterns.len()
+            !other.allows_more && other.patterns.len() == self.patterns.len()
         };
         lengths && self.patterns.iter().zip(&other.patterns).all(|(one, two)| one.covers(two))
     }
     fn excludes(&self, other: &Self) -> bool {
         let (one, two) = (self.patterns.len(), other.patterns.len());
-        let lengths = match (self.open, other.open) {
+        let lengths = match (self.allows_more, other.allows_more) {
             (false, false) => one != two,
             (false, true) => one < two,
             (true, false) => two < one,
@@ -242,9 +242,9 @@ impl Pattern for Arguments {
     }
 }
 
-/// The patterns of both lists without those that another one makes needless; [`None`]
-/// where nothing can match all of them.
-fn all_of<P: Pattern>(one: &[P], two: &[P]) -> Option<Vec<P>> {
+/// Returns the patterns of both lists without redundant ones; [`None`] if nothing can match all
+/// of them.
+fn intersect_patterns<P: Pattern>(one: &[P], two: &[P]) -> Option<Vec<P>> {
     if one.iter().any(|pattern| two.iter().any(|other| pattern.excludes(other))) {
         return None;
     }
@@ -259,24 +259,25 @@ fn all_of<P: Pattern>(one: &[P], two: &[P]) -> Option<Vec<P>> {
     Some(result)
 }
 
-impl fmt::Display for Granted {
+impl fmt::Display for GrantedAccess {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Network { scheme, at, methods } => {
                 write!(formatter, "{scheme} to {at}")?;
-                words::methods(methods.as_ref(), formatter)
+                describe::methods(methods.as_ref(), formatter)
             }
             Self::Filesystem { directory, access } => {
-                write!(formatter, "{} {}", words::accesses(access), directory.display())
+                write!(formatter, "{} {}", describe::accesses(access), directory.display())
             }
             Self::Environment { names } => {
-                formatter.write_str(&words::joined(names, |name| name.as_str().to_owned()))
+                formatter.write_str(&describe::join_with_and(names, |name| name.as_str().to_owned()))
             }
             Self::Process { programs, arguments } => {
-                formatter.write_str(&words::joined(programs, |program| program.as_str().to_owned()))?;
+                formatter
+                    .write_str(&describe::join_with_and(programs, |program| program.as_str().to_owned()))?;
                 for (index, arguments) in arguments.iter().enumerate() {
                     formatter.write_str(if index > 0 { " and" } else { "" })?;
-                    words::arguments(arguments, formatter)?;
+                    describe::arguments(arguments, formatter)?;
                 }
                 Ok(())
             }
@@ -285,13 +286,13 @@ impl fmt::Display for Granted {
     }
 }
 
-impl fmt::Display for At {
+impl fmt::Display for NetworkDestination {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&words::joined(&self.hosts, HostPattern::to_string))?;
-        words::ports(self.ports.as_deref(), formatter)?;
+        formatter.write_str(&describe::join_with_and(&self.hosts, HostPattern::to_string))?;
+        describe::ports(self.ports.as_deref(), formatter)?;
         for addresses in &self.addresses {
             if *addresses != [AddressPattern::Kind(AddressKind::Public)] {
-                write!(formatter, ", at addresses {}", words::listed(addresses))?;
+                write!(formatter, ", at addresses {}", describe::join_with_commas(addresses))?;
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
-//! Whether what is granted, or denied, includes all of something else.
+//! Inclusion of granted or denied accesses.
 //!
-//! May say no where it is so; never says yes where it is not.
+//! Results may be false negatives, but never false positives.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,17 +10,17 @@ use crate::host::HostPattern;
 use crate::path::is_within;
 use crate::rule::{Arguments, Conditions, Destination, Ports};
 
-use super::combined::{At, Granted, Pattern, ranges};
+use super::combined::{GrantedAccess, NetworkDestination, Pattern, ranges};
 
-impl Granted {
-    /// What a rule denies. A list of patterns with nothing in it is anything.
-    pub(crate) fn denied_by(conditions: &Conditions) -> Vec<Self> {
+impl GrantedAccess {
+    /// Returns the accesses that a rule denies. An empty list of patterns matches everything.
+    pub(crate) fn from_denial(conditions: &Conditions) -> Vec<Self> {
         match conditions {
             Conditions::Network(rule) => rule
                 .schemes
                 .iter()
                 .flat_map(|scheme| {
-                    let ats = At::denied_by(&rule.destination, scheme.port());
+                    let ats = NetworkDestination::from_denial(&rule.destination, scheme.port());
                     ats.into_iter().map(|at| Self::Network {
                         scheme: *scheme,
                         at,
@@ -29,20 +29,20 @@ impl Granted {
                 })
                 .collect(),
             Conditions::Filesystem(rule) => match &rule.directories {
-                Some(_) => Self::of(conditions),
+                Some(_) => Self::from_conditions(conditions),
                 None => {
                     vec![Self::Filesystem { directory: PathBuf::from("/"), access: rule.access.clone() }]
                 }
             },
-            Conditions::Environment(_) | Conditions::Process(_) => Self::of(conditions),
-            Conditions::Communicator(rule) => At::denied_by(&rule.destination, None)
+            Conditions::Environment(_) | Conditions::Process(_) => Self::from_conditions(conditions),
+            Conditions::Communicator(rule) => NetworkDestination::from_denial(&rule.destination, None)
                 .into_iter()
                 .map(|at| Self::Communicator { at })
                 .collect(),
         }
     }
 
-    /// It in pieces that are either granted as a whole by one rule or not.
+    /// Splits the access into pieces that a rule grants either completely or not at all.
     pub(crate) fn pieces(self) -> Vec<Self> {
         match self {
             Self::Filesystem { directory, access } => access
@@ -64,7 +64,7 @@ impl Granted {
         }
     }
 
-    /// Whether it surely includes all that `other` does.
+    /// Whether this certainly includes `other`.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (
@@ -82,16 +82,16 @@ impl Granted {
                 Self::Filesystem { directory, access },
                 Self::Filesystem { directory: inner, access: inner_access },
             ) => inner_access.is_subset(access) && is_within(inner, directory),
-            (Self::Environment { names }, Self::Environment { names: others }) => all_cover(names, others),
+            (Self::Environment { names }, Self::Environment { names: others }) => each_covers(names, others),
             (
                 Self::Process { programs, arguments },
                 Self::Process { programs: other_programs, arguments: other_arguments },
             ) => {
-                all_cover(programs, other_programs)
+                each_covers(programs, other_programs)
                     && arguments.iter().all(|wide| {
                         other_arguments
                             .iter()
-                            .any(|narrow| wide.covers(narrow) && takes_options(wide, narrow))
+                            .any(|narrow| wide.covers(narrow) && covers_options(wide, narrow))
                     })
             }
             (Self::Communicator { at }, Self::Communicator { at: other }) => at.covers(other),
@@ -100,11 +100,11 @@ impl Granted {
     }
 }
 
-impl At {
-    fn denied_by(destination: &Destination, of_scheme: Option<u16>) -> Vec<Self> {
+impl NetworkDestination {
+    fn from_denial(destination: &Destination, scheme_default: Option<u16>) -> Vec<Self> {
         let ports = match &destination.ports {
             Ports::Any => None,
-            Ports::OfScheme => Some(of_scheme.iter().map(|port| (*port, *port)).collect()),
+            Ports::SchemeDefault => Some(scheme_default.iter().map(|port| (*port, *port)).collect()),
             Ports::Listed(listed) => Some(ranges(listed)),
         };
         let addresses: Vec<Vec<AddressPattern>> =
@@ -124,26 +124,25 @@ impl At {
                 some.iter().all(|(first, last)| all.iter().any(|(from, to)| from <= first && last <= to))
             }
         };
-        // A host that is written as an address is at that address.
+        // An address as a host is at that address.
         let written = other.hosts.iter().filter_map(|host| match host {
             HostPattern::Range(range) => Some(vec![AddressPattern::Range(*range)]),
             HostPattern::Name(_) | HostPattern::Labels(_) => None,
         });
         let addresses: Vec<Vec<AddressPattern>> = other.addresses.iter().cloned().chain(written).collect();
-        has_ports && all_cover(&self.hosts, &other.hosts) && all_cover(&self.addresses, &addresses)
+        has_ports && each_covers(&self.hosts, &other.hosts) && each_covers(&self.addresses, &addresses)
     }
 }
 
-/// Of two lists whose patterns must all match: whether the first matches wherever the
-/// second does.
-fn all_cover<P: Pattern>(wide: &[P], narrow: &[P]) -> bool {
+/// For lists whose patterns must all match: whether `wide` matches everything that `narrow`
+/// matches.
+fn each_covers<P: Pattern>(wide: &[P], narrow: &[P]) -> bool {
     wide.iter().all(|pattern| narrow.iter().any(|other| pattern.covers(other)))
 }
 
-/// A pattern that begins with a star takes no options, whatever else it takes.
-fn takes_options(wide: &Arguments, narrow: &Arguments) -> bool {
-    wide.patterns
-        .iter()
-        .zip(&narrow.patterns)
-        .all(|(one, two)| !one.begins_open() || two.begins_open() || !two.as_str().starts_with('-'))
+/// A pattern that starts with a wildcard matches no options in a rule that allows.
+fn covers_options(wide: &Arguments, narrow: &Arguments) -> bool {
+    wide.patterns.iter().zip(&narrow.patterns).all(|(one, two)| {
+        !one.starts_with_wildcard() || two.starts_with_wildcard() || !two.as_str().starts_with('-')
+    })
 }

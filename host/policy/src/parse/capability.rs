@@ -1,4 +1,4 @@
-//! The blocks `allow` and `deny`.
+//! Parses `allow` and `deny` blocks.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use wardian_lang::{Attribute, Block};
 
 use super::Reader;
-use super::values::without_control;
+use super::values::reject_control_characters;
 use crate::address::{AddressKind, AddressPattern, AddressRange};
 use crate::glob::Glob;
 use crate::host::HostPattern;
@@ -36,8 +36,8 @@ const CAPABILITIES: [(&str, Capability); 5] = [
     ("communicator", Capability::Communicator),
 ];
 
-/// What stands for any further arguments.
-const FURTHER: &str = "...";
+/// The pattern for any further arguments.
+const ANY_FURTHER_ARGUMENTS: &str = "...";
 
 const HOSTS_EXAMPLE: &str = "hosts = [\"api.example.com\"]";
 
@@ -65,30 +65,31 @@ impl Reader<'_> {
         };
         let [label] = block.labels.as_slice() else {
             let detail = format!(
-                "Say what this is about: {verb} network, {verb} filesystem, {verb} environment, {verb} process or \
-                 {verb} communicator."
+                "The block must have one label, the capability: {verb} network, {verb} filesystem, {verb} \
+                 environment, {verb} process or {verb} communicator."
             );
             self.problem("Capability required", detail, &block.header_span);
             return None;
         };
         let capability = self.one_of(&label.text, &CAPABILITIES, verb, &label.span)?;
         let noun = format!("\"{verb} {}\"", label.text);
-        self.refuse_unknown(&block.body, &noun, capability.arguments(), &[]);
-        let reason = match block.body.attribute("reason") {
-            Some(attribute) => {
-                Some(self.one(attribute, "Invalid reason", |text| without_control(text).map(Arc::from))?)
-            }
-            None => None,
-        };
+        self.reject_unknown(&block.body, &noun, capability.arguments(), &[]);
+        let reason =
+            match block.body.attribute("reason") {
+                Some(attribute) => Some(self.one(attribute, "Invalid reason", |text| {
+                    reject_control_characters(text).map(Arc::from)
+                })?),
+                None => None,
+            };
         let conditions = match capability {
             Capability::Network => Conditions::Network(self.network(block, effect)?),
             Capability::Filesystem => Conditions::Filesystem(self.filesystem(block, effect)?),
             Capability::Environment => Conditions::Environment(self.environment(block, effect)?),
             Capability::Process => Conditions::Process(self.process(block, effect)?),
             Capability::Communicator => {
-                let unsaid = Ports::Any;
+                let default = Ports::Any;
                 Conditions::Communicator(CommunicatorRule {
-                    destination: self.destination(block, effect, unsaid)?,
+                    destination: self.destination(block, effect, default)?,
                 })
             }
         };
@@ -96,14 +97,14 @@ impl Reader<'_> {
     }
 
     fn network(&mut self, block: &Block, effect: Effect) -> Option<NetworkRule> {
-        let (unsaid_schemes, unsaid_ports): (&[Scheme], _) = match effect {
-            Effect::Allow => (&[Scheme::Https], Ports::OfScheme),
+        let (default_schemes, default_ports): (&[Scheme], _) = match effect {
+            Effect::Allow => (&[Scheme::Https], Ports::SchemeDefault),
             Effect::Deny => (&Scheme::ALL, Ports::Any),
         };
-        let schemes = self.schemes(block, &Scheme::ALL, unsaid_schemes);
+        let schemes = self.schemes(block, &Scheme::ALL, default_schemes);
         let ports = block.body.attribute("ports");
         let methods = block.body.attribute("methods");
-        let destination = self.destination(block, effect, unsaid_ports);
+        let destination = self.destination(block, effect, default_ports);
         let method_names = methods.map(|attribute| self.each(attribute, "Invalid method", method));
         let schemes = schemes?;
         let has_sockets =
@@ -112,14 +113,14 @@ impl Reader<'_> {
             self.missing(
                 "ports",
                 block,
-                "tcp and udp have no port of their own, so list them: ports = [5432]",
+                "tcp and udp have no default port, so list the ports: ports = [5432]",
             );
             return None;
         }
         if let Some(methods) = methods.filter(|_| has_sockets) {
             self.problem(
                 "Methods without HTTP",
-                "Only http and https have methods. Write tcp and udp in a rule of their own.",
+                "Only http and https have methods. Use a separate rule for tcp and udp.",
                 &methods.name_span,
             );
             return None;
@@ -131,26 +132,26 @@ impl Reader<'_> {
         Some(NetworkRule { schemes, destination: destination?, methods })
     }
 
-    /// `schemes`, of those that there are here; `unsaid` where they are not said.
+    /// Parses `schemes` as a subset of `known`, with a default.
     pub(super) fn schemes(
         &mut self,
         block: &Block,
         known: &[Scheme],
-        unsaid: &[Scheme],
+        default: &[Scheme],
     ) -> Option<BTreeSet<Scheme>> {
         let Some(attribute) = block.body.attribute("schemes") else {
-            return Some(unsaid.iter().copied().collect());
+            return Some(default.iter().copied().collect());
         };
         let words: Vec<(&str, Scheme)> = known.iter().map(|scheme| (scheme.word(), *scheme)).collect();
-        Some(self.words(attribute, &words)?.into_iter().collect())
+        Some(self.keywords(attribute, &words)?.into_iter().collect())
     }
 
-    /// `hosts`, `ports` and `addresses`.
+    /// Parses `hosts`, `ports` and `addresses`.
     pub(super) fn destination(
         &mut self,
         block: &Block,
         effect: Effect,
-        unsaid_ports: Ports,
+        default_ports: Ports,
     ) -> Option<Destination> {
         let body = &block.body;
         let hosts = match (body.attribute("hosts"), effect) {
@@ -163,7 +164,7 @@ impl Reader<'_> {
         };
         let ports = match body.attribute("ports") {
             Some(attribute) => self.ports(attribute),
-            None => Some(unsaid_ports),
+            None => Some(default_ports),
         };
         let addresses = match body.attribute("addresses") {
             Some(attribute) => {
@@ -186,7 +187,7 @@ impl Reader<'_> {
                 None => {
                     let problem =
                         "a port is a number from 1 to 65535, a range \"8000-8999\", or \"*\" for all";
-                    self.unusable("Invalid port", text, &problem, item.span());
+                    self.invalid_value("Invalid port", text, &problem, item.span());
                 }
             }
         }
@@ -205,14 +206,14 @@ impl Reader<'_> {
             }
             (None, Effect::Deny) => Some(None),
             (None, Effect::Allow) => {
-                let example = "directories = [\".\"] is the root module's directory and all below it";
+                let example = "directories = [\".\"] is the root module's directory and everything below it";
                 self.missing("directories", block, example);
                 None
             }
         };
         let words = Access::ALL.map(|access| (access.word(), access));
         let access = match (block.body.attribute("access"), effect) {
-            (Some(attribute), _) => self.words(attribute, &words)?.into_iter().collect(),
+            (Some(attribute), _) => self.keywords(attribute, &words)?.into_iter().collect(),
             (None, Effect::Allow) => BTreeSet::from([Access::Read]),
             (None, Effect::Deny) => BTreeSet::from(Access::ALL),
         };
@@ -237,8 +238,8 @@ impl Reader<'_> {
             (Some(attribute), _) => self.arguments(attribute).map(Some),
             (None, Effect::Deny) => Some(None),
             (None, Effect::Allow) => {
-                let example = "arguments = [\"version\"] allows that one argument; \"*\" stands for one, and \"...\" at \
-                               the end for any further ones";
+                let example = "arguments = [\"version\"] allows this one argument; \"*\" matches one, and \
+                    \"...\" at the end any number of further ones";
                 self.missing("arguments", block, example);
                 None
             }
@@ -247,24 +248,24 @@ impl Reader<'_> {
     }
 
     fn arguments(&mut self, attribute: &Attribute) -> Option<Arguments> {
-        // A program without arguments is as good a pattern as any.
+        // An empty list is valid here: a program without arguments.
         if attribute.expression.as_tuple_items().is_some_and(|items| items.is_empty()) {
-            return Some(Arguments { patterns: Box::default(), open: false });
+            return Some(Arguments { patterns: Box::default(), allows_more: false });
         }
         let mut patterns = self.each(attribute, "Invalid argument pattern", Glob::parse)?;
-        let open = patterns.last().is_some_and(|last| last.as_str() == FURTHER);
+        let open = patterns.last().is_some_and(|last| last.as_str() == ANY_FURTHER_ARGUMENTS);
         if open {
             patterns.pop();
         }
-        if patterns.iter().any(|pattern| pattern.as_str() == FURTHER) {
+        if patterns.iter().any(|pattern| pattern.as_str() == ANY_FURTHER_ARGUMENTS) {
             self.problem(
                 "Invalid argument pattern",
-                "\"...\" stands for any further arguments, and so at the end only.",
+                "\"...\" matches any further arguments, so it must be at the end.",
                 attribute.expression.span(),
             );
             return None;
         }
-        Some(Arguments { patterns: patterns.into(), open })
+        Some(Arguments { patterns: patterns.into(), allows_more: open })
     }
 
     fn program(&mut self, block: &Block, effect: Effect) -> Option<Glob> {
@@ -281,10 +282,10 @@ impl Reader<'_> {
 
 fn method(text: &str) -> Result<Box<str>, String> {
     if text.is_empty() || !text.bytes().all(is_token_byte) {
-        return Err("it is no method of HTTP, such as \"GET\"".to_owned());
+        return Err("it is not an HTTP method such as \"GET\"".to_owned());
     }
     let capitals = text.to_ascii_uppercase();
-    if capitals == text { Ok(text.into()) } else { Err(format!("write it in capitals, \"{capitals}\"")) }
+    if capitals == text { Ok(text.into()) } else { Err(format!("methods are upper case: \"{capitals}\"")) }
 }
 
 fn address(text: &str) -> Result<AddressPattern, String> {
@@ -293,7 +294,7 @@ fn address(text: &str) -> Result<AddressPattern, String> {
     }
     AddressRange::parse(text).map(AddressPattern::Range).map_err(|problem| {
         let kinds = AddressKind::NAMED.map(|kind| format!("\"{}\"", kind.word())).join(", ");
-        format!("{problem}; and it is none of {kinds}")
+        format!("{problem}, nor one of {kinds}")
     })
 }
 
@@ -309,18 +310,18 @@ fn port_range(text: &str) -> Option<RangeInclusive<u16>> {
 
 fn directory(root_module: &Path, text: &str) -> Result<std::path::PathBuf, String> {
     if text.contains('*') {
-        return Err("a directory covers all that is below it, and takes no stars".to_owned());
+        return Err("a directory includes everything below it, so wildcards are not supported".to_owned());
     }
     if text.starts_with('~') {
-        return Err("\"~\" means nothing here; write the absolute path".to_owned());
+        return Err("\"~\" is not supported; use an absolute path".to_owned());
     }
-    without_control(text)?;
-    normalised(root_module, Path::new(text)).map_err(|problem| format!("{problem}; write the absolute path"))
+    reject_control_characters(text)?;
+    normalised(root_module, Path::new(text)).map_err(|problem| format!("{problem}; use an absolute path"))
 }
 
 fn variable(text: &str) -> Result<Glob, String> {
     if text.contains('=') {
-        return Err("a name has no equals sign; values are not looked at".to_owned());
+        return Err("a name cannot contain an equals sign; values are not matched".to_owned());
     }
     Glob::parse(text).map_err(|problem| problem.to_string())
 }
@@ -328,10 +329,10 @@ fn variable(text: &str) -> Result<Glob, String> {
 fn program(text: &str) -> Result<Glob, String> {
     let is_path = text.contains('/');
     if is_path && !text.starts_with(['/', '*']) {
-        return Err("it is a bare name, that is looked up as a shell does, or an absolute path".to_owned());
+        return Err("use a bare name, which is looked up in the search path, or an absolute path".to_owned());
     }
     if text.split('/').skip(1).any(|part| matches!(part, "" | "." | "..")) {
-        return Err("its path has an empty part, \".\" or \"..\" in it".to_owned());
+        return Err("the path has an empty component, \".\" or \"..\"".to_owned());
     }
     Glob::parse(text).map_err(|problem| problem.to_string())
 }

@@ -1,4 +1,4 @@
-//! Rules about this machine: files, variables, programs.
+//! Rules for this machine: files, environment variables, programs.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::request::{Access, EnvironmentName, Extent, FileAccess, ProcessStart};
 /// `allow filesystem`, `deny filesystem`.
 #[derive(Clone, Debug)]
 pub(crate) struct FilesystemRule {
-    /// Normalised; [`None`] is any.
+    /// Normalized; [`None`] matches everything.
     pub(crate) directories: Option<Box<[PathBuf]>>,
     pub(crate) access: BTreeSet<Access>,
 }
@@ -26,27 +26,28 @@ pub(crate) struct EnvironmentRule {
 #[derive(Clone, Debug)]
 pub(crate) struct ProcessRule {
     pub(crate) program: Glob,
-    /// [`None`] is any.
+    /// [`None`] matches everything.
     pub(crate) arguments: Option<Arguments>,
 }
 
-/// Patterns of arguments, one for each.
+/// Patterns for arguments by position.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Arguments {
     pub(crate) patterns: Box<[Glob]>,
-    /// Any further arguments may follow.
-    pub(crate) open: bool,
+    /// Whether any number of further arguments may follow.
+    pub(crate) allows_more: bool,
 }
 
 impl FilesystemRule {
-    /// What is granted is granted with all that is below it; what is denied is denied
-    /// to everything that would take it along.
+    /// A grant includes everything below a directory; a denial also applies to accesses that
+    /// include the denied directory.
     pub(crate) fn matches(&self, access: &FileAccess, effect: Effect) -> bool {
-        let takes_along = effect == Effect::Deny && access.extent == Extent::Tree;
+        let includes_denied = effect == Effect::Deny && access.extent == Extent::Tree;
         self.access.contains(&access.access)
             && self.directories.as_ref().is_none_or(|directories| {
                 directories.iter().any(|directory| {
-                    is_within(&access.path, directory) || takes_along && is_within(directory, &access.path)
+                    is_within(&access.path, directory)
+                        || includes_denied && is_within(directory, &access.path)
                 })
             })
     }
@@ -54,7 +55,7 @@ impl FilesystemRule {
 
 impl EnvironmentRule {
     pub(crate) fn matches(&self, name: &EnvironmentName, effect: Effect) -> bool {
-        self.names.iter().any(|pattern| pattern.matches(&name.0, effect.doubt()))
+        self.names.iter().any(|pattern| pattern.matches(&name.0, effect.on_undecidable()))
     }
 }
 
@@ -64,18 +65,18 @@ impl ProcessRule {
             && self.arguments.as_ref().is_none_or(|arguments| arguments.matches(&start.arguments, effect))
     }
 
-    /// `deny process` of a bare name is about that program wherever it is.
+    /// `deny process` with a bare name applies to that program in any directory.
     fn names_program(&self, program: &str, effect: Effect) -> bool {
         let is_bare = !self.program.as_str().contains('/');
         let name = program.rsplit('/').next().unwrap_or(program);
-        self.program.matches(program, effect.doubt())
-            || effect == Effect::Deny && is_bare && self.program.matches(name, effect.doubt())
+        self.program.matches(program, effect.on_undecidable())
+            || effect == Effect::Deny && is_bare && self.program.matches(name, effect.on_undecidable())
     }
 }
 
 impl Arguments {
     fn matches(&self, arguments: &[String], effect: Effect) -> bool {
-        let enough = if self.open {
+        let enough = if self.allows_more {
             arguments.len() >= self.patterns.len()
         } else {
             arguments.len() == self.patterns.len()
@@ -89,9 +90,9 @@ impl Arguments {
     }
 }
 
-/// A star that may be anything is not meant to be an option: `clone *` must not allow
-/// `clone --upload-pack=...`.
+/// A wildcard at the start does not match options in a rule that allows: `clone *` must not
+/// allow `clone --upload-pack=...`.
 fn argument_matches(pattern: &Glob, argument: &str, effect: Effect) -> bool {
-    let is_option = effect == Effect::Allow && pattern.begins_open() && argument.starts_with('-');
-    !is_option && pattern.matches(argument, effect.doubt())
+    let is_option = effect == Effect::Allow && pattern.starts_with_wildcard() && argument.starts_with('-');
+    !is_option && pattern.matches(argument, effect.on_undecidable())
 }

@@ -1,4 +1,4 @@
-//! Rules about where something is sent.
+//! Rules for network destinations.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use crate::request::{CommunicatorConnection, NetworkRequest, Scheme};
 pub(crate) struct NetworkRule {
     pub(crate) schemes: BTreeSet<Scheme>,
     pub(crate) destination: Destination,
-    /// Methods of HTTP; [`None`] is any.
+    /// HTTP methods; [`None`] matches all.
     pub(crate) methods: Option<BTreeSet<Box<str>>>,
 }
 
@@ -24,42 +24,42 @@ pub(crate) struct CommunicatorRule {
     pub(crate) destination: Destination,
 }
 
-/// Hosts, ports, and the addresses that hosts may be at.
+/// Hosts, ports, and addresses of the hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Destination {
-    /// [`None`] is any.
+    /// [`None`] matches all.
     pub(crate) hosts: Option<HostSet>,
     pub(crate) ports: Ports,
-    /// [`None`] is public addresses in a rule that allows, any in one that denies.
+    /// [`None`] matches public addresses in a rule that allows, all in one that denies.
     pub(crate) addresses: Option<Box<[AddressPattern]>>,
 }
 
-/// Ports of a rule.
+/// The ports of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ports {
-    /// The one that the scheme means.
-    OfScheme,
+    /// The default port of the scheme.
+    SchemeDefault,
     Any,
     Listed(Box<[RangeInclusive<u16>]>),
 }
 
-/// Patterns of hosts. Plain names, and those with one star at the beginning, are found at
-/// once, however many there are.
+/// Host patterns. Names without wildcards, and those with one star at the start, are found in
+/// constant time.
 #[derive(Clone, Debug)]
 pub(crate) struct HostSet {
     names: HashSet<Box<str>>,
-    /// By what follows the star.
+    /// By the suffix after the star.
     suffixes: HashMap<String, Vec<Depth>>,
     others: Vec<HostPattern>,
     all: Box<[HostPattern]>,
 }
 
-/// How a rule came to match a host.
+/// How a rule matched a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Named {
-    /// As a name, that may lead anywhere.
+enum HostMatch {
+    /// By name, which can resolve to any address.
     Name,
-    /// As an address: there is no doubt about where it leads.
+    /// By address, which is certain.
     Address,
 }
 
@@ -83,14 +83,14 @@ impl HostSet {
         Self { all, ..set }
     }
 
-    fn find(&self, host: &Host) -> Option<Named> {
+    fn find(&self, host: &Host) -> Option<HostMatch> {
         let by_others = || self.others.iter().any(|pattern| pattern.matches(host));
         match host {
             Host::Name(name) => {
                 let is_named = self.names.contains(name) || self.has_suffix_of(name) || by_others();
-                is_named.then_some(Named::Name)
+                is_named.then_some(HostMatch::Name)
             }
-            Host::Address(_) => by_others().then_some(Named::Address),
+            Host::Address(_) => by_others().then_some(HostMatch::Address),
         }
     }
 
@@ -102,16 +102,16 @@ impl HostSet {
             })
     }
 
-    /// All patterns, in the order of the text.
+    /// Returns all patterns in source order.
     pub(crate) fn patterns(&self) -> impl Iterator<Item = HostPattern> {
         self.all.iter().cloned()
     }
 }
 
 impl Ports {
-    fn contains(&self, port: u16, of_scheme: Option<u16>) -> bool {
+    fn contains(&self, port: u16, scheme_default: Option<u16>) -> bool {
         match self {
-            Self::OfScheme => of_scheme == Some(port),
+            Self::SchemeDefault => scheme_default == Some(port),
             Self::Any => true,
             Self::Listed(ranges) => ranges.iter().any(|range| range.contains(&port)),
         }
@@ -119,29 +119,29 @@ impl Ports {
 }
 
 impl Destination {
-    /// Whether a rule with that effect is about a host and a port. A request to an
-    /// address needs no look-up to be known, so `address` is for names.
+    /// Whether a rule with this effect applies to a host and a port. `address` is the resolved
+    /// address of a name; a host that is an address needs none.
     pub(crate) fn matches(
         &self,
         host: &Host,
-        (port, of_scheme): (u16, Option<u16>),
+        (port, scheme_default): (u16, Option<u16>),
         address: Option<IpAddr>,
         effect: Effect,
     ) -> bool {
-        if !self.ports.contains(port, of_scheme) {
+        if !self.ports.contains(port, scheme_default) {
             return false;
         }
-        let named = match &self.hosts {
-            None => Some(Named::Name),
+        let host_match = match &self.hosts {
+            None => Some(HostMatch::Name),
             Some(hosts) => hosts.find(host),
         };
-        let Some(named) = named else { return false };
+        let Some(host_match) = host_match else { return false };
         match (&self.addresses, host.address().or(address), effect) {
             (Some(listed), Some(address), _) => listed.iter().any(|pattern| pattern.matches(address)),
             (None, Some(address), Effect::Allow) => {
-                named == Named::Address || AddressKind::of(address) == AddressKind::Public
+                host_match == HostMatch::Address || AddressKind::of(address) == AddressKind::Public
             }
-            // Where a name leads is asked again when it is known.
+            // The resolved address is checked later.
             (_, None, Effect::Allow) => true,
             (Some(_), None, Effect::Deny) => false,
             (None, _, Effect::Deny) => true,
@@ -154,7 +154,7 @@ impl NetworkRule {
         let method_matches = match (&self.methods, &request.method) {
             (None, _) => true,
             (Some(methods), Some(method)) => methods.contains(method),
-            // Of what is no HTTP there are no methods to tell apart.
+            // Other protocols have no methods.
             (Some(_), None) => false,
         };
         method_matches
@@ -162,8 +162,8 @@ impl NetworkRule {
             && self.destination.matches(&request.host, (request.port, request.scheme.port()), address, effect)
     }
 
-    /// Whoever may send to a name, or may not at all, may look it up or not. HTTP has
-    /// its names looked up by the host.
+    /// Whether the rule applies to a name lookup: sending to a name includes looking it up, and
+    /// so does a denial of everything. For HTTP the host looks up names itself.
     pub(crate) fn matches_look_up(&self, host: &Host, effect: Effect) -> bool {
         let sockets = [Scheme::Tcp, Scheme::Udp];
         let is_named = self.destination.hosts.as_ref().is_none_or(|hosts| hosts.find(host).is_some());
@@ -198,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_set_finds_what_one_of_its_patterns_matches(
+        fn host_set_finds_matching_pattern(
             patterns in prop::collection::vec("(\\*\\*\\.|\\*\\.|\\*)?[ab](\\.[ab*]){0,2}|\\*|\\*\\*", 1..5),
             name in "[ab]{1,2}(\\.[ab]){0,3}",
         ) {

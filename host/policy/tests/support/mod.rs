@@ -1,4 +1,4 @@
-//! What the tests share: policies from text, and requests in a line.
+//! Shared helpers: policies from text, and one-line requests.
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test whose own input is wrong ends here")]
@@ -14,10 +14,10 @@ use wardian_policy::{
     ProcessStart, Request,
 };
 
-/// Where the root module is.
+/// Directory of the root module.
 pub const ROOT: &str = "/srv/project";
 
-/// Reads one file.
+/// Parses one file.
 pub fn parse(level: Level, text: &str) -> Result<PolicyFile, Diagnostics> {
     let name = match level {
         Level::Organisation => "/etc/wardian/wardian.policy.hcl",
@@ -28,7 +28,7 @@ pub fn parse(level: Level, text: &str) -> Result<PolicyFile, Diagnostics> {
     PolicyFile::parse(level, &SourceFile::new(name, text), Path::new(ROOT))
 }
 
-/// All files together.
+/// Combines files.
 #[track_caller]
 pub fn policy(files: &[(Level, &str)]) -> Policy {
     let files = files.iter().map(|(level, text)| match parse(*level, text) {
@@ -38,7 +38,7 @@ pub fn policy(files: &[(Level, &str)]) -> Policy {
     Policy::new(Path::new(ROOT), files.collect::<Vec<_>>(), [])
 }
 
-/// A policy of the root module alone.
+/// Builds a policy with the root module's file only.
 #[track_caller]
 pub fn project(text: &str) -> Policy {
     policy(&[(Level::RootModule, text)])
@@ -77,7 +77,7 @@ pub fn request(text: &str) -> Request {
     }
 }
 
-/// Problems as a person sees them.
+/// Renders problems as the user sees them.
 pub fn shown(problems: &Diagnostics) -> String {
     problems.iter().map(|problem| problem.to_text(80, &NoStyle)).collect()
 }

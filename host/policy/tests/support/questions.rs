@@ -1,4 +1,4 @@
-//! Files of any rules, and what is asked of them.
+//! Arbitrary policy files and requests.
 
 use std::net::IpAddr;
 
@@ -32,7 +32,7 @@ fn some(of: &'static [&'static str]) -> impl Strategy<Value = Option<Vec<&'stati
     prop::option::of(prop::collection::vec(prop::sample::select(of), 1..3))
 }
 
-/// An argument, where it is said.
+/// Renders an argument, if it has a value.
 fn argument(name: &str, value: Option<&Vec<&'static str>>) -> String {
     value.map_or(String::new(), |value| format!("{name} = {}\n", list(value)))
 }
@@ -93,7 +93,7 @@ pub fn file() -> impl Strategy<Value = String> {
         .prop_map(|(otherwise, blocks)| format!("otherwise = \"{otherwise}\"\n{}", blocks.concat()))
 }
 
-/// A file of settings alone, for plugins that are named in one way or another.
+/// A file with settings only, for plugins that are matched in several ways.
 pub fn settings() -> impl Strategy<Value = String> {
     let set = |name: &'static str, values: &'static [&'static str]| {
         prop::option::of(prop::sample::select(values))
@@ -124,7 +124,7 @@ pub fn settings() -> impl Strategy<Value = String> {
         .prop_map(|(otherwise, blocks)| format!("otherwise = \"{otherwise}\"\n{}", blocks.concat()))
 }
 
-/// Anything that can be asked for, made of the words that rules are made of and of others.
+/// An arbitrary request, made of words that occur in rules and others.
 pub fn any_request() -> impl Strategy<Value = Request> {
     let word = || prop::sample::select(&["a", "b", "A", "AB", "-b", "git", "*", "x y", "opt"][..]);
     let name = prop::collection::vec(prop::sample::select(&["a", "b", "example", "other", "c-d"][..]), 1..4)
@@ -187,7 +187,7 @@ pub const REQUESTS: [&str; 24] = [
 pub const ADDRESSES: [&str; 5] =
     ["93.184.216.34", "127.0.0.1", "10.1.2.3", "169.254.169.254", "::ffff:10.1.2.3"];
 
-/// All that is asked, by name and by address.
+/// All requests, by name and by address.
 pub fn questions() -> Vec<(Request, Option<IpAddr>)> {
     let addresses = || std::iter::once(None).chain(ADDRESSES.iter().map(|text| text.parse().ok()));
     let all = REQUESTS.iter().flat_map(|text| addresses().map(move |address| (request(text), address)));
@@ -198,7 +198,7 @@ pub fn questions() -> Vec<(Request, Option<IpAddr>)> {
 }
 
 pub fn allows(policy: &Policy, request: &Request, address: Option<IpAddr>) -> bool {
-    let view = policy.of(&plugin("acme/dns"));
+    let view = policy.for_plugin(&plugin("acme/dns"));
     match address {
         Some(address) => view.decide_at(request, address).is_allowed(),
         None => view.decide(request).is_allowed(),

@@ -1,4 +1,4 @@
-//! What plugins ask for: it is what a rule grants, and nothing else.
+//! Capability requests are equivalent to the rules that grant them.
 
 mod support;
 
@@ -7,27 +7,30 @@ use std::path::Path;
 use proptest::prelude::*;
 use support::questions::{allows, file, host, questions};
 use support::{ROOT, parse, plugin, policy};
-use wardian_policy::{Asked, AskedProblem, DeniedBy, Level, Standing, Words, granting_block, with_grants};
+use wardian_policy::{
+    CapabilityRequest, CapabilityRequestError, DenialSource, GrantStatus, Level, RuleArgument, add_grants,
+    grant_block,
+};
 
 type Arguments<'a> = [(&'a str, &'a [&'a str])];
 
-fn asked(capability: &str, arguments: &Arguments<'_>) -> Result<Asked, AskedProblem> {
-    let list = |texts: &[&str]| Words::List(texts.iter().map(|text| (*text).to_owned()).collect());
+fn asked(capability: &str, arguments: &Arguments<'_>) -> Result<CapabilityRequest, CapabilityRequestError> {
+    let list = |texts: &[&str]| RuleArgument::List(texts.iter().map(|text| (*text).to_owned()).collect());
     let arguments = arguments.iter().map(|(name, texts)| {
         let is_one = matches!(*name, "reason" | "program");
-        let words = if is_one { Words::Text(texts.concat()) } else { list(texts) };
+        let words = if is_one { RuleArgument::String(texts.concat()) } else { list(texts) };
         ((*name).to_owned(), words)
     });
-    Asked::new(capability, arguments, Path::new(ROOT))
+    CapabilityRequest::new(capability, arguments, Path::new(ROOT))
 }
 
 #[expect(clippy::unwrap_used, reason = "the tests' own hosts are hosts")]
-fn network(hosts: &[&str]) -> Asked {
+fn network(hosts: &[&str]) -> CapabilityRequest {
     asked("network", &[("hosts", hosts), ("reason", &["it reads zones"])]).unwrap()
 }
 
 #[test]
-fn nothing_can_be_asked_for_that_no_rule_grants() {
+fn rejects_requests_that_no_rule_grants() {
     let reason: (&str, &[&str]) = ("reason", &["why"]);
     let all: [(&str, &Arguments<'_>); 13] = [
         ("network", &[("hosts", &["a.example"]), ("reason", &["safe \u{202e}live"])]),
@@ -55,11 +58,11 @@ fn nothing_can_be_asked_for_that_no_rule_grants() {
         "network",
         &[("hosts", &many), ("schemes", &["https", "http"]), ("methods", &["GET", "PUT"]), reason],
     );
-    assert_eq!(much.unwrap_err(), AskedProblem::TooMuch);
+    assert_eq!(much.unwrap_err(), CapabilityRequestError::TooLarge);
 }
 
 #[test]
-fn it_is_said_in_words_and_as_a_rule() {
+fn request_is_described_and_rendered() {
     let one = asked(
         "network",
         &[
@@ -69,19 +72,16 @@ fn it_is_said_in_words_and_as_a_rule() {
         ],
     )
     .unwrap();
-    assert_eq!(one.what(), "https to api.example.com, **.b.example, the scheme's port, methods GET");
+    assert_eq!(one.description(), "https to api.example.com, **.b.example, the scheme's port, methods GET");
     assert_eq!(one.reason(), "a \"${b}\" %{c}");
-    insta::assert_snapshot!(granting_block(
-        &plugin("example.com/acme/dns"),
-        &[&one, &network(&["a.example"])]
-    ));
+    insta::assert_snapshot!(grant_block(&plugin("example.com/acme/dns"), &[&one, &network(&["a.example"])]));
 }
 
 #[test]
-fn grants_are_added_where_the_person_would() {
+fn grants_are_added_to_the_plugins_block() {
     let one = network(&["a.example"]);
     let dns = plugin("acme/dns");
-    let grant = |text: Option<&str>| with_grants(text, &dns, &[&one], Path::new(ROOT)).unwrap();
+    let grant = |text: Option<&str>| add_grants(text, &dns, &[&one], Path::new(ROOT)).unwrap();
     let alone = "# ours\nplugin \"acme/dns\" { # mine\n  native = \"deny\" # no\n}\n\nplugin \"*\" {\n}\n";
     let shown = [
         grant(None),
@@ -95,35 +95,35 @@ fn grants_are_added_where_the_person_would() {
     insta::assert_snapshot!(shown.join("-----\n"));
     let windows = grant(Some(&alone.replace('\n', "\r\n")));
     assert_eq!(windows, shown[2].replace('\n', "\r\n"));
-    assert!(with_grants(Some("plugin {"), &dns, &[&one], Path::new(ROOT)).is_err());
+    assert!(add_grants(Some("plugin {"), &dns, &[&one], Path::new(ROOT)).is_err());
 }
 
 #[test]
-fn what_nobody_below_can_change_is_denied() {
+fn denial_of_higher_level_is_reported() {
     let one = network(&["a.example"]);
-    let standing = |files: &[(Level, &str)]| policy(files).of(&plugin("acme/dns")).standing(&one);
+    let standing = |files: &[(Level, &str)]| policy(files).for_plugin(&plugin("acme/dns")).grant_status(&one);
     let allow = "plugin \"acme/*\" {\n allow network {\n hosts = [\"*.example\"]\n }\n}\n";
     let deny = "otherwise = \"defer\"\nplugin \"*\" {\n deny network {\n }\n}\n";
     let other = "plugin \"other/x\" {\n}\n";
     let defer = "otherwise = \"defer\"\n";
     use Level::{Organisation, RootModule, User};
-    assert_eq!(standing(&[]), Standing::Open);
-    assert_eq!(standing(&[(RootModule, other)]), Standing::Open);
-    assert_eq!(standing(&[(RootModule, allow)]), Standing::Granted);
-    assert_eq!(standing(&[(Organisation, allow)]), Standing::Granted);
-    assert_eq!(standing(&[(Organisation, allow), (RootModule, other)]), Standing::Open);
-    assert_eq!(standing(&[(Organisation, defer), (RootModule, allow)]), Standing::Granted);
+    assert_eq!(standing(&[]), GrantStatus::Undecided);
+    assert_eq!(standing(&[(RootModule, other)]), GrantStatus::Undecided);
+    assert_eq!(standing(&[(RootModule, allow)]), GrantStatus::Granted);
+    assert_eq!(standing(&[(Organisation, allow)]), GrantStatus::Granted);
+    assert_eq!(standing(&[(Organisation, allow), (RootModule, other)]), GrantStatus::Undecided);
+    assert_eq!(standing(&[(Organisation, defer), (RootModule, allow)]), GrantStatus::Granted);
     assert!(matches!(
         standing(&[(Organisation, other), (User, allow)]),
-        Standing::Denied(DeniedBy::Silence { .. })
+        GrantStatus::Denied(DenialSource::NotGranted { .. })
     ));
     let denied = standing(&[(Organisation, allow), (RootModule, deny)]);
-    let Standing::Denied(by) = denied else { panic!("{denied:?}") };
+    let GrantStatus::Denied(by) = denied else { panic!("{denied:?}") };
     assert_eq!(by.to_string(), "wardian.policy.hcl:3 denies it");
 }
 
-/// Something that can be asked for.
-fn any_asked() -> impl Strategy<Value = Asked> {
+/// An arbitrary valid request.
+fn any_asked() -> impl Strategy<Value = CapabilityRequest> {
     fn some(of: &'static [&'static str]) -> impl Strategy<Value = Vec<&'static str>> {
         prop::collection::vec(prop::sample::select(of), 0..3)
     }
@@ -168,7 +168,7 @@ fn any_asked() -> impl Strategy<Value = Asked> {
     )
 }
 
-/// Whether nothing is added to a text but lines.
+/// Whether lines were only added.
 fn holds_all_lines(new: &str, old: &str) -> bool {
     let mut lines = new.lines();
     old.lines().all(|wanted| lines.any(|line| line == wanted))
@@ -176,47 +176,47 @@ fn holds_all_lines(new: &str, old: &str) -> bool {
 
 proptest! {
     #[test]
-    fn the_rule_allows_what_is_asked_for_and_nothing_else(one in any_asked()) {
-        let text = with_grants(None, &plugin("acme/dns"), &[&one], Path::new(ROOT)).unwrap();
+    fn granting_rule_allows_exactly_the_request(one in any_asked()) {
+        let text = add_grants(None, &plugin("acme/dns"), &[&one], Path::new(ROOT)).unwrap();
         let granted = policy(&[(Level::RootModule, &text)]);
         let wanted = policy(&[(Level::User, &format!("plugin \"*\" {{\n{}}}\n", one.block("allow")))]);
         for (request, address) in questions() {
             prop_assert_eq!(allows(&granted, &request, address), allows(&wanted, &request, address), "{}", request);
-            prop_assert!(!granted.of(&plugin("acme/other")).decide(&request).is_allowed());
+            prop_assert!(!granted.for_plugin(&plugin("acme/other")).decide(&request).is_allowed());
         }
     }
 
     #[test]
-    fn what_is_granted_is_allowed_and_a_grant_settles_it(
+    fn grant_decides_the_request(
         one in any_asked(), organisation in file(), root_module in file(),
     ) {
         let alone = policy(&[(Level::User, &format!("plugin \"*\" {{\n{}}}\n", one.block("allow")))]);
         let files = [(Level::Organisation, &*organisation), (Level::RootModule, &*root_module)];
         let before = policy(&files);
-        let standing = before.of(&plugin("acme/dns")).standing(&one);
+        let standing = before.for_plugin(&plugin("acme/dns")).grant_status(&one);
         for (request, address) in questions() {
-            if standing == Standing::Granted && allows(&alone, &request, address) {
-                // What is denied within may be; but never for want of a grant.
-                let reason = match before.of(&plugin("acme/dns")).decide(&request) {
+            if standing == GrantStatus::Granted && allows(&alone, &request, address) {
+                // Part of it may be denied by a rule, but never for lack of a grant.
+                let reason = match before.for_plugin(&plugin("acme/dns")).decide(&request) {
                     wardian_policy::Decision::Denied(denial) => Some(denial.to_string()),
                     wardian_policy::Decision::Allowed(_) => None,
                 };
-                let is_missing = reason.as_ref().is_some_and(|reason| reason.contains("grants it"));
+                let is_missing = reason.as_ref().is_some_and(|reason| reason.contains("grant"));
                 prop_assert!(!is_missing, "{request} {reason:?}\n{files:#?}");
             }
         }
-        let text = with_grants(Some(&root_module), &plugin("acme/dns"), &[&one], Path::new(ROOT)).unwrap();
+        let text = add_grants(Some(&root_module), &plugin("acme/dns"), &[&one], Path::new(ROOT)).unwrap();
         prop_assert!(holds_all_lines(&text, &root_module), "{text}");
         let after = policy(&[(Level::Organisation, &organisation), (Level::RootModule, &text)]);
-        prop_assert_ne!(after.of(&plugin("acme/dns")).standing(&one), Standing::Open, "{}", text);
+        prop_assert_ne!(after.for_plugin(&plugin("acme/dns")).grant_status(&one), GrantStatus::Undecided, "{}", text);
         for (request, address) in questions().into_iter().filter(|(request, address)| allows(&before, request, *address)) {
             prop_assert!(allows(&after, &request, address), "{request} was allowed before\n{text}");
         }
     }
 
     #[test]
-    fn what_covers_it_allows_all_of_it(one in any_asked(), others in prop::collection::vec(any_asked(), 0..4)) {
-        let text = |all: &[&Asked]| format!("plugin \"*\" {{\n{}}}\n", all.iter().map(|one| one.block("allow")).collect::<String>());
+    fn covering_requests_allow_the_whole_request(one in any_asked(), others in prop::collection::vec(any_asked(), 0..4)) {
+        let text = |all: &[&CapabilityRequest]| format!("plugin \"*\" {{\n{}}}\n", all.iter().map(|one| one.block("allow")).collect::<String>());
         let alone = policy(&[(Level::User, &text(&[&one]))]);
         let all = policy(&[(Level::User, &text(&others.iter().collect::<Vec<_>>()))]);
         prop_assert!(one.is_covered_by([&one]));

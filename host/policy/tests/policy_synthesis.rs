@@ -1,4 +1,4 @@
-//! Whatever was used: the policy that is suggested for it allows that and nothing else.
+//! The synthesized policy allows exactly the given accesses.
 
 mod support;
 
@@ -8,9 +8,9 @@ use std::path::Path;
 use proptest::prelude::*;
 use support::questions::{ADDRESSES, allows, any_request};
 use support::{ROOT, plugin, policy, project};
-use wardian_policy::{Host, NeededUse, Request, least_policy};
+use wardian_policy::{Host, NeededAccess, Request, least_privilege_policy};
 
-/// All that a root module can grant.
+/// A policy that grants everything.
 const EVERYTHING: &str = r#"plugin "*" {
   allow network {
     hosts     = ["**"]
@@ -37,10 +37,10 @@ const EVERYTHING: &str = r#"plugin "*" {
 }
 "#;
 
-/// A request, and where its name led to.
-type Asked = (Request, Option<IpAddr>);
+/// A request, and the address that its name resolved to.
+type CapabilityRequest = (Request, Option<IpAddr>);
 
-fn asked() -> impl Strategy<Value = Asked> {
+fn asked() -> impl Strategy<Value = CapabilityRequest> {
     let addresses: Vec<IpAddr> = ADDRESSES.iter().filter_map(|text| text.parse().ok()).collect();
     (any_request(), prop::option::of(prop::sample::select(addresses))).prop_map(|(request, address)| {
         let leads_somewhere = host(&request).is_some_and(|host| !matches!(host, Host::Address(_)));
@@ -48,7 +48,7 @@ fn asked() -> impl Strategy<Value = Asked> {
     })
 }
 
-/// That of a connection.
+/// Returns the host of a connection.
 fn host(request: &Request) -> Option<&Host> {
     match request {
         Request::Network(network) => Some(network.host()),
@@ -57,10 +57,10 @@ fn host(request: &Request) -> Option<&Host> {
     }
 }
 
-/// Whether a grant of the one means the other.
-fn means((used, led): &Asked, (request, address): &Asked) -> bool {
+/// Whether granting one request includes the other.
+fn means((used, led): &CapabilityRequest, (request, address): &CapabilityRequest) -> bool {
     let names_it = match (used, request) {
-        // What is granted of a directory is granted of all below it.
+        // A granted directory includes everything below it.
         (Request::File(used), Request::File(file)) => {
             used.access() == file.access() && file.path().starts_with(used.path())
         }
@@ -77,23 +77,23 @@ fn means((used, led): &Asked, (request, address): &Asked) -> bool {
 
 proptest! {
     #[test]
-    fn what_is_suggested_allows_what_was_used_and_nothing_else(
+    fn synthesized_policy_allows_exactly_the_accesses(
         used in prop::collection::vec(asked(), 0..8),
         others in prop::collection::vec(asked(), 1..12),
     ) {
         let everything = project(EVERYTHING);
-        let used: Vec<Asked> =
+        let used: Vec<CapabilityRequest> =
             used.into_iter().filter(|(request, address)| allows(&everything, request, *address)).collect();
-        let uses = used.iter().map(|(request, address)| NeededUse {
+        let uses = used.iter().map(|(request, address)| NeededAccess {
             plugin: plugin("acme/dns"),
             request: request.clone(),
             address: *address,
         });
-        let least = least_policy(Path::new(ROOT), uses);
+        let least = least_privilege_policy(Path::new(ROOT), uses);
         let (suggested, nothing) = (project(&least.text), policy(&[]));
         for (request, address) in &used {
             let is_left_out = least.left_out.contains(&format!("acme/dns: {request}"));
-            // A name is looked up on behalf of what it is used for.
+            // A lookup is granted with the access that it is for.
             if !is_left_out && !matches!(request, Request::LookUp(_)) {
                 prop_assert!(
                     allows(&suggested, request, *address),

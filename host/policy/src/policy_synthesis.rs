@@ -1,4 +1,4 @@
-//! The least policy: what some uses need, and nothing more.
+//! Synthesizes the least-privilege policy for a set of accesses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,58 +8,59 @@ use std::path::{Path, PathBuf};
 use wardian_address::ProviderAddress;
 
 use crate::request::{Access, Request, Scheme};
-use crate::suggest::{addresses, list, literal, text};
+use crate::suggest::{addresses, list, literal, string_literal};
 
-/// A use that a policy has to allow.
+/// An access that a policy must allow.
 #[derive(Clone, Debug)]
-pub struct NeededUse {
-    /// Whose.
+pub struct NeededAccess {
     pub plugin: ProviderAddress,
-    /// Of what.
     pub request: Request,
-    /// Where its name led to, where that is known.
+    /// The address that the host name resolved to, if known.
     pub address: Option<IpAddr>,
 }
 
-/// A policy, and what it could not say.
+/// A synthesized policy, and the accesses that it cannot express.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeastPolicy {
-    /// The text of a policy file.
+pub struct LeastPrivilegePolicy {
+    /// The content of a policy file.
     pub text: String,
-    /// What no rule can name alone, or no text can hold: plugin and request.
+    /// Accesses that no rule can name exactly: plugin and request.
     pub left_out: BTreeSet<String>,
 }
 
-/// The policy that allows these uses, merged where the result allows no more. Paths within
-/// `root_module` are written as relative ones. Costs the number of uses, and the depth of
-/// each path.
-pub fn least_policy(root_module: &Path, uses: impl IntoIterator<Item = NeededUse>) -> LeastPolicy {
-    let mut plugins: BTreeMap<String, Needs> = BTreeMap::new();
+/// Returns the policy that allows exactly these accesses, with rules merged if the result is
+/// equivalent. Paths below `root_module` are written as relative ones. The cost is linear in the
+/// number of accesses and the depth of their paths.
+pub fn least_privilege_policy(
+    root_module: &Path,
+    uses: impl IntoIterator<Item = NeededAccess>,
+) -> LeastPrivilegePolicy {
+    let mut plugins: BTreeMap<String, PluginAccesses> = BTreeMap::new();
     let mut left_out = BTreeSet::new();
     for one in uses {
         let plugin = one.plugin.for_display().to_string();
-        let needs = plugins.entry(plugin.clone()).or_default();
-        if needs.add(&one.request, one.address).is_none() {
+        let accesses = plugins.entry(plugin.clone()).or_default();
+        if accesses.add(&one.request, one.address).is_none() {
             left_out.insert(format!("{plugin}: {}", one.request));
         }
     }
-    let mut policy = String::from("# What plugins used, and nothing else.\n");
-    for (plugin, needs) in plugins {
-        let rules = needs.rules(root_module);
-        match text(&plugin) {
+    let mut policy = String::from("# Accesses of plugins in a run, and nothing else.\n");
+    for (plugin, accesses) in plugins {
+        let rules = accesses.rules(root_module);
+        match string_literal(&plugin) {
             Some(plugin) if !rules.is_empty() => {
                 let _ = write!(policy, "\nplugin {plugin} {{\n{}}}\n", rules.join(""));
             }
             _ => {}
         }
     }
-    LeastPolicy { text: policy, left_out }
+    LeastPrivilegePolicy { text: policy, left_out }
 }
 
-/// What is needed of one plugin, everything as it is written.
+/// The accesses of one plugin, as rendered values.
 #[derive(Default)]
-struct Needs {
-    /// Methods by scheme, port, addresses that have to be named, and host.
+struct PluginAccesses {
+    /// Methods by scheme, port, addresses to list, and host.
     network: BTreeMap<(NetworkKey, String), BTreeSet<String>>,
     files: BTreeMap<PathBuf, BTreeSet<Access>>,
     environment: BTreeSet<String>,
@@ -67,15 +68,15 @@ struct Needs {
     communicator: BTreeMap<(u16, Option<String>), BTreeSet<String>>,
 }
 
-/// Scheme and port, where they are not those that rules mean unasked, and addresses.
+/// Scheme, port and addresses, unless they are a rule's defaults.
 type NetworkKey = (Option<String>, Option<u16>, Option<String>);
 
-impl Needs {
-    /// None where it cannot be said.
+impl PluginAccesses {
+    /// Returns `None` if no rule can name the access exactly.
     fn add(&mut self, request: &Request, address: Option<IpAddr>) -> Option<()> {
         match request {
             Request::Network(network) => {
-                let host = text(&network.host.to_string())?;
+                let host = string_literal(&network.host.to_string())?;
                 let named = addresses(&network.host, address)?.into_iter().map(|(_, list)| list).next();
                 let scheme = match network.scheme {
                     Scheme::Https => None,
@@ -84,22 +85,22 @@ impl Needs {
                 let port = Some(network.port).filter(|port| network.scheme.port() != Some(*port));
                 let methods = self.network.entry(((scheme, port, named), host)).or_default();
                 if let Some(method) = network.method() {
-                    methods.insert(text(method)?);
+                    methods.insert(string_literal(method)?);
                 }
             }
-            // It is granted with what it is looked up for.
+            // A lookup is granted with the access that it is for.
             Request::LookUp(_) => {}
             Request::File(file) => {
                 let path = file.path.to_str()?;
-                // A star in a path means others too.
+                // In a rule, a star in a path would match other paths, too.
                 if path.contains('*') {
                     return None;
                 }
-                text(path)?;
+                string_literal(path)?;
                 self.files.entry(file.path.clone()).or_default().insert(file.access);
             }
             Request::Environment(name) => {
-                self.environment.insert(text(literal(name.as_str())?)?);
+                self.environment.insert(string_literal(literal(name.as_str())?)?);
             }
             Request::Process(start) => {
                 let arguments =
@@ -107,10 +108,10 @@ impl Needs {
                 if arguments.last() == Some(&"...") {
                     return None;
                 }
-                self.processes.insert((text(literal(&start.program)?)?, list(arguments)?));
+                self.processes.insert((string_literal(literal(&start.program)?)?, list(arguments)?));
             }
             Request::Communicator(connection) => {
-                let host = text(&connection.host.to_string())?;
+                let host = string_literal(&connection.host.to_string())?;
                 let named = addresses(&connection.host, address)?.into_iter().map(|(_, list)| list).next();
                 self.communicator.entry((connection.port, named)).or_default().insert(host);
             }
@@ -125,36 +126,36 @@ impl Needs {
             destinations.entry((key, methods)).or_default().push(host);
         }
         for (((schemes, port, addresses), methods), hosts) in destinations {
-            let mut arguments = vec![("hosts", bracketed(&hosts))];
+            let mut arguments = vec![("hosts", list_literal(&hosts))];
             arguments.extend(schemes.map(|schemes| ("schemes", schemes)));
             arguments.extend(port.map(|port| ("ports", format!("[{port}]"))));
             let methods: Vec<String> = methods.into_iter().collect();
-            arguments.extend((!methods.is_empty()).then(|| ("methods", bracketed(&methods))));
+            arguments.extend((!methods.is_empty()).then(|| ("methods", list_literal(&methods))));
             arguments.extend(addresses.map(|addresses| ("addresses", addresses)));
             rules.push(rule("network", &arguments));
         }
         let mut directories: BTreeMap<Vec<&'static str>, Vec<String>> = BTreeMap::new();
         for (path, access) in outermost(&self.files) {
             let words = access.iter().map(|access| access.word()).collect();
-            directories.entry(words).or_default().extend(written(path, root_module));
+            directories.entry(words).or_default().extend(quoted_path(path, root_module));
         }
         for (access, paths) in directories {
-            let access: Vec<String> = access.into_iter().filter_map(text).collect();
+            let access: Vec<String> = access.into_iter().filter_map(string_literal).collect();
             rules.push(rule(
                 "filesystem",
-                &[("directories", bracketed(&paths)), ("access", bracketed(&access))],
+                &[("directories", list_literal(&paths)), ("access", list_literal(&access))],
             ));
         }
         if !self.environment.is_empty() {
             let names: Vec<String> = self.environment.into_iter().collect();
-            rules.push(rule("environment", &[("names", bracketed(&names))]));
+            rules.push(rule("environment", &[("names", list_literal(&names))]));
         }
         for (program, arguments) in self.processes {
             rules.push(rule("process", &[("program", program), ("arguments", arguments)]));
         }
         for ((port, addresses), hosts) in self.communicator {
             let hosts: Vec<String> = hosts.into_iter().collect();
-            let mut arguments = vec![("hosts", bracketed(&hosts)), ("ports", format!("[{port}]"))];
+            let mut arguments = vec![("hosts", list_literal(&hosts)), ("ports", format!("[{port}]"))];
             arguments.extend(addresses.map(|addresses| ("addresses", addresses)));
             rules.push(rule("communicator", &arguments));
         }
@@ -162,7 +163,7 @@ impl Needs {
     }
 }
 
-/// Paths without those below another one that has the same access or more.
+/// Returns the paths without those that are below another one with at least the same access.
 fn outermost(files: &BTreeMap<PathBuf, BTreeSet<Access>>) -> Vec<(&Path, &BTreeSet<Access>)> {
     let is_covered = |path: &Path, access: &BTreeSet<Access>| {
         path.ancestors().skip(1).filter_map(|above| files.get(above)).any(|granted| access.is_subset(granted))
@@ -171,24 +172,24 @@ fn outermost(files: &BTreeMap<PathBuf, BTreeSet<Access>>) -> Vec<(&Path, &BTreeS
     paths.map(|(path, access)| (path.as_path(), access)).collect()
 }
 
-fn written(path: &Path, root_module: &Path) -> Option<String> {
+fn quoted_path(path: &Path, root_module: &Path) -> Option<String> {
     match path.strip_prefix(root_module).ok().and_then(Path::to_str) {
-        Some("") => text("."),
-        Some(relative) => text(relative),
-        None => text(path.to_str()?),
+        Some("") => string_literal("."),
+        Some(relative) => string_literal(relative),
+        None => string_literal(path.to_str()?),
     }
 }
 
-fn bracketed(written: &[String]) -> String {
-    let line = format!("[{}]", written.join(", "));
+fn list_literal(items: &[String]) -> String {
+    let line = format!("[{}]", items.join(", "));
     if line.len() <= 80 {
         return line;
     }
-    format!("[\n      {},\n    ]", written.join(",\n      "))
+    format!("[\n      {},\n    ]", items.join(",\n      "))
 }
 
 fn rule(capability: &str, arguments: &[(&str, String)]) -> String {
-    // What takes several lines is aligned with nothing.
+    // Values with several lines are not aligned.
     let is_long = |value: &str| value.contains('\n');
     let short = arguments.iter().filter(|(_, value)| !is_long(value)).map(|(name, _)| name.len());
     let width = short.max().unwrap_or_default();
@@ -221,8 +222,8 @@ mod tests {
         Request::File(FileAccess::new(Path::new(ROOT), Path::new(path), access).unwrap())
     }
 
-    fn needed(request: Request) -> NeededUse {
-        NeededUse { plugin: ProviderAddress::parse("acme/cloud").unwrap(), request, address: None }
+    fn needed(request: Request) -> NeededAccess {
+        NeededAccess { plugin: ProviderAddress::parse("acme/cloud").unwrap(), request, address: None }
     }
 
     fn process(program: &str, arguments: &[&str]) -> Request {
@@ -230,12 +231,12 @@ mod tests {
         Request::Process(ProcessStart::new(program, arguments).unwrap())
     }
 
-    fn uses() -> Vec<NeededUse> {
-        let private = NeededUse {
+    fn uses() -> Vec<NeededAccess> {
+        let private = NeededAccess {
             address: Some("10.1.2.3".parse().unwrap()),
             ..needed(network("https", "inside.example.com", "GET"))
         };
-        let mut uses: Vec<NeededUse> = [
+        let mut uses: Vec<NeededAccess> = [
             network("https", "api.example.com", "GET"),
             network("https", "api.example.com", "POST"),
             network("https", "cdn.example.com", "GET"),
@@ -263,12 +264,12 @@ mod tests {
     }
 
     #[test]
-    fn it_allows_what_was_used() {
-        let least = least_policy(Path::new(ROOT), uses());
+    fn allows_the_recorded_accesses() {
+        let least = least_privilege_policy(Path::new(ROOT), uses());
         assert_eq!(least.left_out, BTreeSet::new());
         let policy = policy(&least.text);
         for one in uses() {
-            let own = policy.of(&one.plugin);
+            let own = policy.for_plugin(&one.plugin);
             assert!(own.decide(&one.request).is_allowed(), "{}\n{}", one.request, least.text);
             if let Some(address) = one.address {
                 assert!(own.decide_at(&one.request, address).is_allowed(), "{}", one.request);
@@ -278,9 +279,9 @@ mod tests {
     }
 
     #[test]
-    fn it_allows_nothing_else() {
-        let policy = policy(&least_policy(Path::new(ROOT), uses()).text);
-        let own = policy.of(&ProviderAddress::parse("acme/cloud").unwrap());
+    fn allows_no_other_access() {
+        let policy = policy(&least_privilege_policy(Path::new(ROOT), uses()).text);
+        let own = policy.for_plugin(&ProviderAddress::parse("acme/cloud").unwrap());
         for other in [
             network("https", "cdn.example.com", "POST"),
             network("http", "api.example.com", "GET"),
@@ -297,15 +298,15 @@ mod tests {
         }
         let inside = network("https", "inside.example.com", "GET");
         assert!(!own.decide_at(&inside, "10.1.2.4".parse().unwrap()).is_allowed());
-        let stranger = policy.of(&ProviderAddress::parse("acme/other").unwrap());
+        let stranger = policy.for_plugin(&ProviderAddress::parse("acme/other").unwrap());
         assert!(!stranger.decide(&network("https", "api.example.com", "GET")).is_allowed());
     }
 
     #[test]
-    fn what_no_rule_names_alone_is_told() {
+    fn reports_accesses_that_no_rule_can_name() {
         let odd = [file("a*b", Access::Read), process("git", &["log", "..."]), process("x", &["*"])];
-        let least = least_policy(Path::new(ROOT), odd.map(needed));
+        let least = least_privilege_policy(Path::new(ROOT), odd.map(needed));
         assert_eq!(least.left_out.len(), 3, "{:?}", least.left_out);
-        assert_eq!(least.text, "# What plugins used, and nothing else.\n");
+        assert_eq!(least.text, "# Accesses of plugins in a run, and nothing else.\n");
     }
 }

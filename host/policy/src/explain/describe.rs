@@ -1,4 +1,4 @@
-//! Rules in words.
+//! Descriptions of rules.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 use crate::request::Access;
 use crate::rule::{Arguments, Conditions, Destination, Ports};
 
-/// The word for a rule's capability.
+/// Returns the name of a rule's capability.
 pub(super) fn capability(conditions: &Conditions) -> &'static str {
     match conditions {
         Conditions::Network(_) => "network",
@@ -17,13 +17,13 @@ pub(super) fn capability(conditions: &Conditions) -> &'static str {
     }
 }
 
-/// A whole rule, as it is written.
+/// Describes the conditions of a rule.
 pub(crate) fn conditions(conditions: &Conditions) -> String {
     let mut text = String::new();
-    // Writing to a text does not fail.
+    // Writing to a string does not fail.
     let _ = match conditions {
         Conditions::Network(rule) => {
-            let _ = write!(text, "{} to ", listed(&rule.schemes));
+            let _ = write!(text, "{} to ", join_with_commas(&rule.schemes));
             let _ = destination(&rule.destination, &mut text);
             methods(rule.methods.as_ref(), &mut text)
         }
@@ -32,11 +32,13 @@ pub(crate) fn conditions(conditions: &Conditions) -> String {
             match &rule.directories {
                 None => text.write_str("anything"),
                 Some(directories) => {
-                    text.write_str(&listed(directories.iter().map(|directory| directory.display())))
+                    text.write_str(&join_with_commas(directories.iter().map(|directory| directory.display())))
                 }
             }
         }
-        Conditions::Environment(rule) => text.write_str(&listed(rule.names.iter().map(|name| name.as_str()))),
+        Conditions::Environment(rule) => {
+            text.write_str(&join_with_commas(rule.names.iter().map(|name| name.as_str())))
+        }
         Conditions::Process(rule) => {
             text.push_str(rule.program.as_str());
             match &rule.arguments {
@@ -52,10 +54,10 @@ pub(crate) fn conditions(conditions: &Conditions) -> String {
 fn destination(destination: &Destination, to: &mut impl Write) -> fmt::Result {
     match &destination.hosts {
         None => to.write_str("any host")?,
-        Some(hosts) => to.write_str(&listed(hosts.patterns()))?,
+        Some(hosts) => to.write_str(&join_with_commas(hosts.patterns()))?,
     }
     match &destination.ports {
-        Ports::OfScheme => to.write_str(", the scheme's port")?,
+        Ports::SchemeDefault => to.write_str(", the scheme's port")?,
         Ports::Any => ports(None, to)?,
         Ports::Listed(ranges) => {
             let ranges: Vec<(u16, u16)> = ranges.iter().map(|range| (*range.start(), *range.end())).collect();
@@ -63,14 +65,14 @@ fn destination(destination: &Destination, to: &mut impl Write) -> fmt::Result {
         }
     }
     match &destination.addresses {
-        Some(addresses) => write!(to, ", at addresses {}", listed(addresses)),
+        Some(addresses) => write!(to, ", at addresses {}", join_with_commas(addresses)),
         None => Ok(()),
     }
 }
 
 pub(super) fn methods(methods: Option<&BTreeSet<Box<str>>>, to: &mut impl Write) -> fmt::Result {
     match methods {
-        Some(methods) => write!(to, ", methods {}", listed(methods)),
+        Some(methods) => write!(to, ", methods {}", join_with_commas(methods)),
         None => Ok(()),
     }
 }
@@ -93,15 +95,15 @@ pub(super) fn arguments(arguments: &Arguments, to: &mut impl Write) -> fmt::Resu
     for pattern in &arguments.patterns {
         write!(to, " {}", pattern.as_str())?;
     }
-    to.write_str(if arguments.open { " ..." } else { "" })
+    to.write_str(if arguments.allows_more { " ..." } else { "" })
 }
 
-/// Things that are said one after the other.
-pub(super) fn listed<T: fmt::Display>(things: impl IntoIterator<Item = T>) -> String {
+/// Joins values with commas.
+pub(super) fn join_with_commas<T: fmt::Display>(things: impl IntoIterator<Item = T>) -> String {
     things.into_iter().map(|thing| thing.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// Patterns that must all match.
-pub(super) fn joined<P>(patterns: &[P], text: impl Fn(&P) -> String) -> String {
+/// Joins patterns that must all match.
+pub(super) fn join_with_and<P>(patterns: &[P], text: impl Fn(&P) -> String) -> String {
     patterns.iter().map(text).collect::<Vec<_>>().join(" and ")
 }

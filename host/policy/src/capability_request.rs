@@ -1,0 +1,243 @@
+//! Capability requests of plugins, in the form of the rule that grants them.
+//!
+//! Only rules can be requested: a request is parsed by building its rule and reading that like
+//! any other rule. So the rule that grants a request *is* the request.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use wardian_diagnostic::SourceFile;
+
+use crate::explain::{GrantedAccess, describe_conditions};
+use crate::policy::{Level, PolicyFile};
+use crate::rule::{Conditions, Rule};
+use crate::suggest::{list, string_literal};
+
+/// Maximum length of a reason, in characters.
+const MAX_REASON_LENGTH: usize = 500;
+
+/// Maximum number of combinations of host, scheme and method, and similar lists.
+const MAX_COMBINATIONS: usize = 1000;
+
+/// The arguments of rules in the order of rendering.
+const ARGUMENT_ORDER: [&str; 11] = [
+    "hosts",
+    "directories",
+    "names",
+    "program",
+    "arguments",
+    "access",
+    "schemes",
+    "ports",
+    "methods",
+    "addresses",
+    "reason",
+];
+
+/// The value of a rule's argument.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RuleArgument {
+    /// `"..."`
+    String(String),
+    /// `["...", "..."]`
+    List(Vec<String>),
+}
+
+/// A requested capability.
+#[derive(Clone, Debug)]
+pub struct CapabilityRequest {
+    capability: String,
+    arguments: Vec<(String, String)>,
+    rule: Arc<Rule>,
+}
+
+impl PartialEq for CapabilityRequest {
+    fn eq(&self, other: &Self) -> bool {
+        self.capability == other.capability && self.arguments == other.arguments
+    }
+}
+
+impl Eq for CapabilityRequest {}
+
+/// Why a capability request is invalid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CapabilityRequestError {
+    /// The name of the capability or of an argument is invalid.
+    #[error("{0:?} is not a name in policies")]
+    InvalidName(String),
+    /// A string that no policy can contain or that misleads a reader, such as one with a control
+    /// character.
+    #[error("the value of \"{0}\" contains characters that policies do not allow")]
+    InvalidString(String),
+    /// The reason is missing or too long.
+    #[error("a reason of at most {MAX_REASON_LENGTH} characters is required")]
+    InvalidReason,
+    /// The request is too large to be reviewed.
+    #[error("it lists more than {MAX_COMBINATIONS} combinations of hosts, methods and the like")]
+    TooLarge,
+    /// The rule that would grant it is invalid.
+    #[error("{0}")]
+    InvalidRule(String),
+}
+
+impl CapabilityRequest {
+    /// Creates a request from a capability's name in policies and the arguments of its rule,
+    /// which must include `reason`. Relative directories are relative to `root_module`, which
+    /// must be absolute.
+    ///
+    /// # Errors
+    /// If it is not a valid rule.
+    pub fn new(
+        capability: &str,
+        arguments: impl IntoIterator<Item = (String, RuleArgument)>,
+        root_module: &Path,
+    ) -> Result<Self, CapabilityRequestError> {
+        let request = Self::without_reason(capability, arguments, root_module)?;
+        if request.reason().trim().is_empty() {
+            Err(CapabilityRequestError::InvalidReason)
+        } else {
+            Ok(request)
+        }
+    }
+
+    /// Creates a request of a user, who need not give a reason; see [`CapabilityRequest::new`].
+    ///
+    /// # Errors
+    /// If it is not a valid rule.
+    pub fn without_reason(
+        capability: &str,
+        arguments: impl IntoIterator<Item = (String, RuleArgument)>,
+        root_module: &Path,
+    ) -> Result<Self, CapabilityRequestError> {
+        let mut rendered = Vec::new();
+        for (name, argument) in arguments {
+            check_name(&name)?;
+            let value = match &argument {
+                RuleArgument::String(reason)
+                    if name == "reason" && reason.chars().nth(MAX_REASON_LENGTH).is_some() =>
+                {
+                    return Err(CapabilityRequestError::InvalidReason);
+                }
+                RuleArgument::String(one) => {
+                    Some(one).filter(|one| is_unambiguous(one)).and_then(|one| string_literal(one))
+                }
+                RuleArgument::List(all) if all.iter().all(|one| is_unambiguous(one)) => {
+                    list(all.iter().map(String::as_str))
+                }
+                RuleArgument::List(_) => None,
+            };
+            let Some(value) = value else { return Err(CapabilityRequestError::InvalidString(name)) };
+            rendered.push((name, value));
+        }
+        // Render equal requests equally, whatever the order in the declaration.
+        rendered.sort_by_key(|(name, _)| ARGUMENT_ORDER.iter().position(|known| known == name));
+        check_name(capability)?;
+        let rule = parse_rule(&block("allow", capability, &rendered), root_module)?;
+        let request = Self { capability: capability.to_owned(), arguments: rendered, rule };
+        if request.combinations() > MAX_COMBINATIONS {
+            Err(CapabilityRequestError::TooLarge)
+        } else {
+            Ok(request)
+        }
+    }
+
+    /// Returns the capability: `network`, `filesystem`, ...
+    pub fn capability(&self) -> &str {
+        &self.capability
+    }
+
+    /// Returns the rule's arguments: name and rendered value.
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.arguments.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Describes the requested access.
+    pub fn description(&self) -> String {
+        describe_conditions(&self.rule.conditions)
+    }
+
+    /// Returns the reason that the plugin's author gives.
+    pub fn reason(&self) -> &str {
+        self.rule.reason.as_deref().unwrap_or_default()
+    }
+
+    /// Renders the request as a block without indentation; `verb` is `allow` in a policy.
+    pub fn block(&self, verb: &str) -> String {
+        block(verb, &self.capability, &self.arguments)
+    }
+
+    /// Whether `others` include the whole request. May return false negatives.
+    pub fn is_covered_by<'a>(&self, others: impl IntoIterator<Item = &'a Self>) -> bool {
+        let others: Vec<GrantedAccess> = others
+            .into_iter()
+            .flat_map(|other| GrantedAccess::from_conditions(&other.rule.conditions))
+            .collect();
+        self.pieces().iter().all(|piece| others.iter().any(|other| other.covers(piece)))
+    }
+
+    /// Returns the number of combinations without building them.
+    fn combinations(&self) -> usize {
+        let granted = GrantedAccess::from_conditions(&self.rule.conditions);
+        let methods = match &self.rule.conditions {
+            Conditions::Network(rule) => rule.methods.as_ref().map_or(1, BTreeSet::len),
+            Conditions::Filesystem(_)
+            | Conditions::Environment(_)
+            | Conditions::Process(_)
+            | Conditions::Communicator(_) => 1,
+        };
+        granted.len().saturating_mul(methods)
+    }
+
+    pub(crate) fn pieces(&self) -> Vec<GrantedAccess> {
+        let all: BTreeSet<GrantedAccess> = GrantedAccess::from_conditions(&self.rule.conditions)
+            .into_iter()
+            .flat_map(GrantedAccess::pieces)
+            .collect();
+        all.into_iter().collect()
+    }
+}
+
+/// Whether a string looks like what it is: invisible characters and those that change the text
+/// direction make it look like another one.
+fn is_unambiguous(text: &str) -> bool {
+    !text.chars().any(|character| {
+        matches!(
+            character,
+            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        )
+    })
+}
+
+/// A name is rendered without quotes, so it must be an identifier.
+fn check_name(name: &str) -> Result<(), CapabilityRequestError> {
+    let is_word = (1..=32).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_lowercase());
+    if is_word { Ok(()) } else { Err(CapabilityRequestError::InvalidName(name.chars().take(32).collect())) }
+}
+
+fn block(verb: &str, capability: &str, arguments: &[(String, String)]) -> String {
+    let width = arguments.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let mut block = format!("{verb} {capability} {{\n");
+    for (name, value) in arguments {
+        let _ = writeln!(block, "  {name:width$} = {value}");
+    }
+    block.push_str("}\n");
+    block
+}
+
+fn parse_rule(block: &str, root_module: &Path) -> Result<Arc<Rule>, CapabilityRequestError> {
+    let file = SourceFile::new("", format!("plugin \"*\" {{\n{block}}}\n"));
+    let policy = PolicyFile::parse(Level::RootModule, &file, root_module).map_err(|problems| {
+        let first = problems.iter().next();
+        CapabilityRequestError::InvalidRule(first.map_or(String::new(), |first| {
+            format!("{}: {}", first.summary, first.detail.trim_end_matches('.'))
+        }))
+    })?;
+    let rules: Vec<&Arc<Rule>> = policy.plugins.iter().flat_map(|plugin| &plugin.rules).collect();
+    match rules.as_slice() {
+        [rule] => Ok(Arc::clone(rule)),
+        _ => Err(CapabilityRequestError::InvalidRule("it is more than one rule".to_owned())),
+    }
+}
