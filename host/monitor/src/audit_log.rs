@@ -1,7 +1,7 @@
-//! The log: where each use is written, as a line of JSON.
+//! The audit log: one JSON line per access.
 //!
-//! A line is handed to the system at once and in one piece, so that what is there after
-//! a crash is whole, and several runs can share a file.
+//! Each line is written at once and in a single write, so that lines are complete after a crash,
+//! and several runs can share a file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::denials::{Denials, DeniedUse};
 use crate::record::Record;
 
-/// Where uses are recorded. What is denied is remembered in any case.
+/// The destination of audit records. Denials are also collected in memory.
 #[derive(Default)]
 pub struct AuditLog {
     path: Option<PathBuf>,
@@ -26,38 +26,35 @@ struct Inner {
     line: Vec<u8>,
 }
 
-/// The log cannot be written.
+/// The audit log cannot be written.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the audit log {} cannot be written: {source}", path.display())]
 pub struct AuditError {
-    /// The file.
     pub path: PathBuf,
-    /// Why.
     pub source: Arc<io::Error>,
 }
 
 impl AuditLog {
-    /// A log that is written nowhere.
-    pub fn nowhere() -> Self {
+    /// Creates a log that is not written to a file.
+    pub fn disabled() -> Self {
         Self::default()
     }
 
-    /// A log in a file, which is made where it is not there, for its owner alone;
-    /// otherwise lines are put at its end.
+    /// Opens a log file for appending. A new file is readable by its owner only.
     ///
     /// # Errors
-    /// Where it cannot be opened for writing.
-    pub fn to_file(path: &Path) -> Result<Self, AuditError> {
+    /// If the file cannot be opened for writing.
+    pub fn open(path: &Path) -> Result<Self, AuditError> {
         let mut options = OpenOptions::new();
         options.append(true).create(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let open = || {
             let mut file = options.open(path)?;
-            // Who else writes is in the middle of a line as often as not. Where nothing can
-            // be locked, there is no end of a line to look for either.
+            // If another process holds the lock, it may be in the middle of a line. A file that
+            // cannot be locked, such as a pipe, has no last line to check either.
             if file.try_lock().is_ok() {
-                if ends_within_a_line(path)? {
+                if ends_with_partial_line(path)? {
                     file.write_all(b"\n")?;
                 }
                 let _ = file.unlock();
@@ -70,22 +67,22 @@ impl AuditLog {
         Ok(Self { path: Some(path.to_owned()), inner: Mutex::new(inner) })
     }
 
-    /// The file.
+    /// Returns the path of the log file.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// Whether lines are written at all.
-    pub fn is_written(&self) -> bool {
+    /// Whether records are written to a file.
+    pub fn is_enabled(&self) -> bool {
         self.path.is_some()
     }
 
-    /// What failed, once something did.
+    /// Returns the first write error.
     pub fn failure(&self) -> Option<AuditError> {
         self.lock().failed.clone()
     }
 
-    /// What was denied so far.
+    /// Returns the denials of this run.
     pub fn denials(&self) -> Vec<DeniedUse> {
         self.lock().denials.all()
     }
@@ -93,14 +90,14 @@ impl AuditLog {
     /// Writes a line.
     ///
     /// # Errors
-    /// Where this or an earlier one could not be written.
+    /// If this or an earlier line could not be written.
     pub(crate) fn append(&self, record: &Record) -> Result<(), AuditError> {
         self.lock().append(record)
     }
 
     pub(crate) fn deny(&self, record: &Record, rule_to_add: impl FnOnce() -> Option<String>) {
         let mut inner = self.lock();
-        // That it cannot be written is kept, and said at the end of the run.
+        // The error is stored, and reported at the end of the run.
         let _ = inner.append(record);
         inner.denials.add(record, rule_to_add);
     }
@@ -110,10 +107,10 @@ impl AuditLog {
     }
 }
 
-/// Whether a run was killed, or its disk was full, while it wrote a line.
-fn ends_within_a_line(path: &Path) -> io::Result<bool> {
+/// Whether a run was killed, or ran out of disk space, in the middle of a line.
+fn ends_with_partial_line(path: &Path) -> io::Result<bool> {
     let mut file = File::open(path)?;
-    // A device or a pipe has no end to look at.
+    // A device or a pipe has no last byte to read.
     if !file.metadata()?.is_file() || file.metadata()?.len() == 0 {
         return Ok(false);
     }

@@ -1,21 +1,19 @@
-//! What was denied in a run, to be told at its end.
+//! Collects the denials of a run for the report at its end.
 
 use std::collections::BTreeMap;
 
 use crate::record::Record;
 
-/// Different denials that are kept; a plugin that asks for a million names is told of
-/// no more than these.
-const MOST: usize = 1_000;
+/// Maximum number of different denials, for plugins that try millions of names.
+const MAX_DENIALS: usize = 1_000;
 
-/// Something that was denied, however often.
+/// A denied access, and how often it was denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeniedUse {
-    /// The first record of it.
+    /// The first record.
     pub record: Record,
-    /// The text of a rule that would allow it, where one can be written.
+    /// A rule that would allow it, if one can be written.
     pub rule_to_add: Option<String>,
-    /// How often it was denied.
     pub count: u64,
 }
 
@@ -44,7 +42,7 @@ impl Denials {
             access: record.access.clone(),
             arguments: record.arguments.clone(),
         };
-        let is_full = self.by_use.len() >= MOST;
+        let is_full = self.by_use.len() >= MAX_DENIALS;
         match self.by_use.get_mut(&key) {
             Some(known) => known.count += 1,
             None if is_full => {}
@@ -55,7 +53,7 @@ impl Denials {
         }
     }
 
-    /// In the order of plugins, resources and targets.
+    /// Returns the denials, sorted by plugin, resource and target.
     pub(crate) fn all(&self) -> Vec<DeniedUse> {
         self.by_use.values().cloned().collect()
     }

@@ -1,22 +1,21 @@
-//! The reference monitor: the one place where a use of a capability is decided, and
-//! where it is recorded.
+//! The reference monitor: every access of a plugin is decided and recorded here.
 //!
-//! Whoever carries out what a plugin asks for (a request of HTTP, an opened file, a
-//! started program) describes it as a [`wardian_policy::Request`] and asks the plugin's
-//! [`Monitor`]. What it gets is a [`Use`], without which there is nothing to carry out,
-//! and whose end is the record; or [`Denied`], which is recorded already. So no wall has
-//! a decision of its own, and nothing is used without a line in the [`AuditLog`].
+//! Code that performs an access for a plugin (sends an HTTP request, opens a file, starts a
+//! program) describes it as a [`wardian_policy::Request`] and asks the plugin's [`Monitor`]. It
+//! receives either a [`Use`], which the access requires and whose drop writes the record, or
+//! [`AccessDenied`], which is recorded already. So no capability decides by itself, and no
+//! access happens without a line in the [`AuditLog`].
 //!
-//! A [`PluginCall`](wardian_plugin::PluginCall) names the plugin, the function and the resource.
+//! A [`PluginCall`](wardian_plugin::PluginCall) identifies the plugin, the function and the resource.
 //!
-//! This room knows no WebAssembly, no socket and no terminal, and opens no file but the
-//! log that it is told to write.
+//! This crate does not depend on WebAssembly, sockets or a terminal, and opens no file except
+//! the log.
 //!
-//! Always holds:
-//! - a use that cannot be recorded is not allowed: once the log cannot be written,
-//!   everything is denied;
-//! - a record holds names and numbers, and nothing of what was sent or read; what is secret
-//!   in a name is masked ([`wardian_plugin::SensitiveValues`]).
+//! Invariants:
+//! - an access that cannot be recorded is denied: once the log cannot be written, everything is
+//!   denied;
+//! - a record contains names and numbers, but no data that was sent or read; sensitive values in
+//!   names are redacted ([`wardian_plugin::SensitiveValues`]).
 
 mod audit_log;
 mod denials;
@@ -26,6 +25,6 @@ mod summary;
 
 pub use audit_log::{AuditError, AuditLog};
 pub use denials::DeniedUse;
-pub use monitor::{Denied, Monitor, PluginIdentity, Use};
+pub use monitor::{AccessDenied, Monitor, PluginIdentity, Use};
 pub use record::{Capability, Outcome, Record};
 pub use summary::{PluginSummary, Summary, UseKey, UseTotals};

@@ -1,4 +1,4 @@
-//! Deciding, with a record of each decision.
+//! Decides accesses and records each decision.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,20 +12,19 @@ use wardian_plugin::PluginCall;
 use wardian_policy::{Decision, Denial, EnvironmentName, PluginPolicy, Policy, Request};
 
 use crate::audit_log::AuditLog;
-use crate::record::{Capability, Described, Outcome, Record};
+use crate::record::{Capability, Outcome, Record, RecordedTarget};
 
-/// What records say of a plugin.
+/// The identity of a plugin in audit records.
 #[derive(Clone, Debug)]
 pub struct PluginIdentity {
-    /// Its address.
     pub address: ProviderAddress,
-    /// Its version, where it has one.
+    /// The version, if the plugin has one.
     pub version: Option<String>,
-    /// The SHA-256 of the component, in hexadecimal digits.
+    /// SHA-256 of the component, in hexadecimal.
     pub sha256: Option<String>,
 }
 
-/// Decides for one plugin. Clones are the same monitor.
+/// Decides the accesses of one plugin. Clones share the same monitor.
 #[derive(Clone)]
 pub struct Monitor {
     inner: Arc<Inner>,
@@ -37,91 +36,90 @@ struct Inner {
     log: Arc<AuditLog>,
 }
 
-/// That something is not to be done, for people. It is recorded.
+/// A denied access, which is recorded already.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
-pub struct Denied {
-    /// What was denied and why, as a sentence without its point.
+pub struct AccessDenied {
+    /// What was denied and why: a sentence without a period.
     pub reason: String,
-    /// The text of a rule that would allow it, where one can be written.
+    /// A rule that would allow it, if one can be written.
     pub rule_to_add: Option<String>,
 }
 
 impl Monitor {
-    /// A monitor that decides as a policy says, and records in a log.
+    /// Creates a monitor with a policy and a log.
     pub fn new(policy: PluginPolicy, identity: PluginIdentity, log: Arc<AuditLog>) -> Self {
         Self { inner: Arc::new(Inner { policy, identity, log }) }
     }
 
-    /// A monitor that denies everything and records nothing.
-    pub fn that_denies_everything(plugin: &ProviderAddress) -> Self {
+    /// Creates a monitor that denies everything and records nothing.
+    pub fn deny_all(plugin: &ProviderAddress) -> Self {
         let identity = PluginIdentity { address: plugin.clone(), version: None, sha256: None };
-        Self::new(Policy::default().of(plugin), identity, Arc::new(AuditLog::nowhere()))
+        Self::new(Policy::default().for_plugin(plugin), identity, Arc::new(AuditLog::disabled()))
     }
 
-    /// The policy: what it sets, and the directories and variables that it grants.
+    /// Returns the plugin's policy.
     pub fn policy(&self) -> &PluginPolicy {
         &self.inner.policy
     }
 
-    /// Whether a variable of the environment is granted. A plugin is given those that are
-    /// when it starts; none other is there to be asked for.
+    /// Whether policy grants an environment variable. A plugin receives the granted variables at
+    /// its start and cannot ask for others.
     pub fn grants_variable(&self, name: &str) -> bool {
         EnvironmentName::new(name)
             .is_ok_and(|name| self.inner.policy.decide(&Request::Environment(name)).is_allowed())
     }
 
-    /// Whether uses are written to a log. Where they are not, a use that costs little
-    /// need not be described.
+    /// Whether accesses are written to a log. If not, a caller may skip the description of a
+    /// cheap access.
     pub fn is_recording(&self) -> bool {
-        self.inner.log.is_written()
+        self.inner.log.is_enabled()
     }
 
-    /// A use begins, if it may.
+    /// Begins an access if policy allows it.
     ///
     /// # Errors
-    /// Where policy does not grant it, or it could not be recorded.
-    pub fn begin(&self, call: &PluginCall, request: Request) -> Result<Use, Denied> {
+    /// If policy does not grant it, or it cannot be recorded.
+    pub fn begin(&self, call: &PluginCall, request: Request) -> Result<Use, AccessDenied> {
         let decision = self.inner.policy.decide(&request);
         self.settle(call, request, None, decision)
     }
 
-    /// As [`Monitor::begin`], of something that goes to an address which is known.
+    /// Begins an access to a known address; see [`Monitor::begin`].
     ///
     /// # Errors
-    /// As there.
-    pub fn begin_at(&self, call: &PluginCall, request: Request, address: IpAddr) -> Result<Use, Denied> {
+    /// If policy does not grant it, or it cannot be recorded.
+    pub fn begin_at(&self, call: &PluginCall, request: Request, address: IpAddr) -> Result<Use, AccessDenied> {
         let decision = self.inner.policy.decide_at(&request, address);
         self.settle(call, request, Some(address), decision)
     }
 
-    /// The second wall of a use that has begun: whether it may go to an address that its
-    /// name turned out to have.
+    /// Checks an access that has begun a second time, for an address that its host name resolved
+    /// to.
     ///
     /// # Errors
-    /// Where policy does not grant it; that is recorded as a denied use.
-    pub fn check_at(&self, call: &PluginCall, request: &Request, address: IpAddr) -> Result<(), Denied> {
+    /// If policy does not grant it; the denial is recorded.
+    pub fn check_at(&self, call: &PluginCall, request: &Request, address: IpAddr) -> Result<(), AccessDenied> {
         match self.inner.policy.decide_at(request, address) {
             Decision::Allowed(_) => Ok(()),
-            Decision::Denied(denial) => Err(self.denied(call, request, Some(address), &denial)),
+            Decision::Denied(denial) => Err(self.record_denial(call, request, Some(address), &denial)),
         }
     }
 
-    /// Records that a plugin asked for something that nothing can allow, such as a host
-    /// that is no host.
-    pub fn refuse(
+    /// Records a request that no rule can allow, such as one for an invalid host name.
+    pub fn reject(
         &self,
         call: &PluginCall,
         capability: Capability,
         target: String,
         reason: impl fmt::Display,
-    ) -> Denied {
-        let described = Described { target, access: None, arguments: None };
-        let mut record = self.record(call, capability, described, Outcome::Denied);
+    ) -> AccessDenied {
+        let target = RecordedTarget { target, access: None, arguments: None };
+        let mut record = self.record(call, capability, target, Outcome::Denied);
         let reason = reason.to_string();
         record.reason = Some(call.sensitive_values().redact(&reason).into_owned());
         self.inner.log.deny(&record, || None);
-        Denied { reason, rule_to_add: None }
+        AccessDenied { reason, rule_to_add: None }
     }
 
     fn settle(
@@ -130,13 +128,13 @@ impl Monitor {
         request: Request,
         address: Option<IpAddr>,
         decision: Decision,
-    ) -> Result<Use, Denied> {
+    ) -> Result<Use, AccessDenied> {
         let rule = decision.rule().map(ToString::to_string);
         if let Decision::Denied(denial) = decision {
-            return Err(self.denied(call, &request, address, &denial));
+            return Err(self.record_denial(call, &request, address, &denial));
         }
         if let Some(failure) = self.inner.log.failure() {
-            return Err(Denied { reason: failure.to_string(), rule_to_add: None });
+            return Err(AccessDenied { reason: failure.to_string(), rule_to_add: None });
         }
         Ok(Use {
             began: self.is_recording().then(|| (Timestamp::now(), Instant::now())),
@@ -151,49 +149,55 @@ impl Monitor {
         })
     }
 
-    fn denied(
+    fn record_denial(
         &self,
         call: &PluginCall,
         request: &Request,
         address: Option<IpAddr>,
         denial: &Denial,
-    ) -> Denied {
+    ) -> AccessDenied {
         let reason = denial.to_string();
-        let mut record = self.record(call, Capability::of(request), Described::of(request), Outcome::Denied);
+        let mut record = self.record(
+            call,
+            Capability::from_request(request),
+            RecordedTarget::from_request(request),
+            Outcome::Denied,
+        );
         record.address = address.map(|address| address.to_string());
         record.rule = denial.rule().map(ToString::to_string);
         record.reason = Some(call.sensitive_values().redact(&reason).into_owned());
-        let lacks_grant = denial.is_lack_of_grant();
+        let lacks_grant = denial.is_missing_grant();
         let rule_to_add = lacks_grant.then(|| self.inner.policy.rule_for(request, address)).flatten();
-        // A rule with something else in a secret's place would not be the one.
-        let can_be_shown = |rule: &String| matches!(call.sensitive_values().redact(rule), Cow::Borrowed(same) if same == rule);
+        // A rule with a redacted value would be a different rule.
+        let can_be_shown =
+            |rule: &String| matches!(call.sensitive_values().redact(rule), Cow::Borrowed(same) if same == rule);
         self.inner.log.deny(&record, || rule_to_add.clone().filter(can_be_shown));
-        Denied { reason, rule_to_add }
+        AccessDenied { reason, rule_to_add }
     }
 
     fn record(
         &self,
         call: &PluginCall,
         capability: Capability,
-        mut what: Described,
+        mut target: RecordedTarget,
         decision: Outcome,
     ) -> Record {
         let identity = &self.inner.identity;
-        call.sensitive_values().redact_in_place(&mut what.target);
-        for argument in what.arguments.iter_mut().flatten() {
+        call.sensitive_values().redact_in_place(&mut target.target);
+        for argument in target.arguments.iter_mut().flatten() {
             call.sensitive_values().redact_in_place(argument);
         }
         Record {
-            time: text_of(Timestamp::now()),
+            time: format_timestamp(Timestamp::now()),
             plugin: identity.address.for_display().to_string(),
             version: identity.version.clone(),
             sha256: identity.sha256.clone(),
             resource: Some(call.resource()).filter(|name| !name.is_empty()).map(str::to_owned),
             call: call.function.to_owned(),
             capability,
-            target: what.target,
-            access: what.access,
-            arguments: what.arguments,
+            target: target.target,
+            access: target.access,
+            arguments: target.arguments,
             address: None,
             decision,
             rule: None,
@@ -206,7 +210,7 @@ impl Monitor {
     }
 }
 
-/// Whether they are the same monitor.
+/// Compares the identity, not the content.
 impl PartialEq for Monitor {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
@@ -221,15 +225,15 @@ impl fmt::Debug for Monitor {
     }
 }
 
-/// Something that may be done, and is recorded when this is dropped.
-#[must_use = "dropping it ends the use"]
+/// An allowed access; it is recorded when this is dropped.
+#[must_use = "dropping it ends the access"]
 pub struct Use {
     monitor: Monitor,
     call: PluginCall,
     request: Request,
     address: Option<IpAddr>,
     rule: Option<String>,
-    /// None where nothing is recorded.
+    /// `None` if nothing is recorded.
     began: Option<(Timestamp, Instant)>,
     status: Option<i64>,
     sent: Option<u64>,
@@ -237,34 +241,34 @@ pub struct Use {
 }
 
 impl Use {
-    /// What may be done.
+    /// Returns the allowed request.
     pub fn request(&self) -> &Request {
         &self.request
     }
 
-    /// On whose behalf.
+    /// Returns the plugin call.
     pub fn call(&self) -> &PluginCall {
         &self.call
     }
 
-    /// The address that was connected to.
-    pub fn connected_to(&mut self, address: IpAddr) {
+    /// Sets the address that was connected to.
+    pub fn set_address(&mut self, address: IpAddr) {
         self.address = Some(address);
     }
 
-    /// The status of an answer, or the code of a program's end.
-    pub fn answered(&mut self, status: i64) {
+    /// Sets the status of a response, or the exit code of a program.
+    pub fn set_status(&mut self, status: i64) {
         self.status = Some(status);
     }
 
-    /// Further bytes were sent or written.
-    pub fn sent(&mut self, bytes: u64) {
+    /// Adds bytes that were sent or written.
+    pub fn add_sent(&mut self, bytes: u64) {
         let before = self.sent.unwrap_or_default();
         self.sent = Some(before.saturating_add(bytes));
     }
 
-    /// Further bytes were received or read.
-    pub fn received(&mut self, bytes: u64) {
+    /// Adds bytes that were received or read.
+    pub fn add_received(&mut self, bytes: u64) {
         let before = self.received.unwrap_or_default();
         self.received = Some(before.saturating_add(bytes));
     }
@@ -279,20 +283,21 @@ impl fmt::Debug for Use {
 impl Drop for Use {
     fn drop(&mut self) {
         let Some((time, began)) = self.began else { return };
-        let (capability, described) = (Capability::of(&self.request), Described::of(&self.request));
-        let mut record = self.monitor.record(&self.call, capability, described, Outcome::Allowed);
-        record.time = text_of(time);
+        let (capability, target) =
+            (Capability::from_request(&self.request), RecordedTarget::from_request(&self.request));
+        let mut record = self.monitor.record(&self.call, capability, target, Outcome::Allowed);
+        record.time = format_timestamp(time);
         record.rule = self.rule.take();
         record.address = self.address.map(|address| address.to_string());
         record.status = self.status;
         record.bytes_sent = self.sent;
         record.bytes_received = self.received;
         record.microseconds = u64::try_from(began.elapsed().as_micros()).ok();
-        // The log keeps that it failed: nothing further is allowed, and the run says so.
+        // The log stores its failure: later accesses are denied, and the run reports the error.
         let _ = self.monitor.inner.log.append(&record);
     }
 }
 
-fn text_of(time: Timestamp) -> String {
+fn format_timestamp(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
 }

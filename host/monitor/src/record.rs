@@ -1,7 +1,7 @@
-//! One line of the log.
+//! Audit records.
 //!
-//! A line is an object of JSON. Fields that say nothing are left out. Readers accept
-//! fields that they do not know, so that newer programs can say more.
+//! A record is a JSON object on one line, without absent fields. Readers ignore unknown fields,
+//! so that later versions can add some.
 
 use std::path::Path;
 
@@ -10,27 +10,24 @@ use wardian_policy::{
     Access, CommunicatorConnection, EnvironmentName, FileAccess, Host, NetworkRequest, ProcessStart, Request,
 };
 
-/// What was used.
+/// The capability that was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Capability {
-    /// A request, or a connection.
+    /// An HTTP request or a connection.
     Network,
-    /// A name that was looked up.
+    /// A name lookup.
     NameLookUp,
-    /// A file or directory.
     Filesystem,
-    /// A variable of the environment.
     Environment,
-    /// A program.
     Process,
-    /// A connection with a machine that is provisioned.
+    /// A connection of a provisioner to a remote machine.
     Communicator,
 }
 
 impl Capability {
-    /// Of a request.
-    pub fn of(request: &Request) -> Self {
+    /// Returns the capability of a request.
+    pub fn from_request(request: &Request) -> Self {
         match request {
             Request::Network(_) => Self::Network,
             Request::LookUp(_) => Self::NameLookUp,
@@ -41,8 +38,8 @@ impl Capability {
         }
     }
 
-    /// The word in a record.
-    pub const fn word(self) -> &'static str {
+    /// Returns the name in a record.
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Network => "network",
             Self::NameLookUp => "name-look-up",
@@ -54,72 +51,68 @@ impl Capability {
     }
 }
 
-/// What was decided.
+/// The decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// It was allowed, and was done or tried.
+    /// The access was allowed, and performed or attempted.
     Allowed,
-    /// It was denied, and not done.
     Denied,
 }
 
-/// One use of a capability.
+/// One access.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// When it began: RFC 3339, in UTC, with milliseconds.
+    /// Start time: RFC 3339 in UTC with milliseconds.
     pub time: String,
-    /// The plugin's address.
+    /// Address of the plugin.
     pub plugin: String,
-    /// Its version, where it has one.
+    /// Version of the plugin, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The SHA-256 of the component, in hexadecimal digits.
+    /// SHA-256 of the component, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// The address of the resource instance, or what else the call was made for.
+    /// Address of the resource instance, or of another object that the call is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
-    /// The function that was called, as `wit/` names it.
+    /// The called function, as named in `wit/`.
     pub call: String,
-    /// What was used.
     pub capability: Capability,
-    /// What of it: scheme, host and port; a path; a name; a program.
+    /// The target: scheme, host and port; a path; a name; a program.
     pub target: String,
-    /// The method of HTTP; `read` or `write` of a file.
+    /// The HTTP method; `read` or `write` for a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<String>,
-    /// The arguments of a program.
+    /// Arguments of a program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<String>>,
-    /// Where the name led to, where that decided it.
+    /// The resolved address, if it determined the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// What was decided.
     pub decision: Outcome,
-    /// The line of the policy that settled it, where one did.
+    /// The policy line that determined the decision, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// Why it was denied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The status of an answer of HTTP, or the code that a program ended with.
+    /// HTTP response status, or exit code of a program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<i64>,
-    /// Bytes that were sent or written.
+    /// Bytes sent or written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_sent: Option<u64>,
-    /// Bytes that were received or read.
+    /// Bytes received or read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_received: Option<u64>,
-    /// How long it took, in microseconds.
+    /// Duration in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub microseconds: Option<u64>,
 }
 
-/// What a record is about, where that can be told: what was refused since it is no host or
-/// path cannot.
-pub(crate) fn request(
+/// Rebuilds the request of a record; `None` for a record of an invalid request.
+pub(crate) fn parse_request(
     capability: Capability,
     target: &str,
     access: Option<&str>,
@@ -160,15 +153,15 @@ fn host_and_port(authority: &str) -> Option<(&str, u16)> {
     Some((host, port.parse().ok()?))
 }
 
-/// What a record says of a request.
-pub(crate) struct Described {
+/// The fields of a record that describe its request.
+pub(crate) struct RecordedTarget {
     pub(crate) target: String,
     pub(crate) access: Option<String>,
     pub(crate) arguments: Option<Vec<String>>,
 }
 
-impl Described {
-    pub(crate) fn of(request: &Request) -> Self {
+impl RecordedTarget {
+    pub(crate) fn from_request(request: &Request) -> Self {
         let target = |target: String| Self { target, access: None, arguments: None };
         match request {
             Request::Network(network) => {

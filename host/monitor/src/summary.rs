@@ -1,7 +1,7 @@
-//! A log, read and added up.
+//! Summarizes an audit log.
 //!
-//! Lines are read one after the other; what is kept grows with the number of different
-//! uses, not with the number of lines.
+//! The log is read line by line; memory grows with the number of different accesses, not with
+//! the number of lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Read as _};
@@ -10,71 +10,68 @@ use std::path::Path;
 use serde::Serialize;
 use wardian_address::ProviderAddress;
 use wardian_plugin::REDACTED;
-use wardian_policy::{LeastPolicy, NeededUse, least_policy};
+use wardian_policy::{LeastPrivilegePolicy, NeededAccess, least_privilege_policy};
 
 use crate::record::{Capability, Outcome, Record};
 
-/// The longest line that can be a record.
-const LONGEST_LINE: u64 = 16 << 20;
+/// Maximum length of a record's line.
+const MAX_LINE_LENGTH: u64 = 16 << 20;
 
-/// What a log says.
+/// The totals of an audit log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// By the plugin's address.
+    /// Totals by plugin address.
     pub plugins: BTreeMap<String, PluginSummary>,
-    /// Numbers of lines that are no records, from 1; such as the torn end of a run that
-    /// was killed, and what somebody else wrote.
+    /// Numbers of lines that are not records, from 1: a line that was cut off when a run was
+    /// killed, or foreign content.
     pub unreadable: Vec<u64>,
-    /// Lines that are records.
+    /// Number of records.
     pub records: u64,
 }
 
-/// What one plugin did.
+/// The accesses of one plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PluginSummary {
-    /// Versions and hashes that it had.
+    /// Versions and hashes of the plugin.
     pub codes: BTreeSet<(Option<String>, Option<String>)>,
-    /// What it used, or wanted to.
+    /// Allowed and denied accesses.
     pub uses: BTreeMap<UseKey, UseTotals>,
-    /// How often something was allowed and denied for each resource.
+    /// Numbers of allowed and of denied accesses for each resource.
     pub resources: BTreeMap<String, (u64, u64)>,
 }
 
-/// Uses that are added up.
+/// Identifies accesses that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct UseKey {
-    /// Whether it was done.
     pub decision: Outcome,
-    /// What was used.
     pub capability: Capability,
-    /// What of it.
     pub target: String,
-    /// The method, or the kind of access to a file.
+    /// The HTTP method, or the kind of file access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<String>,
     /// Arguments of a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<String>>,
-    /// Where a name led to.
+    /// The resolved address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
 }
 
-/// What they come to.
+/// Totals of the accesses with one key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct UseTotals {
-    /// How many.
+    /// Number of accesses.
     pub count: u64,
-    /// Bytes that were sent or written.
+    /// Bytes sent or written.
     pub bytes_sent: u64,
-    /// Bytes that were received or read.
+    /// Bytes received or read.
     pub bytes_received: u64,
-    /// How long they took together.
+    /// Total duration.
     pub microseconds: u64,
-    /// The line of the policy that settled the first of them, where one did.
+    /// The policy line that determined the first decision, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Why the first of them was denied.
+    /// Why the first one was denied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -83,19 +80,19 @@ impl Summary {
     /// Reads a log.
     ///
     /// # Errors
-    /// Where it cannot be read. A line that is no record is none, and is told.
+    /// If it cannot be read. Lines that are not records are listed in `unreadable`.
     pub fn read(mut log: impl BufRead) -> io::Result<Self> {
         let mut summary = Self::default();
         let mut line = Vec::new();
         for number in 1.. {
             line.clear();
-            if log.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)? == 0 {
+            if log.by_ref().take(MAX_LINE_LENGTH).read_until(b'\n', &mut line)? == 0 {
                 break;
             }
             if line.trim_ascii().is_empty() {
                 continue;
             }
-            if !line.ends_with(b"\n") && line.len() as u64 == LONGEST_LINE {
+            if !line.ends_with(b"\n") && line.len() as u64 == MAX_LINE_LENGTH {
                 skip_line(&mut log)?;
                 summary.unreadable.push(number);
                 continue;
@@ -138,30 +135,30 @@ impl Summary {
         totals.reason = totals.reason.take().or(record.reason);
     }
 
-    /// The policy that allows what was allowed in the run, and nothing else. What a secret
-    /// was masked in is left out.
-    pub fn least_policy(&self, root_module: &Path) -> LeastPolicy {
+    /// Returns the policy that allows exactly the accesses that were allowed in the run.
+    /// Accesses with redacted values are left out.
+    pub fn least_privilege_policy(&self, root_module: &Path) -> LeastPrivilegePolicy {
         let needed = self.plugins.iter().flat_map(|(address, plugin)| needed(address, plugin));
-        let mut least = least_policy(root_module, needed);
+        let mut least = least_privilege_policy(root_module, needed);
         for (address, plugin) in &self.plugins {
-            let masked = plugin.uses.keys().filter(|key| key.decision == Outcome::Allowed && key.is_masked());
-            let told = |key: &UseKey| format!("{address}: {} {}", key.capability.word(), key.target);
-            least.left_out.extend(masked.map(told));
+            let redacted = plugin.uses.keys().filter(|key| key.decision == Outcome::Allowed && key.is_redacted());
+            let describe = |key: &UseKey| format!("{address}: {} {}", key.capability.as_str(), key.target);
+            least.left_out.extend(redacted.map(describe));
         }
         least
     }
 }
 
 impl UseKey {
-    /// Whether it is not known what it was of.
-    fn is_masked(&self) -> bool {
+    /// Whether a sensitive value was redacted.
+    fn is_redacted(&self) -> bool {
         let arguments = self.arguments.iter().flatten();
         std::iter::once(&self.target).chain(arguments).any(|text| text.contains(REDACTED))
     }
 
-    /// What was asked for, where that can be told.
+    /// Rebuilds the request, if possible.
     fn request(&self) -> Option<wardian_policy::Request> {
-        crate::record::request(
+        crate::record::parse_request(
             self.capability,
             &self.target,
             self.access.as_deref(),
@@ -170,11 +167,11 @@ impl UseKey {
     }
 }
 
-fn needed(address: &str, plugin: &PluginSummary) -> Vec<NeededUse> {
+fn needed(address: &str, plugin: &PluginSummary) -> Vec<NeededAccess> {
     let Ok(plugin_address) = ProviderAddress::parse(address) else { return Vec::new() };
-    let allowed = plugin.uses.keys().filter(|key| key.decision == Outcome::Allowed && !key.is_masked());
+    let allowed = plugin.uses.keys().filter(|key| key.decision == Outcome::Allowed && !key.is_redacted());
     let needed = |key: &UseKey| {
-        Some(NeededUse {
+        Some(NeededAccess {
             plugin: plugin_address.clone(),
             request: key.request()?,
             address: key.address.as_deref().and_then(|address| address.parse().ok()),

@@ -1,4 +1,4 @@
-//! What is decided and what is recorded of it.
+//! Decisions and their records.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 
@@ -52,7 +52,7 @@ fn monitor(log: &Arc<AuditLog>) -> Monitor {
         PolicyFile::parse(Level::RootModule, &SourceFile::new("wardian.policy.hcl", POLICY), root).unwrap();
     let identity =
         PluginIdentity { address: address(), version: Some("1.2.3".into()), sha256: Some("c0ffee".into()) };
-    Monitor::new(Policy::new(root, [file], []).of(&address()), identity, Arc::clone(log))
+    Monitor::new(Policy::new(root, [file], []).for_plugin(&address()), identity, Arc::clone(log))
 }
 
 fn call() -> PluginCall {
@@ -80,7 +80,7 @@ struct Logged {
 impl Logged {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let log = Arc::new(AuditLog::to_file(&directory.path().join("audit.log")).unwrap());
+        let log = Arc::new(AuditLog::open(&directory.path().join("audit.log")).unwrap());
         let monitor = monitor(&log);
         Self { directory, log, monitor }
     }
@@ -91,15 +91,15 @@ impl Logged {
 }
 
 #[test]
-fn an_allowed_use_is_recorded_when_it_ends() {
+fn allowed_access_is_recorded_when_dropped() {
     let logged = Logged::new();
     let mut used = logged.monitor.begin(&call(), https("api.example.com", "POST")).unwrap();
     assert_eq!(logged.records(), []);
-    used.connected_to("8.8.8.8".parse().unwrap());
-    used.answered(201);
-    used.sent(10);
-    used.sent(5);
-    used.received(7);
+    used.set_address("8.8.8.8".parse().unwrap());
+    used.set_status(201);
+    used.add_sent(10);
+    used.add_sent(5);
+    used.add_received(7);
     drop(used);
     let [record] = logged.records().try_into().unwrap();
     assert_eq!(record.plugin, "acme/cloud");
@@ -115,7 +115,7 @@ fn an_allowed_use_is_recorded_when_it_ends() {
 }
 
 #[test]
-fn a_denial_is_recorded_at_once_and_told_with_the_rule_that_is_missing() {
+fn denial_is_recorded_with_missing_rule() {
     let logged = Logged::new();
     for _ in 0..3 {
         let denied = logged.monitor.begin(&call(), https("evil.example.com", "GET")).unwrap_err();
@@ -129,7 +129,7 @@ fn a_denial_is_recorded_at_once_and_told_with_the_rule_that_is_missing() {
 }
 
 #[test]
-fn what_the_call_must_not_repeat_is_in_no_record() {
+fn sensitive_values_are_redacted_in_records() {
     let logged = Logged::new();
     let call = call();
     call.sensitive_values().add_text("t0ken");
@@ -137,7 +137,7 @@ fn what_the_call_must_not_repeat_is_in_no_record() {
     assert!(denied.rule_to_add.is_some(), "who asked knows");
     let start = ProcessStart::new("/usr/bin/tool", ["-token=t0ken".to_owned()]).unwrap();
     logged.monitor.begin(&call, Request::Process(start)).unwrap_err();
-    logged.monitor.refuse(&call, Capability::Network, "t0ken".into(), "t0ken is no host");
+    logged.monitor.reject(&call, Capability::Network, "t0ken".into(), "t0ken is no host");
     let [host, process, refused] = logged.records().try_into().unwrap();
     assert_eq!(host.target, "https://(sensitive value).example.com");
     assert_eq!(process.arguments.as_deref(), Some(&["-token=(sensitive value)".to_owned()][..]));
@@ -148,21 +148,21 @@ fn what_the_call_must_not_repeat_is_in_no_record() {
 }
 
 #[test]
-fn a_use_that_is_masked_is_left_out_of_the_least_policy() {
+fn redacted_access_is_left_out_of_synthesized_policy() {
     let line = |target: &str| {
         format!(
             "{{\"time\":\"2026-01-01T00:00:00.000Z\",\"plugin\":\"acme/cloud\",\"call\":\"read-resource\",\"capability\":\"filesystem\",\"target\":\"{target}\",\"access\":\"read\",\"decision\":\"allowed\"}}\n"
         )
     };
     let log = [line("/srv/project/plain"), line("/srv/project/(sensitive value)")].concat();
-    let least = Summary::read(log.as_bytes()).unwrap().least_policy(Path::new("/srv/project"));
+    let least = Summary::read(log.as_bytes()).unwrap().least_privilege_policy(Path::new("/srv/project"));
     assert!(least.text.contains("plain") && !least.text.contains("sensitive"), "{}", least.text);
     let left_out: Vec<&String> = least.left_out.iter().collect();
     assert_eq!(left_out, ["acme/cloud: filesystem /srv/project/(sensitive value)"]);
 }
 
 #[test]
-fn a_name_that_is_granted_leads_nowhere_else() {
+fn granted_name_is_denied_at_other_addresses() {
     let logged = Logged::new();
     let metadata: IpAddr = "169.254.169.254".parse().unwrap();
     let used = logged.monitor.begin(&call(), https("api.example.com", "GET")).unwrap();
@@ -177,7 +177,7 @@ fn a_name_that_is_granted_leads_nowhere_else() {
 }
 
 #[test]
-fn variables_are_granted_by_name() {
+fn environment_variables_are_granted_by_name() {
     let monitor = monitor(&Arc::default());
     assert!(monitor.grants_variable("ACME_TOKEN"));
     for other in ["AWS_SECRET_ACCESS_KEY", "", "A=B"] {
@@ -185,11 +185,11 @@ fn variables_are_granted_by_name() {
     }
 }
 
-/// Whoever asked for a record does not get a run without one.
+/// With a log, an access that cannot be recorded must not happen.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_cannot_be_recorded_is_denied() {
-    let log = Arc::new(AuditLog::to_file(Path::new("/dev/full")).unwrap());
+fn access_is_denied_if_log_is_full() {
+    let log = Arc::new(AuditLog::open(Path::new("/dev/full")).unwrap());
     let monitor = monitor(&log);
     drop(monitor.begin(&call(), https("api.example.com", "GET")).unwrap());
     assert!(log.failure().is_some());
@@ -198,11 +198,11 @@ fn what_cannot_be_recorded_is_denied() {
 }
 
 #[test]
-fn a_log_is_for_its_owner_and_goes_on_where_it_ended() {
+fn log_is_private_and_appended_to() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("audit.log");
     for _ in 0..2 {
-        let log = Arc::new(AuditLog::to_file(&path).unwrap());
+        let log = Arc::new(AuditLog::open(&path).unwrap());
         drop(monitor(&log).begin(&call(), https("api.example.com", "GET")).unwrap());
     }
     assert_eq!(records(&path).len(), 2);
@@ -214,25 +214,25 @@ fn a_log_is_for_its_owner_and_goes_on_where_it_ended() {
 }
 
 #[test]
-fn a_torn_line_does_not_spoil_the_next_one() {
+fn incomplete_line_does_not_break_the_next() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("audit.log");
     std::fs::write(&path, "{\"time\":\"2026").unwrap();
-    let log = Arc::new(AuditLog::to_file(&path).unwrap());
+    let log = Arc::new(AuditLog::open(&path).unwrap());
     drop(monitor(&log).begin(&call(), https("api.example.com", "GET")).unwrap());
     let summary = Summary::read(&*std::fs::read(&path).unwrap()).unwrap();
     assert_eq!((summary.records, summary.unreadable), (1, vec![1]));
 }
 
 #[test]
-fn runs_at_the_same_time_write_whole_lines() {
+fn concurrent_runs_write_complete_lines() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("audit.log");
     std::thread::scope(|scope| {
         for _ in 0..4 {
             let path = &path;
             scope.spawn(move || {
-                let log = Arc::new(AuditLog::to_file(path).unwrap());
+                let log = Arc::new(AuditLog::open(path).unwrap());
                 let monitor = monitor(&log);
                 for _ in 0..500 {
                     drop(monitor.begin(&call(), https("api.example.com", "GET")).unwrap());
@@ -243,9 +243,9 @@ fn runs_at_the_same_time_write_whole_lines() {
     assert_eq!(records(&path).len(), 2_000);
 }
 
-/// Everything that can be asked for, used once, comes to a policy that allows just that.
+/// A policy that is synthesized from one access of every kind allows exactly these.
 #[test]
-fn the_least_policy_of_a_run_allows_the_same_run() {
+fn synthesized_policy_allows_the_same_run() {
     let logged = Logged::new();
     let file = FileAccess::new(Path::new("/srv"), Path::new("/srv/in/a.txt"), Access::Read).unwrap();
     let requests = [
@@ -263,16 +263,16 @@ fn the_least_policy_of_a_run_allows_the_same_run() {
     let place: IpAddr = "192.168.7.3".parse().unwrap();
     drop(logged.monitor.begin_at(&call(), database.clone(), place).unwrap());
     logged.monitor.begin(&call(), https("evil.example.com", "GET")).unwrap_err();
-    logged.monitor.refuse(&call(), Capability::Network, "http://a b".into(), "it is no host");
+    logged.monitor.reject(&call(), Capability::Network, "http://a b".into(), "it is no host");
 
     let text = std::fs::read(logged.directory.path().join("audit.log")).unwrap();
     let summary = Summary::read(&*text).unwrap();
     assert_eq!((summary.records, summary.unreadable.len()), (9, 0));
     let root = Path::new("/srv/project");
-    let least = summary.least_policy(root);
+    let least = summary.least_privilege_policy(root);
     assert!(least.left_out.is_empty(), "{:?}", least.left_out);
     let file = PolicyFile::parse(Level::RootModule, &SourceFile::new("least", &*least.text), root).unwrap();
-    let policy = Policy::new(root, [file], []).of(&address());
+    let policy = Policy::new(root, [file], []).for_plugin(&address());
     for request in &requests {
         assert!(policy.decide(request).is_allowed(), "{request}\n{}", least.text);
     }
@@ -282,14 +282,14 @@ fn the_least_policy_of_a_run_allows_the_same_run() {
 }
 
 #[test]
-fn a_torn_or_foreign_line_is_told_and_passed_over() {
+fn summary_skips_and_reports_invalid_lines() {
     let logged = Logged::new();
     drop(logged.monitor.begin(&call(), https("api.example.com", "GET")).unwrap());
     let whole = std::fs::read_to_string(logged.directory.path().join("audit.log")).unwrap();
     let odd = format!("{whole}not json\n\n[1]\n{{\"plugin\":1}}\n{}{}", "x".repeat(100), &whole[..40]);
     let summary = Summary::read(odd.as_bytes()).unwrap();
     assert_eq!((summary.records, summary.unreadable), (1, vec![2, 4, 5, 6]));
-    // A line without end is read in bounds.
+    // An endless line is read with bounded memory.
     let endless = std::io::BufReader::new(std::io::Read::take(std::io::repeat(b'x'), 64 << 20));
     let summary = Summary::read(std::io::Read::chain(endless, whole.as_bytes())).unwrap();
     assert_eq!((summary.records, summary.unreadable.len()), (0, 1));
