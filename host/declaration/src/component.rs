@@ -1,4 +1,4 @@
-//! A component's bytes, as far as they tell what it is linked with and what it declares.
+//! Reads imports, exports and the declaration from a component's bytes.
 
 use std::path::Path;
 
@@ -6,26 +6,25 @@ use wasmparser::{Parser, Payload};
 
 use crate::declaration::{Declaration, DeclarationError};
 
-/// The name of the custom sections that hold declarations.
+/// Name of the custom sections that hold declarations.
 pub const SECTION_NAME: &str = "wardian:capabilities";
 
-/// The most bytes that all declarations of a component may have.
-pub const MOST_DECLARED: usize = 64 << 10;
+/// Maximum size of all declarations of a component, in bytes.
+pub const MAX_DECLARATION_SIZE: usize = 64 << 10;
 
-/// How deep components may lie in components.
-const DEEPEST: usize = 64;
+/// Maximum nesting of components.
+const MAX_DEPTH: usize = 64;
 
-/// The most imports, and the most exports.
-const MOST_INTERFACES: usize = 10_000;
+/// Maximum number of imports, and of exports.
+const MAX_INTERFACES: usize = 10_000;
 
-/// What a component says of itself.
+/// The imports, exports and declaration of a component.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inspected {
-    /// The names of what it imports. What no name has is escaped.
+    /// Names of the imports, with unusual characters escaped.
     pub imports: Vec<Box<str>>,
-    /// The names of what it exports, likewise.
+    /// Names of the exports, with unusual characters escaped.
     pub exports: Vec<Box<str>>,
-    /// What it declares.
     pub declaration: Declaration,
 }
 
@@ -33,31 +32,31 @@ pub struct Inspected {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InspectError {
-    /// It is something else.
+    /// The bytes are not a component.
     #[error("it is not a WebAssembly component")]
     NotAComponent,
-    /// It cannot be taken apart.
+    /// The component cannot be parsed.
     #[error("it is not a valid WebAssembly component: {0}")]
     Invalid(String),
-    /// It is made so that reading it has no end.
-    #[error("it has components within components, more than {DEEPEST} deep")]
+    /// The nesting is too deep.
+    #[error("its components are nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
-    /// It is made so that nobody could read what it is linked with.
-    #[error("it has more than {MOST_INTERFACES} imports or exports")]
+    /// There are too many imports or exports.
+    #[error("it has more than {MAX_INTERFACES} imports or exports")]
     TooManyInterfaces,
-    /// It declares more than anybody reads.
-    #[error("what it declares is larger than {MOST_DECLARED} bytes")]
+    /// The declaration is too large.
+    #[error("its declaration is larger than {MAX_DECLARATION_SIZE} bytes")]
     TooLarge,
-    /// What it declares cannot be understood.
-    #[error("what it declares cannot be understood: {0}")]
+    /// The declaration is invalid.
+    #[error("its declaration is invalid: {0}")]
     Declaration(#[from] DeclarationError),
 }
 
-/// Reads what a component imports, exports and declares. Relative directories of the
-/// declaration begin at `root_module`, which is absolute.
+/// Reads the imports, exports and declaration of a component. Relative directories in the
+/// declaration are relative to `root_module`, which must be absolute.
 ///
 /// # Errors
-/// Where the bytes are no component, or what it declares cannot be understood.
+/// If the bytes are not a component, or the declaration is invalid.
 pub fn inspect(bytes: &[u8], root_module: &Path) -> Result<Inspected, InspectError> {
     if !Parser::is_component(bytes) {
         return Err(InspectError::NotAComponent);
@@ -70,18 +69,18 @@ pub fn inspect(bytes: &[u8], root_module: &Path) -> Result<Inspected, InspectErr
         match payload.map_err(invalid)? {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => {
                 depth += 1;
-                if depth > DEEPEST {
+                if depth > MAX_DEPTH {
                     return Err(InspectError::TooDeep);
                 }
             }
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::CustomSection(section) if section.name() == SECTION_NAME => {
                 let data = section.data();
-                if declared.len() + data.len() >= MOST_DECLARED {
+                if declared.len() + data.len() >= MAX_DECLARATION_SIZE {
                     return Err(InspectError::TooLarge);
                 }
                 declared.extend_from_slice(data);
-                // The last line of a section need not be ended.
+                // The last line of a section may lack a line break.
                 declared.push(b'\n');
             }
             Payload::ComponentImportSection(section) if depth == 0 => {
@@ -102,20 +101,20 @@ pub fn inspect(bytes: &[u8], root_module: &Path) -> Result<Inspected, InspectErr
 }
 
 fn push(names: &mut Vec<Box<str>>, name: &str) -> Result<(), InspectError> {
-    /// The longest name that is shown whole.
-    const MOST_SHOWN: usize = 200;
-    if names.len() >= MOST_INTERFACES {
+    /// Maximum length of a displayed name.
+    const MAX_DISPLAYED_LENGTH: usize = 200;
+    if names.len() >= MAX_INTERFACES {
         return Err(InspectError::TooManyInterfaces);
     }
     let mut shown = String::new();
-    for character in name.chars().take(MOST_SHOWN) {
+    for character in name.chars().take(MAX_DISPLAYED_LENGTH) {
         if character.is_ascii_graphic() {
             shown.push(character);
         } else {
             shown.extend(character.escape_unicode());
         }
     }
-    if name.chars().nth(MOST_SHOWN).is_some() {
+    if name.chars().nth(MAX_DISPLAYED_LENGTH).is_some() {
         shown.push_str("...");
     }
     names.push(shown.into());

@@ -1,4 +1,4 @@
-//! The documents of a declaration.
+//! Parses the JSON documents of a declaration.
 
 use std::fmt;
 use std::path::Path;
@@ -6,64 +6,56 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use sha2::{Digest as _, Sha256};
-use wardian_policy::{Asked, AskedProblem, Words};
+use wardian_policy::{CapabilityRequest, CapabilityRequestError, RuleArgument};
 
-/// The one version that there is.
+/// The supported version of the format.
 const VERSION: u64 = 1;
 
-/// The most capabilities of a component.
-const MOST_CAPABILITIES: usize = 100;
+/// Maximum number of capability requests of a component.
+const MAX_REQUESTS: usize = 100;
 
-/// The longest name of an SDK.
-const MOST_SDK: usize = 100;
+/// Maximum length of an SDK's name.
+const MAX_SDK_NAME_LENGTH: usize = 100;
 
-/// What a component says that it needs.
+/// The capabilities that a component states it needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Declaration {
-    /// What it was written with, such as `wardian-sdk 0.1.0`; more than one where several
-    /// parts of it say so.
+    /// The SDKs that wrote the declaration, such as `wardian-sdk 0.1.0`; more than one if the
+    /// component has parts from several.
     pub sdks: Vec<String>,
-    /// What it asks for.
-    pub asked: Vec<Asked>,
+    pub requests: Vec<CapabilityRequest>,
 }
 
-/// Why a declaration cannot be understood.
+/// Why a declaration is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeclarationError {
-    /// A line is no document of that form.
+    /// A line is not a document of the expected form.
     #[error("line {line}: {problem}")]
     Json {
-        /// Which, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong.
         problem: String,
     },
-    /// It is of a form that is not known here.
-    #[error("line {line} is of version {version}, and this program knows version {VERSION} only")]
+    /// The document has an unsupported version.
+    #[error("line {line} has version {version}, but only version {VERSION} is supported")]
     Version {
-        /// Which, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// What it says.
         version: u64,
     },
-    /// Nothing can be granted for it.
-    #[error("it asks for {capability:?}, for which there is no rule: {problem}")]
-    Asked {
-        /// What.
-        capability: String,
-        /// What is wrong.
-        problem: AskedProblem,
-    },
-    /// There is too much of it.
-    #[error("it asks for more than {MOST_CAPABILITIES} capabilities")]
+    /// No rule can grant the request.
+    #[error("it requests {capability:?}, which no rule can grant: {problem}")]
+    Request { capability: String, problem: CapabilityRequestError },
+    /// There are too many requests.
+    #[error("it requests more than {MAX_REQUESTS} capabilities")]
     TooMany,
-    /// What it was written with has no name.
-    #[error("the name of its SDK is no name")]
+    /// The SDK's name is invalid.
+    #[error("its SDK name is invalid")]
     Sdk,
 }
 
-/// Enough to tell whether the rest is understood.
+/// The part of a document that tells whether the rest is supported.
 #[derive(Deserialize)]
 struct Versioned {
     version: u64,
@@ -80,7 +72,7 @@ struct Document {
 }
 
 impl Declaration {
-    /// Reads documents, one on each line.
+    /// Parses documents, one on each line.
     pub(crate) fn parse(lines: &[u8], root_module: &Path) -> Result<Self, DeclarationError> {
         let mut all = Self::default();
         for (index, line) in lines.split(|byte| *byte == b'\n').enumerate() {
@@ -103,7 +95,7 @@ impl Declaration {
 
     fn add(&mut self, document: Document, root_module: &Path) -> Result<(), DeclarationError> {
         if let Some(sdk) = document.sdk {
-            let is_name = (1..=MOST_SDK).contains(&sdk.len())
+            let is_name = (1..=MAX_SDK_NAME_LENGTH).contains(&sdk.len())
                 && sdk.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
             if !is_name {
                 return Err(DeclarationError::Sdk);
@@ -115,43 +107,43 @@ impl Declaration {
         for Pairs(capability) in document.capabilities {
             for (name, Pairs(arguments)) in capability {
                 let arguments = arguments.into_iter().map(|(name, Value(words))| (name, words));
-                let asked = Asked::new(&name, arguments, root_module).map_err(|problem| {
-                    DeclarationError::Asked { capability: name.chars().take(32).collect(), problem }
+                let request = CapabilityRequest::new(&name, arguments, root_module).map_err(|problem| {
+                    DeclarationError::Request { capability: name.chars().take(32).collect(), problem }
                 })?;
-                if self.asked.contains(&asked) {
+                if self.requests.contains(&request) {
                     continue;
                 }
-                if self.asked.len() >= MOST_CAPABILITIES {
+                if self.requests.len() >= MAX_REQUESTS {
                     return Err(DeclarationError::TooMany);
                 }
-                self.asked.push(asked);
+                self.requests.push(request);
             }
         }
         Ok(())
     }
 
-    /// The SHA-256 of what is asked for, in hexadecimal.
+    /// Returns the SHA-256 of the requests, in hexadecimal.
     pub fn digest(&self) -> String {
-        digest(&self.asked)
+        digest(&self.requests)
     }
 }
 
-/// The SHA-256 of what is asked for, as it is written where it was agreed to.
-pub(crate) fn digest(asked: &[Asked]) -> String {
+/// Returns the SHA-256 of the requests in their rendered form.
+pub(crate) fn digest(requests: &[CapabilityRequest]) -> String {
     let mut hasher = Sha256::new();
-    for one in asked {
-        hasher.update(one.block("asks"));
+    for request in requests {
+        hasher.update(request.block("asks"));
     }
     hex::encode(hasher.finalize())
 }
 
-/// An error can quote the document.
+/// Removes control characters, since an error can quote the document.
 fn printable(text: &str) -> String {
     let is_plain = |character: &char| character.is_ascii_graphic() || *character == ' ';
     text.chars().filter(is_plain).take(200).collect()
 }
 
-/// The entries of an object, in their order, each name once.
+/// The entries of an object in source order, with unique names.
 struct Pairs<T>(Vec<(String, T)>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
@@ -166,12 +158,12 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<T>, A::Error> {
-                /// More than any rule has arguments.
-                const MOST: usize = 32;
+                /// More than the number of arguments of any rule.
+                const MAX_ENTRIES: usize = 32;
                 let mut pairs: Vec<(String, T)> = Vec::new();
                 while let Some(name) = map.next_key::<String>()? {
-                    if pairs.len() >= MOST || pairs.iter().any(|(earlier, _)| *earlier == name) {
-                        return Err(A::Error::custom("a name is there twice, or there are too many"));
+                    if pairs.len() >= MAX_ENTRIES || pairs.iter().any(|(earlier, _)| *earlier == name) {
+                        return Err(A::Error::custom("duplicate name, or too many names"));
                     }
                     let value = map.next_value()?;
                     pairs.push((name, value));
@@ -184,8 +176,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
     }
 }
 
-/// A text or a list of texts.
-struct Value(Words);
+/// A string or a list of strings.
+struct Value(RuleArgument);
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -195,11 +187,11 @@ impl<'de> Deserialize<'de> for Value {
             type Value = Value;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a text or a list of texts")
+                formatter.write_str("a string or a list of strings")
             }
 
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
-                Ok(Value(Words::Text(text.to_owned())))
+                Ok(Value(RuleArgument::String(text.to_owned())))
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
@@ -207,7 +199,7 @@ impl<'de> Deserialize<'de> for Value {
                 while let Some(text) = list.next_element()? {
                     texts.push(text);
                 }
-                Ok(Value(Words::List(texts)))
+                Ok(Value(RuleArgument::List(texts)))
             }
         }
 

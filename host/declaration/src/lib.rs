@@ -1,41 +1,41 @@
-//! What a component says that it needs, read without running it.
+//! Reads the capabilities that a component declares, without running it.
 //!
-//! A plugin's author states it with the SDK's `export_provider!`, which leaves it in a
-//! custom section named [`SECTION_NAME`]. [`inspect`] finds such sections in a
-//! component's bytes, with what the component imports and exports, and
-//! [`Inspected::check`] holds one against the other. [`Agreements`] is the file beside
-//! the lock file that says which declarations somebody has agreed to.
+//! A plugin's author declares them with the SDK's `export_provider!`, which stores them in a
+//! custom section named [`SECTION_NAME`]. [`inspect`] reads these sections with the imports and
+//! exports of a component, and [`Inspected::verify_imports`] compares them.
+//! [`ApprovedCapabilities`] is the consent lock file next to the dependency lock file: the
+//! declarations that a user has approved.
 //!
 //! ```text
-//! component bytes ──> component ──> declaration ──> Inspected ──> honesty
+//! component bytes ──> component ──> declaration ──> Inspected ──> verify_imports
 //!                                        │
-//! .wardian.lock.hcl ──> agreements <─────┘ (both hold wardian_policy::Asked)
+//! .wardian.lock.hcl ──> consent_lock <───┘ (both hold wardian_policy::CapabilityRequest)
 //! ```
 //!
-//! The section holds JSON documents, one on each line, since linkers put sections of one
-//! name after another and tools put components into components. All of them count: what
-//! one asks for, another cannot take back.
+//! The section holds JSON documents, one on each line, since linkers concatenate sections of the
+//! same name and tools nest components. All documents count: a request in one cannot be
+//! withdrawn by another.
 //!
 //! ```json
 //! {"version":1,"sdk":"wardian-sdk 0.1.0","capabilities":[{"network":{"hosts":["api.example.com"],"reason":"..."}}]}
 //! ```
 //!
-//! How versions meet: a document of another version, or with a word that is not known
-//! here, is an error. Who reads less into a declaration than it says grants too much
-//! later, or denies what nobody understands.
+//! Compatibility: a document of another version, or with an unknown name, is an error. Ignoring
+//! part of a declaration would grant too much later, or deny accesses that nobody can explain.
 //!
-//! Nothing here runs a component, or names wasmtime; nothing decides what is granted,
-//! which is `wardian-policy`'s; nothing is written. Always holds:
-//! - no bytes make it panic, recurse without bound or hold more than a small multiple of
-//!   what it may hold by [`MOST_DECLARED`];
-//! - what is declared is what a rule of a policy can grant, word for word.
+//! This crate does not run components, does not depend on wasmtime, writes no files, and does
+//! not decide what is granted (`wardian-policy` does). Invariants:
+//! - no input makes it panic, recurse without bound, or hold more memory than a small multiple
+//!   of
+//!   [`MAX_DECLARATION_SIZE`];
+//! - every declared capability request can be granted by a policy rule with the same arguments.
 
-mod agreements;
 mod component;
+mod consent_lock;
 mod declaration;
-mod honesty;
+mod verify_imports;
 
-pub use agreements::{Agreement, Agreements};
-pub use component::{InspectError, Inspected, MOST_DECLARED, SECTION_NAME, inspect};
+pub use component::{InspectError, Inspected, MAX_DECLARATION_SIZE, SECTION_NAME, inspect};
+pub use consent_lock::{Approval, ApprovedCapabilities};
 pub use declaration::{Declaration, DeclarationError};
-pub use honesty::{Honesty, Undeclared};
+pub use verify_imports::{ImportVerification, UndeclaredCapability};

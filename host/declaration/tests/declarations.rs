@@ -1,5 +1,4 @@
-//! What components declare: read, held against what they import, agreed to, and what
-//! hostile ones make of it.
+//! Declarations of components: parsing, comparison with imports, approval, and hostile input.
 
 mod support;
 
@@ -9,9 +8,10 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use support::{component, custom, import, leb, nested, section};
 use wardian_declaration::{
-    Agreement, Agreements, Declaration, InspectError, Inspected, MOST_DECLARED, SECTION_NAME, inspect,
+    Approval, ApprovedCapabilities, Declaration, InspectError, Inspected, MAX_DECLARATION_SIZE, SECTION_NAME,
+    inspect,
 };
-use wardian_policy::{Level, Policy, PolicyFile, with_grants};
+use wardian_policy::{Level, Policy, PolicyFile, add_grants};
 
 const ROOT: &str = "/srv/project";
 const HTTP: &str = "wasi:http/outgoing-handler@0.2.6";
@@ -27,40 +27,40 @@ fn declared(text: &str) -> Result<Declaration, InspectError> {
     look(&component(&[custom(SECTION_NAME, text.as_bytes())])).map(|found| found.declaration)
 }
 
-fn asked(declaration: &Declaration) -> Vec<String> {
-    declaration.asked.iter().map(|one| format!("{} {}", one.capability(), one.what())).collect()
+fn requests(declaration: &Declaration) -> Vec<String> {
+    declaration.requests.iter().map(|one| format!("{} {}", one.capability(), one.description())).collect()
 }
 
 #[test]
-fn a_component_without_a_declaration_declares_nothing() {
+fn component_without_section_declares_nothing() {
     let found = look(&component(&[import("wasi:cli/environment@0.2.6"), custom("other", b"{")])).unwrap();
     assert_eq!(found.declaration, Declaration::default());
     assert_eq!(found.imports, ["wasi:cli/environment@0.2.6".into()]);
-    assert_eq!(found.check(), wardian_declaration::Honesty::default());
+    assert_eq!(found.verify_imports(), wardian_declaration::ImportVerification::default());
 }
 
 #[test]
-fn all_sections_count_wherever_they_are() {
+fn all_sections_count() {
     let module = nested(1, &[custom(SECTION_NAME, FILES.as_bytes())]);
     let inner = nested(4, &[custom(SECTION_NAME, NETWORK.as_bytes()), custom(SECTION_NAME, b"\n\n")]);
     let empty = r#"{"version":1,"capabilities":[]}"#;
     let bytes = component(&[custom(SECTION_NAME, empty.as_bytes()), module, inner]);
     let found = look(&bytes).unwrap().declaration;
     assert_eq!(
-        asked(&found),
+        requests(&found),
         ["filesystem read /srv/project", "network https to api.example.com, the scheme's port"]
     );
     assert_eq!(found.sdks, ["other 2", "wardian-sdk 0.1.0"]);
-    // The same twice is the same once, and linkers put lines one after the other.
-    assert_eq!(asked(&declared(&format!("{NETWORK}\n{NETWORK}\n{FILES}")).unwrap()).len(), 2);
+    // Duplicate requests are merged, and linkers concatenate lines.
+    assert_eq!(requests(&declared(&format!("{NETWORK}\n{NETWORK}\n{FILES}")).unwrap()).len(), 2);
 }
 
 #[test]
-fn what_is_imported_is_declared() {
+fn imports_must_be_declared() {
     let with = |imports: &[&str], text: &str| {
         let mut sections: Vec<Vec<u8>> = imports.iter().map(|name| import(name)).collect();
         sections.push(custom(SECTION_NAME, text.as_bytes()));
-        look(&component(&sections)).unwrap().check()
+        look(&component(&sections)).unwrap().verify_imports()
     };
     let lying = with(&[HTTP, "wasi:sockets/tcp@0.2.6", "wardian:plugin/process@0.1.0"], FILES);
     let told: Vec<String> = lying.undeclared.iter().map(ToString::to_string).collect();
@@ -68,13 +68,13 @@ fn what_is_imported_is_declared() {
     assert!(with(&[HTTP], NETWORK).undeclared.is_empty());
     assert_eq!(with(&["wasi:http/types@0.2.6"], NETWORK).unused, ["network"]);
     let passive = with(&["wasi:http/types@0.2.6", "wasi:sockets/network@0.2.6"], FILES);
-    assert_eq!(passive, wardian_declaration::Honesty::default());
-    // What this program has never heard of reaches the network too.
+    assert_eq!(passive, wardian_declaration::ImportVerification::default());
+    // An unknown interface of `wasi:http` counts as network access, too.
     assert_eq!(with(&["wasi:http/something@0.9.0"], FILES).undeclared.len(), 1);
 }
 
 #[test]
-fn what_cannot_be_understood_is_refused() {
+fn rejects_invalid_declarations() {
     let long_sdk = "x".repeat(200);
     let lists = r#"{"network":{"hosts":["a.example"],"reason":"r"}}"#;
     let many: Vec<String> =
@@ -106,11 +106,11 @@ fn what_cannot_be_understood_is_refused() {
 }
 
 #[test]
-fn hostile_bytes_end_soon_and_well() {
+fn hostile_input_ends_quickly_with_an_error() {
     let started = Instant::now();
     let hundred_megabytes = custom(SECTION_NAME, &vec![b' '; 100 << 20]);
     assert_eq!(look(&component(&[hundred_megabytes])), Err(InspectError::TooLarge));
-    let half = custom(SECTION_NAME, &vec![b' '; MOST_DECLARED / 2]);
+    let half = custom(SECTION_NAME, &vec![b' '; MAX_DECLARATION_SIZE / 2]);
     assert_eq!(look(&component(&[half.clone(), half.clone(), half])), Err(InspectError::TooLarge));
     let mut deep = component(&[]);
     for _ in 0..10_000 {
@@ -119,7 +119,7 @@ fn hostile_bytes_end_soon_and_well() {
     assert_eq!(look(&deep), Err(InspectError::TooDeep));
     let many: Vec<Vec<u8>> = (0..20_000).map(|_| import("a:b/c@1.0.0")).collect();
     assert_eq!(look(&component(&many)), Err(InspectError::TooManyInterfaces));
-    // A section that says it is longer than the file.
+    // A section with a length beyond the end of the file.
     let mut cut = component(&[]);
     cut.push(0);
     cut.extend(leb(usize::MAX >> 32));
@@ -131,24 +131,24 @@ fn hostile_bytes_end_soon_and_well() {
 }
 
 #[test]
-fn names_are_shown_without_what_steers_a_terminal() {
+fn displayed_names_contain_no_control_characters() {
     let found = look(&component(&[import("a:\u{1b}[2J/\u{202e}b@1.0.0")])).unwrap();
     assert_eq!(&*found.imports[0], "a:\\u{1b}[2J/\\u{202e}b@1.0.0");
 }
 
 #[test]
-fn agreements_are_read_as_they_are_written() {
+fn consent_lock_round_trips() {
     let declaration = declared(&format!("{NETWORK}\n{FILES}")).unwrap();
-    let mut agreements = Agreements::default();
-    for (address, asked) in [("acme/dns", declaration.asked), ("acme/other", Vec::new())] {
-        let agreement = Agreement { version: "1.2.3".parse().unwrap(), sha256: "0f".repeat(32), asked };
-        agreements.plugins.insert(address.parse().unwrap(), agreement);
+    let mut approved = ApprovedCapabilities::default();
+    for (address, requests) in [("acme/dns", declaration.requests), ("acme/other", Vec::new())] {
+        let approval = Approval { version: "1.2.3".parse().unwrap(), sha256: "0f".repeat(32), requests };
+        approved.plugins.insert(address.parse().unwrap(), approval);
     }
-    let text = agreements.render();
+    let text = approved.render();
     insta::assert_snapshot!(text);
-    let read = |text: &str| Agreements::parse(text, Path::new(ROOT));
-    assert_eq!(read(&text).unwrap(), agreements);
-    assert_eq!(read("").unwrap(), Agreements::default());
+    let read = |text: &str| ApprovedCapabilities::parse(text, Path::new(ROOT));
+    assert_eq!(read(&text).unwrap(), approved);
+    assert_eq!(read("").unwrap(), ApprovedCapabilities::default());
     let changes = [
         ("api.example.com", "evil.example.com"),
         ("asks network", "asks secrets"),
@@ -174,9 +174,9 @@ fn agreements_are_read_as_they_are_written() {
     insta::assert_snapshot!(problems.join("\n"));
 }
 
-/// What the SDK's macro leaves is what is read here.
+/// The section that the SDK's macro writes can be read.
 #[test]
-fn the_sdk_writes_what_is_read() {
+fn reads_declaration_written_by_sdk() {
     use wardian_sdk::declaration::{Capability, encode, length};
     const NEEDED: &[Capability] = wardian_sdk::capabilities![
         network {
@@ -192,41 +192,40 @@ fn the_sdk_writes_what_is_read() {
     ];
     static ENCODED: [u8; length(NEEDED)] = encode(NEEDED);
     let found = declared(std::str::from_utf8(&ENCODED).unwrap()).unwrap();
-    insta::assert_snapshot!(asked(&found).join("\n"));
-    assert_eq!(found.asked[0].reason(), "\"quoted\" ${and} %{more} \\");
+    insta::assert_snapshot!(requests(&found).join("\n"));
+    assert_eq!(found.requests[0].reason(), "\"quoted\" ${and} %{more} \\");
     assert!(found.sdks[0].starts_with("wardian-sdk "));
 }
 
 proptest! {
-    /// Any reason and any name come through declaration, rule and agreement, or are
-    /// refused.
+    /// Any reason and any name survive declaration, rule and consent lock, or are rejected.
     #[test]
-    fn what_is_declared_is_what_is_granted(reason in "\\PC{1,40}", host in "[a-z*.]{1,12}", name in "[A-Z_*]{1,8}") {
+    fn declared_request_equals_granted_rule(reason in "\\PC{1,40}", host in "[a-z*.]{1,12}", name in "[A-Z_*]{1,8}") {
         let document = format!(
             r#"{{"version":1,"capabilities":[{{"network":{{"hosts":[{host:?}],"reason":{}}}}},{{"environment":{{"names":[{name:?}],"reason":"r"}}}}]}}"#,
             json_text(&reason),
         );
         if let Ok(declaration) = declared(&document) {
             let plugin = "acme/dns".parse().unwrap();
-            let asked: Vec<_> = declaration.asked.iter().collect();
-            let text = with_grants(None, &plugin, &asked, Path::new(ROOT)).unwrap();
+            let requests: Vec<_> = declaration.requests.iter().collect();
+            let text = add_grants(None, &plugin, &requests, Path::new(ROOT)).unwrap();
             let file = wardian_diagnostic::SourceFile::new("p", &*text);
             let file = PolicyFile::parse(Level::RootModule, &file, Path::new(ROOT)).unwrap();
-            let view = Policy::new(Path::new(ROOT), [file], []).of(&plugin);
-            for one in &declaration.asked {
-                prop_assert_eq!(view.standing(one), wardian_policy::Standing::Granted);
+            let view = Policy::new(Path::new(ROOT), [file], []).for_plugin(&plugin);
+            for one in &declaration.requests {
+                prop_assert_eq!(view.grant_status(one), wardian_policy::GrantStatus::Granted);
             }
             let reasons: Vec<_> = view.explain().allowed.into_iter().map(|one| one.reason).collect();
             prop_assert!(reasons.contains(&Some(reason.clone())), "{reasons:?}");
-            let agreement =
-                Agreement { version: "1.0.0".parse().unwrap(), sha256: "00".repeat(32), asked: declaration.asked };
-            let agreements = Agreements { plugins: [(plugin, agreement)].into() };
-            prop_assert_eq!(Agreements::parse(&agreements.render(), Path::new(ROOT)).unwrap(), agreements);
+            let approval =
+                Approval { version: "1.0.0".parse().unwrap(), sha256: "00".repeat(32), requests: declaration.requests };
+            let approved = ApprovedCapabilities { plugins: [(plugin, approval)].into() };
+            prop_assert_eq!(ApprovedCapabilities::parse(&approved.render(), Path::new(ROOT)).unwrap(), approved);
         }
     }
 
     #[test]
-    fn no_bytes_do_harm(mut bytes in prop::collection::vec(any::<u8>(), 0..200), at in any::<prop::sample::Index>()) {
+    fn any_bytes_are_handled(mut bytes in prop::collection::vec(any::<u8>(), 0..200), at in any::<prop::sample::Index>()) {
         let _ = look(&bytes);
         let mut whole = component(&[import(HTTP), nested(1, &[custom(SECTION_NAME, NETWORK.as_bytes())])]);
         let index = at.index(whole.len());

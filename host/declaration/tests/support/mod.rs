@@ -1,11 +1,11 @@
-//! Components made by hand.
+//! Components assembled byte by byte.
 
-/// A component of these sections.
+/// Builds a component from sections.
 pub fn component(sections: &[Vec<u8>]) -> Vec<u8> {
     [b"\0asm\x0d\0\x01\0".to_vec(), sections.concat()].concat()
 }
 
-/// A number as WebAssembly writes it.
+/// Encodes a number as LEB128.
 pub fn leb(mut number: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
@@ -19,23 +19,23 @@ pub fn leb(mut number: usize) -> Vec<u8> {
     }
 }
 
-/// A section with this in it.
+/// Builds a section.
 pub fn section(id: u8, content: &[u8]) -> Vec<u8> {
     [vec![id], leb(content.len()), content.to_vec()].concat()
 }
 
-/// A custom section.
+/// Builds a custom section.
 pub fn custom(name: &str, content: &[u8]) -> Vec<u8> {
     section(0, &[leb(name.len()), name.as_bytes().to_vec(), content.to_vec()].concat())
 }
 
-/// A core module (1) or a component (4) inside of a component.
+/// Builds a core module (1) or a component (4) inside a component.
 pub fn nested(kind: u8, sections: &[Vec<u8>]) -> Vec<u8> {
     let header: &[u8] = if kind == 1 { b"\0asm\x01\0\0\0" } else { b"\0asm\x0d\0\x01\0" };
     section(kind, &[header.to_vec(), sections.concat()].concat())
 }
 
-/// The import of an instance.
+/// Builds the import of an instance.
 pub fn import(name: &str) -> Vec<u8> {
     section(10, &[vec![1, 0], leb(name.len()), name.as_bytes().to_vec(), vec![5, 0]].concat())
 }

@@ -1,0 +1,193 @@
+//! The consent lock file: the declarations of plugins that a user has approved.
+//!
+//! It is stored next to the dependency lock file; Terraform ignores it. For each plugin with a
+//! declaration it holds the version, the component's hash, and the capability requests, so that
+//! a later version's declaration can be compared. It grants nothing: policies do.
+//!
+//! Compatibility: an unknown argument or block is an error, so that no version of the program
+//! drops an entry that a newer one has written. Each entry has a digest of its requests, so that
+//! manual changes are detected.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use wardian_address::{ProviderAddress, Version};
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
+use wardian_lang::{Attribute, Block, Body, parse_body};
+use wardian_policy::{CONSENT_LOCK_FILE_NAME, CapabilityRequest, RuleArgument};
+
+use crate::declaration::digest;
+
+const HEADER: &str = "# \"wardian init\" maintains this file. It records the declarations of plugins that \
+    were approved;\n# policies decide what plugins may do. Keep this file under version control.\n";
+
+/// The approved declarations of a configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApprovedCapabilities {
+    /// One entry for each plugin with a declaration.
+    pub plugins: BTreeMap<ProviderAddress, Approval>,
+}
+
+/// The approved declaration of one plugin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    pub version: Version,
+    /// SHA-256 of the component, in hexadecimal.
+    pub sha256: String,
+    /// The approved capability requests.
+    pub requests: Vec<CapabilityRequest>,
+}
+
+impl ApprovedCapabilities {
+    /// Parses the file. Relative directories are relative to `root_module`, which must be
+    /// absolute.
+    ///
+    /// # Errors
+    /// All problems of the file, with their source spans.
+    pub fn parse(text: &str, root_module: &Path) -> Result<Self, Diagnostics> {
+        let (body, problems) = parse_body(&SourceFile::new(CONSENT_LOCK_FILE_NAME, text));
+        if problems.has_errors() {
+            return Err(problems);
+        }
+        let mut reader = Reader { root_module, problems: Diagnostics::new() };
+        reader.reject_unknown(&body, &[], &["plugin"]);
+        let mut plugins = BTreeMap::new();
+        for block in body.blocks_of("plugin") {
+            let Some(address) = reader.address(block) else { continue };
+            let Some(approval) = reader.approval(block) else { continue };
+            if plugins.insert(address, approval).is_some() {
+                reader.problem("This plugin has another entry. Remove one of them.", &block.header_span);
+            }
+        }
+        reader.problems.into_result(Self { plugins })
+    }
+
+    /// Returns the content of the file.
+    pub fn render(&self) -> String {
+        let mut text = HEADER.to_owned();
+        for (address, approval) in &self.plugins {
+            let _ = writeln!(text, "\nplugin \"{address}\" {{");
+            let _ = writeln!(text, "  version     = \"{}\"", approval.version);
+            let _ = writeln!(text, "  sha256      = \"{}\"", approval.sha256);
+            let _ = writeln!(text, "  declaration = \"{}\"", digest(&approval.requests));
+            for request in &approval.requests {
+                text.push('\n');
+                for line in request.block("asks").lines() {
+                    let _ = writeln!(text, "  {line}");
+                }
+            }
+            text.push_str("}\n");
+        }
+        text
+    }
+}
+
+struct Reader<'a> {
+    root_module: &'a Path,
+    problems: Diagnostics,
+}
+
+impl Reader<'_> {
+    fn problem(&mut self, detail: impl Into<String>, at: &Span) {
+        self.problems.push(Diagnostic::error("Invalid approval", detail).at(at.clone()));
+    }
+
+    fn reject_unknown(&mut self, body: &Body, arguments: &[&str], blocks: &[&str]) {
+        for attribute in body.attributes.iter().filter(|one| !arguments.contains(&&*one.name)) {
+            self.problem(
+                format!("An argument \"{}\" is not supported here.", attribute.name),
+                &attribute.name_span,
+            );
+        }
+        for block in body.blocks.iter().filter(|one| !blocks.contains(&&*one.kind)) {
+            self.problem(format!("A block \"{}\" is not supported here.", block.kind), &block.kind_span);
+        }
+    }
+
+    fn address(&mut self, block: &Block) -> Option<ProviderAddress> {
+        let address = match block.labels.as_slice() {
+            [label] => ProviderAddress::parse_full(&label.text).ok(),
+            _ => None,
+        };
+        if address.is_none() {
+            self.problem(
+                "The block must have one label: the full address of the plugin.",
+                &block.header_span,
+            );
+        }
+        address
+    }
+
+    fn approval(&mut self, block: &Block) -> Option<Approval> {
+        self.reject_unknown(&block.body, &["version", "sha256", "declaration"], &["asks"]);
+        let version = self.text(block, "version", |text| Version::parse(text).ok());
+        let sha256 = self.text(block, "sha256", parse_hash);
+        let declared = self.text(block, "declaration", parse_hash);
+        let mut requests = Vec::new();
+        for inner in block.body.blocks_of("asks") {
+            requests.push(self.request(inner)?);
+        }
+        if declared? != digest(&requests) {
+            self.problem(
+                "This entry does not match its digest, so it was changed manually. Remove the block and run \
+                 `wardian init`.",
+                &block.header_span,
+            );
+            return None;
+        }
+        Some(Approval { version: version?, sha256: sha256?, requests })
+    }
+
+    fn text<T>(&mut self, block: &Block, name: &str, read: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let attribute = block.body.attribute(name);
+        let value = attribute.and_then(|attribute| attribute.expression.as_quoted()).and_then(read);
+        if value.is_none() {
+            let at = attribute.map_or(&block.header_span, |attribute| attribute.expression.span());
+            self.problem(format!("The argument \"{name}\" is missing or invalid."), at);
+        }
+        value
+    }
+
+    fn request(&mut self, block: &Block) -> Option<CapabilityRequest> {
+        let [label] = block.labels.as_slice() else {
+            self.problem("The block must have one label: the capability.", &block.header_span);
+            return None;
+        };
+        let mut arguments = Vec::new();
+        for attribute in &block.body.attributes {
+            let Some(argument) = rule_argument(attribute) else {
+                self.problem("The value must be a string or a list of strings.", attribute.expression.span());
+                return None;
+            };
+            arguments.push((attribute.name.to_string(), argument));
+        }
+        match CapabilityRequest::new(&label.text, arguments, self.root_module) {
+            Ok(request) => Some(request),
+            Err(problem) => {
+                self.problem(
+                    format!("This is not a valid capability request: {problem}."),
+                    &block.header_span,
+                );
+                None
+            }
+        }
+    }
+}
+
+fn parse_hash(text: &str) -> Option<String> {
+    let is_hash = text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    is_hash.then(|| text.to_owned())
+}
+
+fn rule_argument(attribute: &Attribute) -> Option<RuleArgument> {
+    if let Some(text) = attribute.expression.as_quoted() {
+        return Some(RuleArgument::String(text.to_owned()));
+    }
+    let items = attribute.expression.as_tuple_items()?;
+    items
+        .iter()
+        .map(|item| item.as_quoted().map(str::to_owned))
+        .collect::<Option<_>>()
+        .map(RuleArgument::List)
+}
