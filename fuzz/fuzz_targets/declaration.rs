@@ -10,9 +10,9 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use wardian_address::{ProviderAddress, Version};
-use wardian_declaration::{Agreement, Agreements, Inspected, SECTION_NAME, inspect};
+use wardian_declaration::{Approval, ApprovedCapabilities, Inspected, SECTION_NAME, inspect};
 use wardian_fuzz::{file, look_at_diagnostics};
-use wardian_policy::{Asked, Level, Policy, PolicyFile, Standing, with_grants};
+use wardian_policy::{CapabilityRequest, GrantStatus, Level, Policy, PolicyFile, add_grants};
 
 const ROOT: &str = "/srv/project";
 
@@ -27,9 +27,12 @@ fuzz_target!(|data: &[u8]| {
         look_at(&found);
     }
     if let Ok(text) = std::str::from_utf8(data) {
-        match Agreements::parse(text, root) {
+        match ApprovedCapabilities::parse(text, root) {
             Ok(agreements) => {
-                assert_eq!(Agreements::parse(&agreements.render(), root).ok().as_ref(), Some(&agreements));
+                assert_eq!(
+                    ApprovedCapabilities::parse(&agreements.render(), root).ok().as_ref(),
+                    Some(&agreements)
+                );
             }
             Err(problems) => look_at_diagnostics(&problems),
         }
@@ -56,30 +59,33 @@ fn look_at(found: &Inspected) {
     for name in found.imports.iter().chain(&found.exports) {
         assert!(name.bytes().all(|byte| byte.is_ascii_graphic()), "{name:?} is shown");
     }
-    let honesty = found.check();
-    for undeclared in &honesty.undeclared {
+    let verification = found.verify_imports();
+    for undeclared in &verification.undeclared {
         assert!(!undeclared.imports.is_empty(), "{undeclared} without an import");
     }
-    let (Ok(plugin), Ok(version)) = ("acme/dns".parse::<ProviderAddress>(), Version::parse("1.0.0")) else { return };
-    let asked: Vec<&Asked> = found.declaration.asked.iter().collect();
+    let (Ok(plugin), Ok(version)) = ("acme/dns".parse::<ProviderAddress>(), Version::parse("1.0.0")) else {
+        return;
+    };
+    let asked: Vec<&CapabilityRequest> = found.declaration.requests.iter().collect();
     if asked.is_empty() {
         return;
     }
     let root = Path::new(ROOT);
-    let text = match with_grants(None, &plugin, &asked, root) {
+    let text = match add_grants(None, &plugin, &asked, root) {
         Ok(text) => text,
         Err(problems) => panic!("what is asked for cannot be granted: {problems:?}"),
     };
     let granted = file("wardian.policy.hcl", text.as_bytes())
         .and_then(|file| PolicyFile::parse(Level::RootModule, &file, root).ok())
-        .map(|file| Policy::new(root, [file], []).of(&plugin));
+        .map(|file| Policy::new(root, [file], []).for_plugin(&plugin));
     for one in &asked {
-        let standing = granted.as_ref().map(|policy| policy.standing(one));
-        assert_eq!(standing, Some(Standing::Granted), "{text}");
+        let standing = granted.as_ref().map(|policy| policy.grant_status(one));
+        assert_eq!(standing, Some(GrantStatus::Granted), "{text}");
         assert!(one.is_covered_by([*one]), "{text}");
-        assert!(!one.what().chars().any(char::is_control), "{:?} is shown", one.what());
+        assert!(!one.description().chars().any(char::is_control), "{:?} is shown", one.description());
     }
-    let agreement = Agreement { version, sha256: "00".repeat(32), asked: found.declaration.asked.clone() };
-    let agreements = Agreements { plugins: [(plugin, agreement)].into() };
-    assert_eq!(Agreements::parse(&agreements.render(), root).ok(), Some(agreements), "{text}");
+    let agreement =
+        Approval { version, sha256: "00".repeat(32), requests: found.declaration.requests.clone() };
+    let agreements = ApprovedCapabilities { plugins: [(plugin, agreement)].into() };
+    assert_eq!(ApprovedCapabilities::parse(&agreements.render(), root).ok(), Some(agreements), "{text}");
 }

@@ -13,7 +13,7 @@ use libfuzzer_sys::fuzz_target;
 use wardian_address::ProviderAddress;
 use wardian_fuzz::{file, look_at_diagnostics};
 use wardian_policy::{
-    Access, CommunicatorConnection, EnvironmentName, FileAccess, Host, Level, NetworkRequest, Otherwise,
+    Access, CommunicatorConnection, DefaultAction, EnvironmentName, FileAccess, Host, Level, NetworkRequest,
     Policy, PolicyFile, ProcessStart, Request,
 };
 
@@ -28,11 +28,11 @@ fuzz_target!(|data: &[u8]| {
 
     let Some(organisation) = organisation else { return };
     let Ok(plugin) = "acme/dns".parse::<ProviderAddress>() else { return };
-    let together = |files: Vec<PolicyFile>| Policy::new(Path::new(ROOT), files, []).of(&plugin);
+    let together = |files: Vec<PolicyFile>| Policy::new(Path::new(ROOT), files, []).for_plugin(&plugin);
     let above = together(vec![organisation.clone()]);
     let both = together(std::iter::once(organisation).chain(root_module).collect());
     let explanation = both.explain();
-    let first = explanation.files.first().map(|file| file.otherwise);
+    let first = explanation.files.first().map(|file| file.default_action);
     for request in &asked {
         for address in [None, Some(IpAddr::from([127, 0, 0, 1])), Some(IpAddr::from([93, 184, 216, 34]))] {
             let decide = |view: &wardian_policy::PluginPolicy| match address {
@@ -40,7 +40,7 @@ fuzz_target!(|data: &[u8]| {
                 None => view.decide(request),
             };
             let (by_organisation, by_both) = (decide(&above), decide(&both));
-            if first == Some(Otherwise::Deny) && !by_organisation.is_allowed() {
+            if first == Some(DefaultAction::Deny) && !by_organisation.is_allowed() {
                 assert!(!by_both.is_allowed(), "a lower level granted {request}");
             }
         }

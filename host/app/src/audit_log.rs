@@ -18,11 +18,11 @@ pub fn open(
     environment: &ProcessEnvironment,
     started_in: &Path,
 ) -> Result<AuditLog, AppError> {
-    let Some(path) = absolute_path(path, environment, started_in) else { return Ok(AuditLog::nowhere()) };
+    let Some(path) = absolute_path(path, environment, started_in) else { return Ok(AuditLog::disabled()) };
     if trust == ConfigurationTrust::Untrusted {
         untrusted::check_written(&path)?;
     }
-    AuditLog::to_file(&path).map_err(|error| {
+    AuditLog::open(&path).map_err(|error| {
         let detail = format!("{} Nothing runs without the requested record.", sentence(&error.to_string()));
         AppError::new("Audit log cannot be written", detail)
     })

@@ -7,13 +7,13 @@
 use std::path::Path;
 
 use wardian_address::ProviderAddress;
-use wardian_declaration::{Agreement, Agreements, Declaration};
+use wardian_declaration::{Approval, ApprovedCapabilities, Declaration};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_install::package::{ComponentArtifact, PluginArtifact, PluginOrigin};
 use wardian_install::selection::Selection;
 use wardian_policy::{
-    AGREEMENTS_FILE_NAME, Asked, DeniedBy, POLICY_FILE_NAME, Policy, Standing, granting_block, load,
-    with_grants,
+    CONSENT_LOCK_FILE_NAME, CapabilityRequest, DenialSource, GrantStatus, POLICY_FILE_NAME, Policy,
+    add_grants, grant_block, load,
 };
 
 use crate::atomic_write;
@@ -35,33 +35,33 @@ pub struct ConsentOptions {
 
 /// A plugin's capability requests with the decisions of the policy.
 pub struct ConsentRequest<'a> {
-    standings: Vec<(&'a Asked, Standing)>,
+    standings: Vec<(&'a CapabilityRequest, GrantStatus)>,
 }
 
 impl<'a> ConsentRequest<'a> {
     /// Decides each request by the policy.
-    pub fn new(address: &ProviderAddress, asked: &'a [Asked], policy: &Policy) -> Self {
-        let policy = policy.of(address);
-        Self { standings: asked.iter().map(|one| (one, policy.standing(one))).collect() }
+    pub fn new(address: &ProviderAddress, asked: &'a [CapabilityRequest], policy: &Policy) -> Self {
+        let policy = policy.for_plugin(address);
+        Self { standings: asked.iter().map(|one| (one, policy.grant_status(one))).collect() }
     }
 
     /// Returns the requests that a rule of the root module would grant.
-    pub fn open(&self) -> Vec<&'a Asked> {
-        let open = self.standings.iter().filter(|(_, standing)| *standing == Standing::Open);
+    pub fn open(&self) -> Vec<&'a CapabilityRequest> {
+        let open = self.standings.iter().filter(|(_, standing)| *standing == GrantStatus::Undecided);
         open.map(|(asked, _)| *asked).collect()
     }
 
     /// Returns the requests that no rule of the root module would grant, with what denies each.
-    pub fn denied(&self) -> impl Iterator<Item = (&'a Asked, &DeniedBy)> {
+    pub fn denied(&self) -> impl Iterator<Item = (&'a CapabilityRequest, &DenialSource)> {
         self.standings.iter().filter_map(|(asked, standing)| match standing {
-            Standing::Denied(by) => Some((*asked, by)),
-            Standing::Granted | Standing::Open => None,
+            GrantStatus::Denied(by) => Some((*asked, by)),
+            GrantStatus::Granted | GrantStatus::Undecided => None,
         })
     }
 
     /// Returns the requests for the user to review, and those that are no longer made.
-    fn changes<'b>(&'b self, agreed: Option<&'b Agreement>) -> Vec<RequestedCapability<'b>> {
-        let before = agreed.map_or(&[][..], |agreed| &agreed.asked);
+    fn changes<'b>(&'b self, agreed: Option<&'b Approval>) -> Vec<RequestedCapability<'b>> {
+        let before = agreed.map_or(&[][..], |agreed| &agreed.requests);
         let mut requests: Vec<RequestedCapability<'b>> = self
             .standings
             .iter()
@@ -71,7 +71,7 @@ impl<'a> ConsentRequest<'a> {
                 RequestedCapability { asked, change, standing: Some(standing) }
             })
             .collect();
-        let now: Vec<&Asked> = self.standings.iter().map(|(asked, _)| *asked).collect();
+        let now: Vec<&CapabilityRequest> = self.standings.iter().map(|(asked, _)| *asked).collect();
         let gone = before.iter().filter(|old| !old.is_covered_by(now.iter().copied()));
         requests.extend(gone.map(|asked| RequestedCapability {
             asked,
@@ -98,18 +98,18 @@ pub async fn obtain(
     context: &AppContext,
     selection: &Selection,
     options: &ConsentOptions,
-) -> Result<Agreements, AppError> {
+) -> Result<ApprovedCapabilities, AppError> {
     let policy = load(&context.environment.policy_places(&context.directory, &context.started_in))?;
     let before = consent_lock::load(&context.directory)?;
     let candidates = candidates(context, selection)?;
-    let mut after = Agreements::default();
+    let mut after = ApprovedCapabilities::default();
     let mut refused = Diagnostics::new();
     let mut granted = Vec::new();
     for Candidate { address, component, declaration } in &candidates {
         let agreed = before.plugins.get(*address);
-        let asking = ConsentRequest::new(address, &declaration.asked, &policy);
+        let asking = ConsentRequest::new(address, &declaration.requests, &policy);
         let open = asking.open();
-        let is_known = agreed.is_some_and(|agreed| agreed.asked == declaration.asked);
+        let is_known = agreed.is_some_and(|agreed| agreed.requests == declaration.requests);
         if !is_known || !open.is_empty() {
             context.frontend.report(AppEvent::CapabilitiesRequested {
                 plugin: &component_name(component),
@@ -127,10 +127,10 @@ pub async fn obtain(
                 refused.push(refusal(component, &open, options));
             }
         }
-        let agreement = component.version.clone().map(|version| Agreement {
+        let agreement = component.version.clone().map(|version| Approval {
             version,
             sha256: component.sha256.to_string(),
-            asked: declaration.asked.clone(),
+            requests: declaration.requests.clone(),
         });
         after.plugins.extend(agreement.map(|agreement| ((*address).clone(), agreement)));
     }
@@ -141,9 +141,9 @@ pub async fn obtain(
     retain_overridden(selection, &before, &mut after);
     if options.is_lock_file_read_only && after != before {
         return Err(AppError::new(
-            "Agreements would change",
+            "ApprovedCapabilities would change",
             format!(
-                "With -lockfile=readonly the file {AGREEMENTS_FILE_NAME} cannot change, and it does not \
+                "With -lockfile=readonly the file {CONSENT_LOCK_FILE_NAME} cannot change, and it does not \
                  contain consent to the requests of the selected plugins. Run `wardian init` without \
                  that option, and keep the file under version control."
             ),
@@ -153,7 +153,7 @@ pub async fn obtain(
 }
 
 /// Records the consent, if it has changed.
-pub fn record(context: &AppContext, agreements: &Agreements) -> Result<(), AppError> {
+pub fn record(context: &AppContext, agreements: &ApprovedCapabilities) -> Result<(), AppError> {
     if consent_lock::load(&context.directory)? == *agreements {
         return Ok(());
     }
@@ -178,7 +178,7 @@ fn candidates<'a>(context: &AppContext, selection: &'a Selection) -> Result<Vec<
                 continue;
             }
         };
-        for unused in found.check().unused {
+        for unused in found.verify_imports().unused {
             let detail = format!(
                 "{} declares that it needs {unused}, but imports nothing that uses it.",
                 component_name(component)
@@ -187,7 +187,7 @@ fn candidates<'a>(context: &AppContext, selection: &'a Selection) -> Result<Vec<
             context.frontend.warn(&warning.into());
         }
         if !matches!(component.origin, PluginOrigin::DevelopmentOverride(_))
-            && !found.declaration.asked.is_empty()
+            && !found.declaration.requests.is_empty()
         {
             candidates.push(Candidate { address, component, declaration: found.declaration });
         }
@@ -196,7 +196,7 @@ fn candidates<'a>(context: &AppContext, selection: &'a Selection) -> Result<Vec<
 }
 
 /// Keeps the consent to a plugin that is replaced by a development override, for the time after.
-fn retain_overridden(selection: &Selection, before: &Agreements, after: &mut Agreements) {
+fn retain_overridden(selection: &Selection, before: &ApprovedCapabilities, after: &mut ApprovedCapabilities) {
     for (address, chosen) in &selection.plugins {
         if let PluginOrigin::DevelopmentOverride(_) = chosen.artifact.origin()
             && let Some(agreement) = before.plugins.get(address)
@@ -230,7 +230,11 @@ fn not_granted(component: &ComponentArtifact) -> AppError {
     AppError::new("Not granted", detail)
 }
 
-fn refusal(component: &ComponentArtifact, open: &[&Asked], options: &ConsentOptions) -> Diagnostic {
+fn refusal(
+    component: &ComponentArtifact,
+    open: &[&CapabilityRequest],
+    options: &ConsentOptions,
+) -> Diagnostic {
     let address = &component.address;
     let upgrade = if options.upgrade { " -upgrade" } else { "" };
     let detail = format!(
@@ -239,7 +243,7 @@ fn refusal(component: &ComponentArtifact, open: &[&Asked], options: &ConsentOpti
          or add this to {POLICY_FILE_NAME}:\n\n{}",
         component_name(component),
         address.for_display(),
-        granting_block(address, open).trim_end()
+        grant_block(address, open).trim_end()
     );
     Diagnostic::error("Plugin asks for what is not granted", detail)
 }
@@ -248,7 +252,11 @@ fn refusal(component: &ComponentArtifact, open: &[&Asked], options: &ConsentOpti
 ///
 /// # Errors
 /// If the file cannot be read, parsed or written.
-pub fn write(context: &AppContext, address: &ProviderAddress, asked: &[&Asked]) -> Result<(), AppError> {
+pub fn write(
+    context: &AppContext,
+    address: &ProviderAddress,
+    asked: &[&CapabilityRequest],
+) -> Result<(), AppError> {
     let path = Path::new(POLICY_FILE_NAME);
     let cannot = |verb: &str, error: std::io::Error| {
         AppError::new(
@@ -257,7 +265,7 @@ pub fn write(context: &AppContext, address: &ProviderAddress, asked: &[&Asked]) 
         )
     };
     let old = consent_lock::read_text(path).map_err(|error| cannot("read", error))?;
-    let new = with_grants(old.as_deref(), address, asked, &context.directory)?;
+    let new = add_grants(old.as_deref(), address, asked, &context.directory)?;
     atomic_write::write(path, new.as_bytes()).map_err(|error| cannot("written", error))?;
     context.frontend.report(AppEvent::RulesAdded { address, count: asked.len() });
     Ok(())

@@ -14,10 +14,10 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use wardian_address::ProviderAddress;
-use wardian_declaration::{Agreements, Inspected, inspect};
+use wardian_declaration::{ApprovedCapabilities, Inspected, inspect};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_install::package::{ComponentArtifact, PluginArtifact, PluginOrigin};
-use wardian_policy::AGREEMENTS_FILE_NAME;
+use wardian_policy::CONSENT_LOCK_FILE_NAME;
 
 use crate::atomic_write;
 use crate::error::AppError;
@@ -30,13 +30,13 @@ const MAX_BYTES: u64 = 1 << 20;
 ///
 /// # Errors
 /// If the file exists and cannot be read or parsed.
-pub fn load(root_module: &Path) -> Result<Agreements, AppError> {
-    match read_text(Path::new(AGREEMENTS_FILE_NAME)) {
-        Ok(None) => Ok(Agreements::default()),
-        Ok(Some(text)) => Ok(Agreements::parse(&text, root_module)?),
+pub fn load(root_module: &Path) -> Result<ApprovedCapabilities, AppError> {
+    match read_text(Path::new(CONSENT_LOCK_FILE_NAME)) {
+        Ok(None) => Ok(ApprovedCapabilities::default()),
+        Ok(Some(text)) => Ok(ApprovedCapabilities::parse(&text, root_module)?),
         Err(error) => Err(AppError::new(
-            "Agreements cannot be read",
-            format!("The file {AGREEMENTS_FILE_NAME} cannot be read: {error}."),
+            "ApprovedCapabilities cannot be read",
+            format!("The file {CONSENT_LOCK_FILE_NAME} cannot be read: {error}."),
         )),
     }
 }
@@ -45,11 +45,11 @@ pub fn load(root_module: &Path) -> Result<Agreements, AppError> {
 ///
 /// # Errors
 /// If it cannot be written; the old file is then unchanged.
-pub fn save(agreements: &Agreements) -> Result<(), AppError> {
-    atomic_write::write(Path::new(AGREEMENTS_FILE_NAME), agreements.render().as_bytes()).map_err(|error| {
+pub fn save(agreements: &ApprovedCapabilities) -> Result<(), AppError> {
+    atomic_write::write(Path::new(CONSENT_LOCK_FILE_NAME), agreements.render().as_bytes()).map_err(|error| {
         AppError::new(
-            "Agreements cannot be written",
-            format!("The file {AGREEMENTS_FILE_NAME} cannot be written: {error}."),
+            "ApprovedCapabilities cannot be written",
+            format!("The file {CONSENT_LOCK_FILE_NAME} cannot be written: {error}."),
         )
     })
 }
@@ -83,8 +83,8 @@ pub fn inspect_component(component: &ComponentArtifact, root_module: &Path) -> R
         Diagnostic::error("Plugin cannot be loaded", detail)
     };
     let inspected = inspect(component.bytes(), root_module).map_err(|error| cannot(error.to_string()))?;
-    let honesty = inspected.check();
-    if let Some(undeclared) = honesty.undeclared.first() {
+    let verification = inspected.verify_imports();
+    if let Some(undeclared) = verification.undeclared.first() {
         return Err(cannot(format!("{undeclared}. Its author has to declare it, with the reason")));
     }
     Ok(inspected)
@@ -117,7 +117,7 @@ pub fn check(
                 continue;
             }
         };
-        let is_agreed_to = found.declaration.asked.is_empty()
+        let is_agreed_to = found.declaration.requests.is_empty()
             || matches!(component.origin, PluginOrigin::DevelopmentOverride(_));
         if is_agreed_to {
             continue;
@@ -135,7 +135,7 @@ pub fn check(
             None => "does not mention it".to_owned(),
         };
         let detail = format!(
-            "{} declares capability requests that nobody has approved here: {AGREEMENTS_FILE_NAME} {why}. \
+            "{} declares capability requests that nobody has approved here: {CONSENT_LOCK_FILE_NAME} {why}. \
              Run `wardian init`, which shows the requests.",
             component_name(component)
         );

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use wardian_legacy_grpc_bridge::server::HostHandshake;
-use wardian_policy::{POLICY_FILE_NAME, PolicyPlaces};
+use wardian_policy::{POLICY_FILE_NAME, PolicyPaths};
 
 /// The directory of the organisation's policy, which no variable changes.
 const SYSTEM_DIRECTORY: &str = if cfg!(windows) { r"C:\ProgramData\wardian" } else { "/etc/wardian" };
@@ -293,11 +293,11 @@ impl ProcessEnvironment {
 
     /// Returns the locations of policies. A relative path in the variable is relative to the
     /// directory in which the program was started.
-    pub fn policy_places(&self, root_module: &Path, started_in: &Path) -> PolicyPlaces {
+    pub fn policy_places(&self, root_module: &Path, started_in: &Path) -> PolicyPaths {
         let configurations = self.absolute(CONFIGURATION_HOME).or_else(|| Some(self.home()?.join(".config")));
-        PolicyPlaces {
+        PolicyPaths {
             system: Some(Path::new(SYSTEM_DIRECTORY).join(POLICY_FILE_NAME)),
-            named: self.path(POLICY).map(|path| started_in.join(path)),
+            from_environment: self.path(POLICY).map(|path| started_in.join(path)),
             user: configurations.map(|directory| directory.join("wardian").join(POLICY_FILE_NAME)),
             root_module: root_module.to_owned(),
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 use async_trait::async_trait;
 use wardian_address::{ProviderAddress, Version};
 use wardian_diagnostic::Diagnostics;
-use wardian_policy::{Asked, Standing};
+use wardian_policy::{CapabilityRequest, GrantStatus};
 use wardian_state::LockError;
 
 use crate::error::AppError;
@@ -89,11 +89,11 @@ pub enum AppEvent<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct RequestedCapability<'a> {
     /// The request.
-    pub asked: &'a Asked,
+    pub asked: &'a CapabilityRequest,
     /// The difference from the requests that were approved before.
     pub change: CapabilityChange,
     /// The decision of the policy, for a request that is still made.
-    pub standing: Option<&'a Standing>,
+    pub standing: Option<&'a GrantStatus>,
 }
 
 /// The difference between a capability request and those that were approved before.

@@ -115,7 +115,7 @@ mod tests {
             let more = ("WARDIAN_NATIVE_ENVIRONMENT".to_owned(), more.to_owned());
             let environment: ProcessEnvironment = all.iter().cloned().chain([more]).collect();
             let address = ProviderAddress::parse(address).unwrap();
-            let policy = Policy::default().of(&address);
+            let policy = Policy::default().for_plugin(&address);
             let given = variables(&address, &policy, &environment);
             given.into_iter().map(|(name, _)| name.into_string().unwrap()).collect::<Vec<_>>()
         };

@@ -16,8 +16,8 @@ use wardian_policy::{PluginPolicy, Policy};
 /// Returns the policy for a plugin whose code has this origin.
 pub(crate) fn policy_for(policy: &Policy, address: &ProviderAddress, origin: &PluginOrigin) -> PluginPolicy {
     match origin {
-        PluginOrigin::Embedded | PluginOrigin::DevelopmentOverride(_) => policy.of_trusted_code(address),
-        PluginOrigin::Mirror(_) | PluginOrigin::Installed(_) => policy.of(address),
+        PluginOrigin::Embedded | PluginOrigin::DevelopmentOverride(_) => policy.for_trusted_code(address),
+        PluginOrigin::Mirror(_) | PluginOrigin::Installed(_) => policy.for_plugin(address),
     }
 }
 

@@ -140,7 +140,7 @@ impl Plugins {
             by_address.insert(address, Plugin { artifact, monitor, loaded: OnceCell::new() });
         }
         for (address, running) in running {
-            let policy = policy.of_trusted_code(&address);
+            let policy = policy.for_trusted_code(&address);
             if policy.native() == NativePlugins::Deny {
                 return Err(native_denied(&address, &policy));
             }
@@ -323,7 +323,7 @@ fn native_package(
 /// Returns the error of a native plugin that the policy does not allow.
 fn native_denied(address: &ProviderAddress, policy: &PluginPolicy) -> AppError {
     let why = match &policy.settings().native {
-        Some(set) if set.value == NativePlugins::Deny => format!("{} says so", set.place),
+        Some(set) if set.value == NativePlugins::Deny => format!("{} says so", set.location),
         _ => "a policy file has no rule for it, and does not leave the decision to other files".to_owned(),
     };
     let detail = format!(

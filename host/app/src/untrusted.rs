@@ -94,7 +94,7 @@ impl HostConfinement {
         let monitor = |policy: Policy, name| {
             let address = ProviderAddress::built_in(name);
             let identity = PluginIdentity { address: address.clone(), version: None, sha256: None };
-            Monitor::new(policy.of(&address), identity, Arc::clone(audit_log))
+            Monitor::new(policy.for_plugin(&address), identity, Arc::clone(audit_log))
         };
         let mut readable = Policy::new(&directory, [file], []);
         readable.distrust(hidden_paths(&directory, data_directory, states));
@@ -160,7 +160,7 @@ impl HostConfinement {
         let call =
             PluginCall::new(&Arc::from("the configuration"), "read-file", None, &CallContext::default());
         let target = path.to_string_lossy().into_owned();
-        self.configuration.refuse(&call, Capability::Filesystem, target, reason).reason
+        self.configuration.reject(&call, Capability::Filesystem, target, reason).reason
     }
 
     /// Checks that a state file that the configuration names, and its sidecar files, are in its
@@ -203,7 +203,7 @@ impl HostConfinement {
     ) -> Result<(), String> {
         let call = PluginCall::new(&Arc::from("the configuration"), function, None, context);
         let refuse = |reason: &dyn std::fmt::Display| {
-            monitor.refuse(&call, Capability::Filesystem, path.to_string_lossy().into_owned(), reason).reason
+            monitor.reject(&call, Capability::Filesystem, path.to_string_lossy().into_owned(), reason).reason
         };
         let led = resolve_symlinks(&self.directory.join(path)).map_err(|error| refuse(&error))?;
         let file = FileAccess::new(&self.directory, &led, Access::Read).map_err(|error| refuse(&error))?;
@@ -312,7 +312,7 @@ mod tests {
         for name in ["project/main.tf", "project/module/a.txt", "project/terraform.tfstate", "secret"] {
             fs::write(root.path().join(name), "text").unwrap();
         }
-        let log = Arc::new(AuditLog::nowhere());
+        let log = Arc::new(AuditLog::disabled());
         let states = [PathBuf::from("states/own.tfstate")];
         let confinement = HostConfinement::new(&directory, Path::new(data_directory), &states, &log).unwrap();
         Place { root, log, confinement }
@@ -466,7 +466,7 @@ mod tests {
             (other_name.join("kept"), true),
             (other_name.join("link"), false),
         ] {
-            let log = Arc::new(AuditLog::nowhere());
+            let log = Arc::new(AuditLog::disabled());
             let confinement = HostConfinement::new(&directory, &data, &[], &log).unwrap();
             assert_eq!(confinement.check_implicit_files().is_ok(), is_fine, "{}", data.display());
         }
@@ -491,7 +491,7 @@ mod tests {
         let place = place();
         let directory = place.root.path().join("project");
         let states = [PathBuf::from(".x.tfstate")];
-        let log = Arc::new(AuditLog::nowhere());
+        let log = Arc::new(AuditLog::disabled());
         let confinement = HostConfinement::new(&directory, Path::new(".terraform"), &states, &log).unwrap();
         let gate = confinement.function_gate();
         for name in [".x.tfstate", ".x.tfstate.backup", ".x.tfstate.journal", ".x.tfstate.lock.info"] {

@@ -6,7 +6,7 @@ use std::io;
 use async_trait::async_trait;
 use wardian_app::{AppEvent, Confirmation, Frontend, StateCopy};
 use wardian_diagnostic::Diagnostics;
-use wardian_policy::{AGREEMENTS_FILE_NAME, POLICY_FILE_NAME};
+use wardian_policy::{CONSENT_LOCK_FILE_NAME, POLICY_FILE_NAME};
 
 use crate::render::consent_view::consent_text;
 use crate::shell::{Paint, Shell};
@@ -52,7 +52,7 @@ impl Frontend for Shell {
                 ));
             }
             AppEvent::ConsentRecorded => self.say(format_args!(
-                "\nYour consent to these requests is recorded in {AGREEMENTS_FILE_NAME}.\nKeep it under \
+                "\nYour consent to these requests is recorded in {CONSENT_LOCK_FILE_NAME}.\nKeep it under \
                  version control, like the lock file."
             )),
         }

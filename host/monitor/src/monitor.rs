@@ -89,7 +89,12 @@ impl Monitor {
     ///
     /// # Errors
     /// If policy does not grant it, or it cannot be recorded.
-    pub fn begin_at(&self, call: &PluginCall, request: Request, address: IpAddr) -> Result<Use, AccessDenied> {
+    pub fn begin_at(
+        &self,
+        call: &PluginCall,
+        request: Request,
+        address: IpAddr,
+    ) -> Result<Use, AccessDenied> {
         let decision = self.inner.policy.decide_at(&request, address);
         self.settle(call, request, Some(address), decision)
     }
@@ -99,7 +104,12 @@ impl Monitor {
     ///
     /// # Errors
     /// If policy does not grant it; the denial is recorded.
-    pub fn check_at(&self, call: &PluginCall, request: &Request, address: IpAddr) -> Result<(), AccessDenied> {
+    pub fn check_at(
+        &self,
+        call: &PluginCall,
+        request: &Request,
+        address: IpAddr,
+    ) -> Result<(), AccessDenied> {
         match self.inner.policy.decide_at(request, address) {
             Decision::Allowed(_) => Ok(()),
             Decision::Denied(denial) => Err(self.record_denial(call, request, Some(address), &denial)),
@@ -169,8 +179,7 @@ impl Monitor {
         let lacks_grant = denial.is_missing_grant();
         let rule_to_add = lacks_grant.then(|| self.inner.policy.rule_for(request, address)).flatten();
         // A rule with a redacted value would be a different rule.
-        let can_be_shown =
-            |rule: &String| matches!(call.sensitive_values().redact(rule), Cow::Borrowed(same) if same == rule);
+        let can_be_shown = |rule: &String| matches!(call.sensitive_values().redact(rule), Cow::Borrowed(same) if same == rule);
         self.inner.log.deny(&record, || rule_to_add.clone().filter(can_be_shown));
         AccessDenied { reason, rule_to_add }
     }

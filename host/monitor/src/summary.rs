@@ -141,7 +141,8 @@ impl Summary {
         let needed = self.plugins.iter().flat_map(|(address, plugin)| needed(address, plugin));
         let mut least = least_privilege_policy(root_module, needed);
         for (address, plugin) in &self.plugins {
-            let redacted = plugin.uses.keys().filter(|key| key.decision == Outcome::Allowed && key.is_redacted());
+            let redacted =
+                plugin.uses.keys().filter(|key| key.decision == Outcome::Allowed && key.is_redacted());
             let describe = |key: &UseKey| format!("{address}: {} {}", key.capability.as_str(), key.target);
             least.left_out.extend(redacted.map(describe));
         }

@@ -35,9 +35,9 @@ fn main() -> Result<(), Failed> {
 async fn measure(bytes: &[u8]) -> Result<(), Failed> {
     let port = server().await?;
     let plugin = Sandbox::new(SandboxOptions::default())?.load("bench", bytes, None, &|_| {})?;
-    let quiet = plugin.provider(grants(port, AuditLog::nowhere())?);
+    let quiet = plugin.provider(grants(port, AuditLog::disabled())?);
     let log = std::env::temp_dir().join(format!("wardian-requests-{}.jsonl", std::process::id()));
-    let recorded = plugin.provider(grants(port, AuditLog::to_file(&log)?)?);
+    let recorded = plugin.provider(grants(port, AuditLog::open(&log)?)?);
 
     let native = native(port).await?;
     let call = probes(&quiet, "calls").await?;
@@ -121,7 +121,7 @@ fn grants(port: u16, log: AuditLog) -> Result<Grants, Failed> {
     let file = PolicyFile::parse(Level::User, &SourceFile::new("bench", text.as_str()), root)
         .map_err(|problems| problems.to_string())?;
     let identity = PluginIdentity { address: address.clone(), version: None, sha256: None };
-    let policy = Policy::new(root, [file], []).of(&address);
+    let policy = Policy::new(root, [file], []).for_plugin(&address);
     Ok(Grants::by_policy(Monitor::new(policy, identity, Arc::new(log)), root, []))
 }
 

@@ -28,7 +28,7 @@ impl Grants {
     /// Nothing, for a plugin that nobody has named.
     pub fn nothing() -> Self {
         let nobody = ProviderAddress::built_in("nobody");
-        Self::denied_by(Monitor::that_denies_everything(&nobody))
+        Self::denied_by(Monitor::deny_all(&nobody))
     }
 
     /// No directory and no variable, for a plugin of which a monitor decides the rest.

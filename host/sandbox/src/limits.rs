@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use wardian_policy::{Place, PluginPolicy, Set};
+use wardian_policy::{PluginPolicy, Setting, SourceLocation};
 use wasmtime::ResourceLimiter;
 
 /// Limits of one instance and of each call on it.
@@ -53,7 +53,7 @@ impl Default for SandboxLimits {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bound<T> {
     pub(crate) value: T,
-    pub(crate) set_at: Option<Place>,
+    pub(crate) set_at: Option<SourceLocation>,
 }
 
 impl<T: Copy + Ord> Bound<T> {
@@ -62,10 +62,10 @@ impl<T: Copy + Ord> Bound<T> {
     }
 
     /// The host's own, unless a policy sets a smaller one, or may set a larger one.
-    fn new(host: T, set: Option<&Set<T>>, may_widen: bool) -> Self {
+    fn new(host: T, set: Option<&Setting<T>>, may_widen: bool) -> Self {
         match set {
             Some(set) if may_widen || set.value < host => {
-                Self { value: set.value, set_at: Some(set.place.clone()) }
+                Self { value: set.value, set_at: Some(set.location.clone()) }
             }
             _ => Self::of_host(host),
         }
@@ -105,10 +105,10 @@ pub(crate) struct EffectiveLimits {
 
 impl EffectiveLimits {
     pub(crate) fn new(host: &SandboxLimits, policy: &PluginPolicy) -> Self {
-        let (set, widened) = (&policy.settings().limits, policy.limits_of_the_machine());
-        let memory = set.memory.as_ref().map(|set| Set {
+        let (set, widened) = (&policy.settings().limits, policy.machine_limits());
+        let memory = set.memory.as_ref().map(|set| Setting {
             value: usize::try_from(set.value).unwrap_or(usize::MAX),
-            place: set.place.clone(),
+            location: set.location.clone(),
         });
         let remote_call = Bound::new(host.remote_call, set.wall_time.as_ref(), widened.wall_time.is_some());
         Self {
@@ -119,7 +119,7 @@ impl EffectiveLimits {
             bytes_written: set
                 .bytes_written
                 .as_ref()
-                .map(|set| Bound { value: set.value, set_at: Some(set.place.clone()) }),
+                .map(|set| Bound { value: set.value, set_at: Some(set.location.clone()) }),
             table_elements: host.table_elements,
             parts: host.parts,
             handles: host.handles,
@@ -249,7 +249,7 @@ mod tests {
         };
         let files: Vec<_> = policy.iter().map(file).collect();
         let address = ProviderAddress::parse("acme/x").unwrap();
-        EffectiveLimits::new(limits, &Policy::new(root, files, []).of(&address))
+        EffectiveLimits::new(limits, &Policy::new(root, files, []).for_plugin(&address))
     }
 
     #[test]
@@ -257,7 +257,7 @@ mod tests {
         let host = SandboxLimits { memory: 100 << 20, ..SandboxLimits::default() };
         let memory = |policy: &[(Level, &str)]| {
             let memory = effective(&host, policy).memory;
-            (memory.value >> 20, memory.set_at.map(|place| place.line))
+            (memory.value >> 20, memory.set_at.map(|location| location.line))
         };
         let (small, large) = ("memory = \"50 MiB\"", "memory = \"200 MiB\"");
         assert_eq!(memory(&[]), (100, None));

@@ -8,8 +8,10 @@ use std::sync::{Arc, OnceLock};
 
 use wardian_monitor::Monitor;
 use wardian_network::proxy::{ProxyError, ProxySettings};
-use wardian_network::{Client, ClientOptions, Limits, Resolver, SystemResolver, TlsRoots, Turns};
-use wardian_policy::{CredentialSource, Set};
+use wardian_network::{
+    Client, ClientOptions, HttpLimits, RequestLimiter, Resolver, SystemResolver, TlsRoots,
+};
+use wardian_policy::{CredentialSource, Setting};
 
 use crate::limits::Bound;
 
@@ -36,7 +38,7 @@ impl Default for NetworkOptions {
     /// The system's roots and names, no proxy, no secrets.
     fn default() -> Self {
         Self {
-            roots: TlsRoots::of_system(),
+            roots: TlsRoots::from_system(),
             proxies: Ok(ProxySettings::default()),
             resolver: Arc::new(SystemResolver),
             secrets: Arc::new(NoSecrets),
@@ -97,7 +99,7 @@ impl Secrets for NoSecrets {
 /// What one provider configuration sends with. Its client is made with the first request.
 pub(crate) struct ProviderNetwork {
     options: Arc<NetworkOptions>,
-    turns: Turns,
+    limiter: RequestLimiter,
     concurrent: Bound<u64>,
     response: Bound<u64>,
     client: OnceLock<Client>,
@@ -106,14 +108,14 @@ pub(crate) struct ProviderNetwork {
 impl ProviderNetwork {
     pub(crate) fn new(options: &Arc<NetworkOptions>, monitor: &Monitor) -> Self {
         let set = &monitor.policy().settings().limits;
-        let bound = |set: Option<&Set<u64>>, of_host| match set {
-            Some(set) => Bound { value: set.value, set_at: Some(set.place.clone()) },
+        let bound = |set: Option<&Setting<u64>>, of_host| match set {
+            Some(set) => Bound { value: set.value, set_at: Some(set.location.clone()) },
             None => Bound { value: of_host, set_at: None },
         };
         let concurrent = bound(set.concurrent_requests.as_ref(), CONCURRENT_REQUESTS);
-        let turns = Turns::new(usize::try_from(concurrent.value).unwrap_or(usize::MAX));
+        let limiter = RequestLimiter::new(usize::try_from(concurrent.value).unwrap_or(usize::MAX));
         let response = bound(set.response_size.as_ref(), RESPONSE_SIZE);
-        Self { options: Arc::clone(options), turns, concurrent, response, client: OnceLock::new() }
+        Self { options: Arc::clone(options), limiter, concurrent, response, client: OnceLock::new() }
     }
 
     pub(crate) fn client(&self) -> Result<&Client, ProxyError> {
@@ -123,14 +125,14 @@ impl ProviderNetwork {
                 resolver: Arc::clone(&self.options.resolver),
                 roots: self.options.roots.clone(),
                 proxies: proxies.clone(),
-                limits: Limits { turns: self.turns.clone(), response: self.response.value },
+                limits: HttpLimits { limiter: self.limiter.clone(), response: self.response.value },
             })
         }))
     }
 
     /// Requests and connections that go on at once.
-    pub(crate) fn turns(&self) -> &Turns {
-        &self.turns
+    pub(crate) fn limiter(&self) -> &RequestLimiter {
+        &self.limiter
     }
 
     /// How many of them, and who says so.

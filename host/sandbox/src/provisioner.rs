@@ -19,7 +19,7 @@ use wardian_plugin::{
     CallContext, PluginCall, PluginDiagnostics, ProvisionOutput, ProvisionRequest, Provisioner, Schema,
     has_errors,
 };
-use wardian_process::Runner;
+use wardian_process::Launcher;
 use wardian_value::{Path, PathStep, Value};
 use wasmtime::component::Resource;
 use wasmtime::{Engine, Store};
@@ -66,7 +66,7 @@ pub struct ProvisionerGrants {
     /// Decides on every program that it runs.
     pub monitor: Monitor,
     /// Runs them.
-    pub runner: Arc<Runner>,
+    pub runner: Arc<Launcher>,
     /// The root module's directory, absolute: programs begin there.
     pub directory: PathBuf,
     /// The host's environment. Programs find in it what the policy grants; the provisioner

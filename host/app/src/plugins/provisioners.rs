@@ -16,7 +16,7 @@ use wardian_engine::provisioner_blocks;
 use wardian_install::package::{ComponentArtifact, OpenedPackage, PluginArtifact};
 use wardian_install::selection::Requirements;
 use wardian_plugin::{PluginDiagnostic, PluginDiagnostics, Provisioner, ProvisionerSource};
-use wardian_process::{Authority, Denied, Ended, Runner, Start};
+use wardian_process::{Authority, Denied, Ended, Launcher, Start};
 use wardian_sandbox::{LoadEvent, ProvisionerGrants};
 use wardian_value::Str;
 
@@ -28,7 +28,7 @@ use crate::plugins::{Plugins, report_compiling};
 
 /// The provisioners that are loaded, and the runner of their programs.
 pub(crate) struct LoadedProvisioners {
-    runner: Arc<Runner>,
+    runner: Arc<Launcher>,
     home: Option<PathBuf>,
     ssh_agent: Option<PathBuf>,
     by_type: Mutex<HashMap<String, Arc<dyn Provisioner>>>,
@@ -39,7 +39,7 @@ impl LoadedProvisioners {
     pub(crate) fn new(environment: &ProcessEnvironment) -> Self {
         let search_path = environment.get("PATH").map(OsString::from).unwrap_or_default();
         Self {
-            runner: Arc::new(Runner::new(Arc::new(DenyAll), search_path)),
+            runner: Arc::new(Launcher::new(Arc::new(DenyAll), search_path)),
             home: environment.home(),
             ssh_agent: environment.ssh_agent(),
             by_type: Mutex::default(),

@@ -36,7 +36,7 @@ fn run(context: &CommandContext, arguments: &AuditCommandArguments) -> Outcome {
     let summary = read(&arguments.file)?;
     warn_of_unreadable(context, &arguments.file, &summary);
     if arguments.suggest_policy {
-        let least = summary.least_policy(&context.app.directory);
+        let least = summary.least_privilege_policy(&context.app.directory);
         context.shell.print(&least.text);
         if !least.left_out.is_empty() {
             let list: Vec<String> = least.left_out.iter().map(|one| format!(" - {one}")).collect();

@@ -170,7 +170,8 @@ fn choose(
 
 fn warn_of_native(context: &CommandContext, selection: &Selection) -> Outcome<()> {
     let policy = context.app.policy()?;
-    let is_confined = |address: &ProviderAddress| native_confinement::is_wanted(policy.of(address).native());
+    let is_confined =
+        |address: &ProviderAddress| native_confinement::is_wanted(policy.for_plugin(address).native());
     let native: Vec<String> = selection
         .plugins
         .iter()

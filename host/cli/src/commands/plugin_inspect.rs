@@ -69,7 +69,7 @@ fn run(context: &CommandContext, arguments: &PluginInspectArguments) -> Outcome 
     } else {
         context.shell.print(&report_text(
             &report,
-            &inspected.declaration.asked,
+            &inspected.declaration.requests,
             context.shell.render_options(),
         ));
     }

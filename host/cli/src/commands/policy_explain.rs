@@ -33,9 +33,9 @@ fn run(context: &CommandContext, arguments: &PolicyExplainArguments) -> Outcome 
     let policy = load(&places)?;
     // The host's own grants apply only to embedded plugins.
     let policy = if catalogue::is_embedded(&arguments.plugin) {
-        policy.of_trusted_code(&arguments.plugin)
+        policy.for_trusted_code(&arguments.plugin)
     } else {
-        policy.of(&arguments.plugin)
+        policy.for_plugin(&arguments.plugin)
     };
     let explanation = policy.explain();
     if arguments.json {

@@ -11,7 +11,7 @@ use wardian_install::package::{ComponentArtifact, PluginArtifact};
 use wardian_install::selection::{
     LockFilePolicy, Requirements, SelectionError, SelectionOptions, VersionPolicy, select,
 };
-use wardian_policy::{Asked, Words, granting_block, load};
+use wardian_policy::{CapabilityRequest, RuleArgument, grant_block, load};
 
 use crate::arguments::PolicyGrantArguments;
 use crate::command_context::CommandContext;
@@ -62,7 +62,7 @@ async fn run(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outc
         context.shell.say(format_args!("{} {what}.", address.for_display()));
         return Ok(Status::Success);
     }
-    context.shell.print(&granting_block(address, &open));
+    context.shell.print(&grant_block(address, &open));
     // A user who names the capability has already seen it.
     if !arguments.yes && arguments.capability.is_none() {
         if !context.shell.can_ask() || !context.app.environment.may_ask() {
@@ -82,7 +82,7 @@ async fn run(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outc
 }
 
 /// Returns the options that are arguments of rules, with their names in rules.
-fn rule_arguments(arguments: &PolicyGrantArguments) -> Vec<(String, Words)> {
+fn rule_arguments(arguments: &PolicyGrantArguments) -> Vec<(String, RuleArgument)> {
     let lists = [
         ("hosts", &arguments.hosts),
         ("schemes", &arguments.schemes),
@@ -96,21 +96,25 @@ fn rule_arguments(arguments: &PolicyGrantArguments) -> Vec<(String, Words)> {
     let texts = [("program", &arguments.program), ("reason", &arguments.reason)];
     let mut all = Vec::new();
     for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
-        all.push((name.to_owned(), Words::List(list.clone())));
+        all.push((name.to_owned(), RuleArgument::List(list.clone())));
     }
     if let Some(list) = &arguments.arguments {
         let list = list.iter().filter(|text| !text.is_empty()).cloned().collect();
-        all.push(("arguments".to_owned(), Words::List(list)));
+        all.push(("arguments".to_owned(), RuleArgument::List(list)));
     }
     for (name, text) in texts {
-        all.extend(text.clone().map(|text| (name.to_owned(), Words::Text(text))));
+        all.extend(text.clone().map(|text| (name.to_owned(), RuleArgument::String(text))));
     }
     all
 }
 
 /// Returns the request that the command line states.
-fn stated(context: &CommandContext, capability: &str, arguments: &PolicyGrantArguments) -> Outcome<Asked> {
-    Asked::by_person(capability, rule_arguments(arguments), &context.app.directory)
+fn stated(
+    context: &CommandContext,
+    capability: &str,
+    arguments: &PolicyGrantArguments,
+) -> Outcome<CapabilityRequest> {
+    CapabilityRequest::without_reason(capability, rule_arguments(arguments), &context.app.directory)
         .map_err(|problem| Failure::error("Invalid grant", sentence(&problem.to_string())))
 }
 
@@ -127,10 +131,10 @@ fn refuse_arguments(arguments: &PolicyGrantArguments) -> Outcome<()> {
 }
 
 /// Returns the declared requests of the version that `init` would select.
-fn declared(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outcome<Vec<Asked>> {
+fn declared(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outcome<Vec<CapabilityRequest>> {
     let component = chosen(context, arguments)?;
     let found = consent_lock::inspect_component(&component, &context.app.directory)?;
-    Ok(found.declaration.asked)
+    Ok(found.declaration.requests)
 }
 
 fn chosen(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outcome<ComponentArtifact> {

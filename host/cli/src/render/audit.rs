@@ -38,7 +38,7 @@ fn uses(title: &str, plugin: &PluginSummary, decision: Outcome, page: &mut Page)
     page.paint(Style::Bold, format!("  {title}"));
     page.push("\n");
     for (key, totals) in found {
-        writeln!(page, "    {:<12}  {}", key.capability.word(), what(key));
+        writeln!(page, "    {:<12}  {}", key.capability.as_str(), what(key));
         writeln!(page, "    {:<12}  {}", "", amounts(totals));
         let why = match (decision, &totals.rule, &totals.reason) {
             (Outcome::Denied, _, Some(reason)) => Some(reason),

@@ -1,7 +1,7 @@
 //! Capability requests of a plugin, as text.
 
 use wardian_app::{CapabilityChange, RequestedCapability};
-use wardian_policy::Standing;
+use wardian_policy::GrantStatus;
 
 use super::RenderOptions;
 use super::style::{Page, Style};
@@ -21,14 +21,14 @@ pub(crate) fn consent_text(requests: &[RequestedCapability<'_>], options: Render
         page.push("    ");
         page.paint(style, mark);
         write!(page, " {:<13} ", request.asked.capability());
-        indented(&request.asked.what(), options.width, &mut page);
+        indented(&request.asked.description(), options.width, &mut page);
         indented_line(request.asked.reason(), options.width, &mut page);
         match request.standing {
-            Some(Standing::Granted) => indented_line("(granted by policy)", options.width, &mut page),
-            Some(Standing::Denied(by)) => {
+            Some(GrantStatus::Granted) => indented_line("(granted by policy)", options.width, &mut page),
+            Some(GrantStatus::Denied(by)) => {
                 indented_line(&format!("(stays denied: {by})"), options.width, &mut page);
             }
-            Some(Standing::Open) | None => {}
+            Some(GrantStatus::Undecided) | None => {}
         }
     }
     page.finish()

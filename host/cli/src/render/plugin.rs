@@ -3,7 +3,7 @@
 use serde::Serialize;
 use wardian_app::{CapabilityChange, RequestedCapability};
 use wardian_declaration::Inspected;
-use wardian_policy::Asked;
+use wardian_policy::CapabilityRequest;
 
 use super::RenderOptions;
 use super::consent_view::consent_text;
@@ -89,11 +89,11 @@ impl<'a> PluginReport<'a> {
         let interface = |name: &'a str, offered| Interface { name, purpose: purpose(name), offered };
         let imports: Vec<Interface<'a>> =
             inspected.imports.iter().map(|name| interface(name, Some(is_offered(name)))).collect();
-        let honesty = inspected.check();
+        let verification = inspected.verify_imports();
         let missing = imports.iter().filter(|import| import.offered == Some(false)).map(|import| {
             format!("it imports {}, which this version of the program does not offer", import.name)
         });
-        let problems = honesty.undeclared.iter().map(ToString::to_string).chain(missing).collect();
+        let problems = verification.undeclared.iter().map(ToString::to_string).chain(missing).collect();
         let unused = |capability: &&str| {
             format!("it declares that it needs {capability}, but imports no interface that uses it")
         };
@@ -109,17 +109,17 @@ impl<'a> PluginReport<'a> {
             imports,
             capabilities: inspected
                 .declaration
-                .asked
+                .requests
                 .iter()
                 .map(|asked| Capability {
                     kind: asked.capability(),
-                    what: asked.what(),
+                    what: asked.description(),
                     reason: asked.reason(),
                     rule: asked.block("allow"),
                 })
                 .collect(),
             problems,
-            warnings: honesty.unused.iter().map(unused).collect(),
+            warnings: verification.unused.iter().map(unused).collect(),
         }
     }
 
@@ -130,7 +130,11 @@ impl<'a> PluginReport<'a> {
 }
 
 /// Returns the report as text.
-pub(crate) fn report_text(report: &PluginReport<'_>, asked: &[Asked], options: RenderOptions) -> String {
+pub(crate) fn report_text(
+    report: &PluginReport<'_>,
+    asked: &[CapabilityRequest],
+    options: RenderOptions,
+) -> String {
     let mut page = Page::new(options.color);
     page.paint(Style::Bold, report.plugin);
     page.push("\n\n");

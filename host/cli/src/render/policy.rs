@@ -1,7 +1,7 @@
 //! The effect of policies as text.
 
 use wardian_policy::{
-    CredentialSource, Explained, ExplainedCredential, Explanation, NativePlugins, Otherwise, PolicyFile,
+    CredentialSource, DefaultAction, Explained, ExplainedCredential, Explanation, NativePlugins, PolicyFile,
 };
 
 use super::RenderOptions;
@@ -63,9 +63,9 @@ fn files(explanation: &Explanation, page: &mut Page) {
     page.paint(Style::Bold, "Policies:");
     page.push("\n");
     for file in &explanation.files {
-        let otherwise = match file.otherwise {
-            Otherwise::Deny => "",
-            Otherwise::Defer => " (defers to other policies for anything that it does not mention)",
+        let otherwise = match file.default_action {
+            DefaultAction::Deny => "",
+            DefaultAction::Defer => " (defers to other policies for anything that it does not mention)",
         };
         writeln!(page, "  {:<12}  {}{otherwise}", file.level.name(), file.name);
     }
@@ -81,7 +81,7 @@ fn rules(title: &str, rules: &[Explained], page: &mut Page) {
     for rule in rules {
         let places: Vec<String> = rule.rules.iter().map(ToString::to_string).collect();
         let reason = rule.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-        writeln!(page, "  {:<12}  {}", rule.capability, rule.what);
+        writeln!(page, "  {:<12}  {}", rule.capability, rule.description);
         writeln!(page, "  {:<12}  {}{reason}", "", places.join(", "));
     }
     page.push("\n");
@@ -121,7 +121,7 @@ fn native(explanation: &Explanation, page: &mut Page) {
     };
     writeln!(page, "As native code it {told}{by}.");
     if let Some(set) = explanation.settings.deterministic.as_ref().filter(|set| set.value) {
-        writeln!(page, "Its clock is fixed, and its randomness is the same in each run ({}).", set.place);
+        writeln!(page, "Its clock is fixed, and its randomness is the same in each run ({}).", set.location);
     }
     page.push("\n");
 }

@@ -17,8 +17,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::{mpsc, watch};
 use wardian_communicator::{
-    CommunicatorError as Cause, Connection as Shared, ConnectionSettings, FailureKind, SettingsError,
-    Surroundings, TargetPlatform as Platform,
+    CommunicatorError as Cause, ConnectionContext, ConnectionSettings, FailureKind,
+    RemoteConnection as Shared, SettingsError, TargetPlatform as Platform,
 };
 use wardian_plugin::{Shareable, SharedByObject};
 use wardian_value::Value;
@@ -121,12 +121,12 @@ impl Connection {
             |kept: &KeptConnection| kept.block == *block,
             || {
                 let settings = ConnectionSettings::read(|name| block.get(name).and_then(text));
-                let surroundings = Surroundings {
+                let context = ConnectionContext {
                     agent: here.agent.clone(),
                     keep_alive: KEEP_ALIVE,
-                    ..Surroundings::new(user.clone())
+                    ..ConnectionContext::new(user.clone())
                 };
-                let shared = settings.map(|settings| Shared::new(settings, surroundings));
+                let shared = settings.map(|settings| Shared::new(settings, context));
                 KeptConnection { block: block.clone(), shared }
             },
         );
@@ -203,7 +203,7 @@ impl Connection {
 /// A command on the other machine.
 pub struct RemoteCommand {
     /// None once it was given up.
-    command: Option<wardian_communicator::RemoteCommand>,
+    command: Option<wardian_communicator::RunningCommand>,
     connection: Connection,
 }
 

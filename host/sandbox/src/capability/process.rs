@@ -15,7 +15,8 @@ use wardian_monitor::{Capability as Used, Monitor, Use};
 use wardian_plugin::PluginCall;
 use wardian_policy::{ProcessStart, Request};
 use wardian_process::{
-    Authority, Command, Denied, Ended, Event, ExitStatus, Leftovers, Runner, Running, Start, Streams,
+    Authority, ChildProcess, Command, CommandEvent, Denied, DescendantPolicy, Ended, ExitStatus, Launcher,
+    Start, Streams,
 };
 use wasmtime::component::{HasSelf, Linker, Resource};
 
@@ -42,7 +43,7 @@ impl Capability for Process {
 
 /// How programs are run for one plugin.
 pub(crate) struct Programs {
-    pub(crate) runner: Arc<Runner>,
+    pub(crate) runner: Arc<Launcher>,
     pub(crate) monitor: Monitor,
     /// Where they begin; absolute.
     pub(crate) directory: PathBuf,
@@ -60,7 +61,7 @@ pub struct Spawner {
 
 /// A program that runs.
 pub struct RunningProcess {
-    running: Running,
+    running: ChildProcess,
     stopping: watch::Receiver<bool>,
     is_interrupted: bool,
 }
@@ -75,7 +76,7 @@ struct StartAuthority {
 impl Authority for StartAuthority {
     fn may_start(&self, start: &Start<'_>) -> Result<(), Denied> {
         let request = ProcessStart::new(start.program, start.arguments.iter().cloned()).map_err(|problem| {
-            self.monitor.refuse(&self.call, Used::Process, start.program.to_owned(), problem)
+            self.monitor.reject(&self.call, Used::Process, start.program.to_owned(), problem)
         });
         let begun = request.and_then(|request| self.monitor.begin(&self.call, Request::Process(request)));
         let begun = begun.map_err(|denied| Denied(denied.reason))?;
@@ -88,12 +89,12 @@ impl Authority for StartAuthority {
             return;
         };
         match ended.status {
-            Some(ExitStatus::Code(code)) => begun.answered(code.into()),
+            Some(ExitStatus::Code(code)) => begun.set_status(code.into()),
             // As shells tell it.
-            Some(ExitStatus::Signal(signal)) => begun.answered(128 + i64::from(signal)),
+            Some(ExitStatus::Signal(signal)) => begun.set_status(128 + i64::from(signal)),
             Some(ExitStatus::TimedOut) | None => {}
         }
-        begun.received(ended.written);
+        begun.add_received(ended.written);
     }
 }
 
@@ -119,10 +120,10 @@ impl Spawner {
             input: command.input,
             timeout: command.timeout_milliseconds.map(Duration::from_millis),
             streams: match command.streams {
-                OutputStreams::Apart => Streams::Apart,
-                OutputStreams::Together => Streams::Together,
+                OutputStreams::Apart => Streams::Separate,
+                OutputStreams::Together => Streams::Combined,
             },
-            leftovers: Leftovers::GoOn,
+            descendants: DescendantPolicy::Detach,
         };
         let authority =
             StartAuthority { monitor: monitor.clone(), call: self.call.clone(), begun: Mutex::default() };
@@ -164,13 +165,15 @@ pub(super) async fn is_stop_requested(stopping: &mut watch::Receiver<bool>) -> b
     stopping.wait_for(|stopping| *stopping).await.is_ok()
 }
 
-pub(super) fn event_told(event: Event) -> ProcessEvent {
+pub(super) fn event_told(event: CommandEvent) -> ProcessEvent {
     match event {
-        Event::Stdout(bytes) => ProcessEvent::Stdout(bytes),
-        Event::Stderr(bytes) => ProcessEvent::Stderr(bytes),
-        Event::Exited(ExitStatus::Code(code)) => ProcessEvent::Exited(wit::ExitStatus::Code(code)),
-        Event::Exited(ExitStatus::Signal(signal)) => ProcessEvent::Exited(wit::ExitStatus::Signal(signal)),
-        Event::Exited(ExitStatus::TimedOut) => ProcessEvent::Exited(wit::ExitStatus::TimedOut),
+        CommandEvent::Stdout(bytes) => ProcessEvent::Stdout(bytes),
+        CommandEvent::Stderr(bytes) => ProcessEvent::Stderr(bytes),
+        CommandEvent::Exited(ExitStatus::Code(code)) => ProcessEvent::Exited(wit::ExitStatus::Code(code)),
+        CommandEvent::Exited(ExitStatus::Signal(signal)) => {
+            ProcessEvent::Exited(wit::ExitStatus::Signal(signal))
+        }
+        CommandEvent::Exited(ExitStatus::TimedOut) => ProcessEvent::Exited(wit::ExitStatus::TimedOut),
     }
 }
 

@@ -49,7 +49,7 @@ async fn each_instance_has_the_configuration() {
 async fn variables_are_those_that_a_policy_names() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("audit");
-    let log = Arc::new(AuditLog::to_file(&path).unwrap());
+    let log = Arc::new(AuditLog::open(&path).unwrap());
     let rules = "allow environment {\n names = [\"GRANT*\", \"ABSENT\"]\n}";
     let provider = load(short()).provider(granted_and_recorded(place.path(), rules, &log));
     for _ in 0..2 {

@@ -42,7 +42,7 @@ impl Project {
     }
 
     fn recorded(&self, rules: &str, log: &Path) -> (Arc<dyn Provider>, Arc<AuditLog>) {
-        let log = Arc::new(AuditLog::to_file(log).unwrap());
+        let log = Arc::new(AuditLog::open(log).unwrap());
         (load(short()).provider(granted_and_recorded(self.root.path(), rules, &log)), log)
     }
 

@@ -71,7 +71,7 @@ pub(crate) fn provider(limits: SandboxLimits) -> Arc<dyn Provider> {
 
 /// What a policy of the root module grants the provider. `rules` stand in its block.
 pub(crate) fn granted(root: &Path, rules: &str) -> Grants {
-    granted_and_recorded(root, rules, &Arc::new(AuditLog::nowhere()))
+    granted_and_recorded(root, rules, &Arc::new(AuditLog::disabled()))
 }
 
 pub(crate) fn granted_and_recorded(root: &Path, rules: &str, log: &Arc<AuditLog>) -> Grants {
@@ -79,7 +79,7 @@ pub(crate) fn granted_and_recorded(root: &Path, rules: &str, log: &Arc<AuditLog>
     let file = SourceFile::new("wardian.policy.hcl", text);
     let file = PolicyFile::parse(Level::RootModule, &file, root).unwrap_or_else(|error| panic!("{error}"));
     let address = ProviderAddress::parse("acme/hostile").unwrap();
-    let policy = Policy::new(root, [file], []).of(&address);
+    let policy = Policy::new(root, [file], []).for_plugin(&address);
     let identity = PluginIdentity { address, version: None, sha256: None };
     let environment = [("GRANTED", "yes"), ("SECRET", "no")].map(|(name, value)| (name.into(), value.into()));
     Grants::by_policy(Monitor::new(policy, identity, Arc::clone(log)), root, environment)

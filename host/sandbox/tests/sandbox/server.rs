@@ -279,7 +279,7 @@ impl Reaching {
             ("rebinds.example", vec![nobody, here]),
         ];
         let network = NetworkOptions {
-            roots: TlsRoots::of(roots).unwrap(),
+            roots: TlsRoots::from_certificates(roots).unwrap(),
             resolver: Arc::new(Names { answers: answers.into_iter().collect(), ..Names::default() }),
             secrets: Arc::new(OneSecret),
             ..NetworkOptions::default()
@@ -293,7 +293,7 @@ impl Reaching {
             .unwrap();
 
         let log = tempfile::NamedTempFile::new().unwrap();
-        let monitor = monitor(rules, AuditLog::to_file(log.path()).unwrap());
+        let monitor = monitor(rules, AuditLog::open(log.path()).unwrap());
         let grants = Grants::by_policy(monitor, Path::new("/srv/project"), []);
         Self { provider: plugin.provider(grants), log }
     }
@@ -324,7 +324,7 @@ fn monitor(rules: &str, log: AuditLog) -> Monitor {
         .unwrap_or_else(|problems| panic!("{problems}\n{text}"));
     let policy = Policy::new(Path::new("/srv/project"), [file], []);
     let identity = PluginIdentity { address: address.clone(), version: None, sha256: None };
-    Monitor::new(policy.of(&address), identity, Arc::new(log))
+    Monitor::new(policy.for_plugin(&address), identity, Arc::new(log))
 }
 
 /// An address where nobody listens.

@@ -1,7 +1,7 @@
 //! The effect of the policies on a plugin as JSON.
 
 use serde::Serialize;
-use wardian_policy::{CredentialSource, Explained, ExplainedCredential, Explanation, Place};
+use wardian_policy::{CredentialSource, Explained, ExplainedCredential, Explanation, SourceLocation};
 
 /// `policy explain -json`.
 #[derive(Serialize)]
@@ -73,7 +73,7 @@ impl<'a> PolicyDocument<'a> {
         let files = explanation.files.iter().map(|file| File {
             level: file.level.name(),
             path: &file.name,
-            otherwise: file.otherwise.word(),
+            otherwise: file.default_action.as_str(),
         });
         let limits = explanation.settings.limits.entries().into_iter();
         let deterministic = explanation.settings.deterministic.as_ref();
@@ -87,10 +87,10 @@ impl<'a> PolicyDocument<'a> {
             without_effect: rules(&explanation.without_effect),
             complete: !explanation.is_cut_short,
             limits: limits.map(|(name, value, place)| Limit { name, value, rule: line(place) }).collect(),
-            native: Setting { value: native.word(), rule: native_rule.as_ref().map(line) },
+            native: Setting { value: native.as_str(), rule: native_rule.as_ref().map(line) },
             deterministic: Setting {
                 value: deterministic.is_some_and(|set| set.value),
-                rule: deterministic.map(|set| line(&set.place)),
+                rule: deterministic.map(|set| line(&set.location)),
             },
             credentials: explanation.credentials.iter().map(credential).collect(),
         }
@@ -101,14 +101,14 @@ fn rules(all: &[Explained]) -> Vec<Rule<'_>> {
     all.iter()
         .map(|one| Rule {
             capability: one.capability,
-            what: &one.what,
+            what: &one.description,
             rules: one.rules.iter().map(line).collect(),
             reason: one.reason.as_deref(),
         })
         .collect()
 }
 
-fn line(place: &Place) -> Line<'_> {
+fn line(place: &SourceLocation) -> Line<'_> {
     Line { file: &place.file, line: place.line }
 }
 

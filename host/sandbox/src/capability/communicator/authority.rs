@@ -66,7 +66,7 @@ impl Authority for CallAuthority {
         }
         let (monitor, call) = (self.guard.monitor(), self.guard.call());
         let request = CommunicatorConnection::new(host, port).map_err(|problem| {
-            monitor.refuse(&call, Capability::Communicator, format!("{host} port {port}"), problem)
+            monitor.reject(&call, Capability::Communicator, format!("{host} port {port}"), problem)
         });
         let begun = request.and_then(|request| monitor.begin(&call, Request::Communicator(request)));
         let begun = begun.map_err(|denied| Denied(denied.reason))?;
@@ -81,7 +81,7 @@ impl Authority for CallAuthority {
         };
         let checked = self.guard.monitor().check_at(&self.guard.call(), machine.begun.request(), address);
         checked.map_err(|denied| Denied(denied.reason))?;
-        machine.begun.connected_to(address);
+        machine.begun.set_address(address);
         Ok(())
     }
 
@@ -104,8 +104,8 @@ impl Authority for CallAuthority {
     fn ended(&self, ended: &Ended) {
         let mut used = self.used();
         if let Some(machine) = used.machine(&ended.host, ended.port) {
-            machine.begun.sent(ended.sent);
-            machine.begun.received(ended.received);
+            machine.begun.add_sent(ended.sent);
+            machine.begun.add_received(ended.received);
         }
         used.machines.clear();
     }

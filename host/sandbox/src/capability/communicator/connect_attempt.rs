@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use wardian_communicator::{
-    AgentUse, ConnectionSettings, Hop, Method, ServerCertificate, SshSettings, TargetPlatform,
+    AgentUse, ConnectionMethod, ConnectionSettings, Hop, ServerCertificate, SshSettings, TargetPlatform,
     WinRmAuthentication, WinRmSettings, WinRmTransport,
 };
 
@@ -16,8 +16,8 @@ pub(super) fn attempt(settings: &ConnectionSettings, there_is_an_agent: bool) ->
     let mut text = String::new();
     // Writing to a text does not fail.
     let _ = match &settings.method {
-        Method::Ssh(ssh) => by_ssh(&mut text, ssh, settings.platform, there_is_an_agent),
-        Method::WinRm(winrm) => by_winrm(&mut text, winrm),
+        ConnectionMethod::Ssh(ssh) => by_ssh(&mut text, ssh, settings.platform, there_is_an_agent),
+        ConnectionMethod::WinRm(winrm) => by_winrm(&mut text, winrm),
     };
     text
 }
@@ -69,7 +69,7 @@ fn by_winrm(text: &mut String, winrm: &WinRmSettings) -> std::fmt::Result {
     write!(text, "\n  HTTPS: {}", certificate.is_some())?;
     write!(text, "\n  Insecure: {}", matches!(certificate, Some(ServerCertificate::Any)))?;
     write!(text, "\n  NTLM: {}", winrm.authentication == WinRmAuthentication::Ntlm)?;
-    write!(text, "\n  CACert: {}", matches!(certificate, Some(ServerCertificate::Of(_))))
+    write!(text, "\n  CACert: {}", matches!(certificate, Some(ServerCertificate::Authorities(_))))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
-use wardian_monitor::{Capability, Denied, Monitor, Use};
+use wardian_monitor::{AccessDenied, Capability, Monitor, Use};
 use wardian_plugin::PluginCall;
 use wardian_policy::{Access, Decision, DenialReason, FileAccess, Request};
 
@@ -37,15 +37,15 @@ struct GuardState {
 #[derive(Debug)]
 pub(crate) enum FileError {
     /// It may not be.
-    Denied(Denied),
+    Denied(AccessDenied),
     /// The system says so.
     System(io::Error),
     /// The call has written all that it may.
     TooMuch(WroteTooMuch),
 }
 
-impl From<Denied> for FileError {
-    fn from(denied: Denied) -> Self {
+impl From<AccessDenied> for FileError {
+    fn from(denied: AccessDenied) -> Self {
         Self::Denied(denied)
     }
 }
@@ -196,7 +196,7 @@ impl FileGuard {
             return denied.into();
         }
         let target = path.to_string_lossy().into_owned();
-        self.0.call.monitor().refuse(&self.0.call.get(), Capability::Filesystem, target, reason).into()
+        self.0.call.monitor().reject(&self.0.call.get(), Capability::Filesystem, target, reason).into()
     }
 
     /// A file with several hard links is all of the files that policies name and that
@@ -283,13 +283,13 @@ impl OpenFile {
 
     pub(crate) fn has_read(&self, bytes: usize) {
         if let Some(read) = &mut self.lock().read {
-            read.received(bytes as u64);
+            read.add_received(bytes as u64);
         }
     }
 
     pub(crate) fn has_written(&self, bytes: u64) {
         if let Some(write) = &mut self.lock().write {
-            write.sent(bytes);
+            write.add_sent(bytes);
         }
     }
 

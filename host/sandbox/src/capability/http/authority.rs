@@ -53,11 +53,11 @@ impl RequestAuthority {
                 let reason = format!(
                     "the header {} that {} binds to {} cannot be added: {problem}",
                     binding.header,
-                    binding.place,
+                    binding.location,
                     request.destination()
                 );
                 let denied =
-                    self.monitor.refuse(&self.call, Capability::Network, request.destination(), reason);
+                    self.monitor.reject(&self.call, Capability::Network, request.destination(), reason);
                 Denied(denied.reason)
             })
         });
@@ -93,12 +93,12 @@ impl Authority for RequestAuthority {
     fn ended(&self, exchange: &Exchange) {
         let Some(mut usage) = self.begun().usage.take() else { return };
         if let Some(address) = exchange.address {
-            usage.connected_to(address);
+            usage.set_address(address);
         }
         if let Some(status) = exchange.status {
-            usage.answered(i64::from(status));
+            usage.set_status(i64::from(status));
         }
-        usage.sent(exchange.sent);
-        usage.received(exchange.received);
+        usage.add_sent(exchange.sent);
+        usage.add_received(exchange.received);
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn error_for_guest(error: NetworkError) -> Error {
         | NetworkError::CredentialHeader(_) => Error::HttpRequestDenied,
         NetworkError::AddressDenied { .. } => Error::DestinationIpProhibited,
         NetworkError::Request(_) | NetworkError::NoAuthority => Error::HttpRequestUriInvalid,
-        NetworkError::TooMany(_) => Error::ConnectionLimitReached,
+        NetworkError::LimitReached(_) => Error::ConnectionLimitReached,
         NetworkError::LookUp { .. } => Error::DnsError { rcode: None, info_code: None },
         NetworkError::NoAddress(_) => Error::DestinationNotFound,
         NetworkError::Connect { error, .. } => match error.kind() {
@@ -45,14 +45,14 @@ pub(super) fn error_for_guest(error: NetworkError) -> Error {
         NetworkError::Tls { error: TlsError::NoRoots(_) | TlsError::Setup(_), .. } => {
             Error::ConfigurationError
         }
-        NetworkError::Tls { error, .. } if error.is_about_the_certificate() => Error::TlsCertificateError,
+        NetworkError::Tls { error, .. } if error.is_certificate_error() => Error::TlsCertificateError,
         NetworkError::Tls { .. } => Error::TlsProtocolError,
         NetworkError::Proxy { .. } => Error::DestinationUnavailable,
-        NetworkError::AnswerTimeout(_) => Error::HttpResponseTimeout,
+        NetworkError::ResponseTimeout(_) => Error::HttpResponseTimeout,
         NetworkError::Exchange { error, .. } if error.is_incomplete_message() || error.is_closed() => {
             Error::ConnectionTerminated
         }
-        NetworkError::Silent(_) => Error::ConnectionReadTimeout,
+        NetworkError::ReadTimeout(_) => Error::ConnectionReadTimeout,
         NetworkError::TooLarge { limit, .. } => Error::HttpResponseBodySize(Some(limit)),
         _ => Error::HttpProtocolError,
     }

@@ -68,12 +68,12 @@ impl WasiHttpHooks for Sender {
         let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
         let destination = destination(request.uri());
         // Turns are taken in the order in which the guest asks.
-        let ready = self.network.client().map(|client| (client.clone(), client.turn()));
+        let ready = self.network.client().map(|client| (client.clone(), client.ticket()));
         Box::new(async move {
             let refused = |reason: &dyn std::fmt::Display| {
-                current_call.monitor().refuse(&call, Capability::Network, destination.clone(), reason);
+                current_call.monitor().reject(&call, Capability::Network, destination.clone(), reason);
             };
-            let (client, turn) = ready.map_err(|error| {
+            let (client, ticket) = ready.map_err(|error| {
                 refused(&error);
                 Error::ConfigurationError
             })?;
@@ -82,7 +82,7 @@ impl WasiHttpHooks for Sender {
                 call.clone(),
                 Arc::clone(&network),
             ));
-            let sending = client.send(turn, authority, request, timeouts(options.unwrap_or_default()));
+            let sending = client.send(ticket, authority, request, timeouts(options.unwrap_or_default()));
             let answer = exchange.within(sending).await.ok_or(Error::ConnectionTerminated)?;
             let response = answer.map_err(|error| {
                 if is_refusal(&error) {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use wardian_monitor::{Capability, Denied, Use};
-use wardian_network::{GoingOn, Timeouts, Turn};
+use wardian_monitor::{AccessDenied, Capability, Use};
+use wardian_network::{Permit, Ticket, Timeouts};
 use wardian_policy::Request;
 use wasmtime_wasi_io::streams::StreamResult;
 
@@ -39,7 +39,7 @@ pub(super) struct Connection {
 #[derive(Default)]
 struct State {
     /// Its place among all that goes on at once.
-    going_on: Option<GoingOn>,
+    permit: Option<Permit>,
     usage: Option<Use>,
     received: u64,
     is_over: bool,
@@ -78,7 +78,7 @@ impl Connections {
 
     /// How many are connected, or about to be.
     pub(super) fn count(&self) -> usize {
-        self.of_sockets.values().filter(|connection| connection.state().going_on.is_some()).count()
+        self.of_sockets.values().filter(|connection| connection.state().permit.is_some()).count()
     }
 
     /// The call is over: what is kept is used anew in the next one.
@@ -100,12 +100,12 @@ impl Connection {
     }
 
     /// Waits for the turn, and is used from there on. Whether it may be.
-    pub(super) async fn begin(self: Arc<Self>, turn: Turn) -> bool {
+    pub(super) async fn begin(self: Arc<Self>, ticket: Ticket) -> bool {
         // As long as a request waits.
-        match turn.come(Timeouts::default().first_byte).await {
-            Ok(going_on) => {
+        match ticket.acquire(Timeouts::default().first_byte).await {
+            Ok(permit) => {
                 let mut state = self.state();
-                state.going_on = Some(going_on);
+                state.permit = Some(permit);
                 self.used(&mut state).is_ok()
             }
             Err(error) => {
@@ -115,7 +115,7 @@ impl Connection {
         }
     }
 
-    fn used<'a>(&self, state: &'a mut State) -> Result<&'a mut Use, Denied> {
+    fn used<'a>(&self, state: &'a mut State) -> Result<&'a mut Use, AccessDenied> {
         match &mut state.usage {
             Some(usage) => Ok(usage),
             none => {
@@ -137,7 +137,7 @@ impl Connection {
             Request::Network(request) => request.destination(),
             request => request.to_string(),
         };
-        self.current_call.monitor().refuse(&self.current_call.get(), Capability::Network, target, reason);
+        self.current_call.monitor().reject(&self.current_call.get(), Capability::Network, target, reason);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -161,7 +161,7 @@ impl Meter for Connection {
         let mut state = self.state();
         state.received = state.received.saturating_add(bytes as u64);
         if let Some(usage) = state.usage.as_mut().filter(|_| bytes > 0) {
-            usage.received(bytes as u64);
+            usage.add_received(bytes as u64);
         }
         if state.received <= self.most.value {
             return Ok(());
@@ -178,7 +178,7 @@ impl Meter for Connection {
 
     fn has_written(&self, bytes: usize) {
         if let Some(usage) = self.state().usage.as_mut().filter(|_| bytes > 0) {
-            usage.sent(bytes as u64);
+            usage.add_sent(bytes as u64);
         }
     }
 }

@@ -65,7 +65,7 @@ impl Peers {
     pub(super) fn after_sending(&mut self, lengths: &[usize]) {
         for (address, length) in self.sending.take().into_iter().flatten().zip(lengths) {
             if let Some(peer) = self.uses.get_mut(&address) {
-                peer.usage.sent(*length as u64);
+                peer.usage.add_sent(*length as u64);
             }
         }
     }
@@ -78,7 +78,7 @@ impl Peers {
         most: &Bound<u64>,
     ) -> Result<bool, ReceivedTooMuch> {
         let Some(peer) = self.uses.get_mut(&address) else { return Ok(false) };
-        peer.usage.received(bytes as u64);
+        peer.usage.add_received(bytes as u64);
         peer.received = peer.received.saturating_add(bytes as u64);
         if peer.received > most.value { Err(ReceivedTooMuch(most.clone())) } else { Ok(true) }
     }
@@ -102,9 +102,9 @@ mod tests {
         let text = "plugin \"*\" {\n allow network {\n hosts = [\"127.0.0.1\"]\n schemes = [\"udp\"]\n ports = [\"*\"]\n addresses = [\"loopback\"]\n }\n}\n";
         let root = Path::new("/srv/project");
         let file = PolicyFile::parse(Level::User, &SourceFile::new("p.hcl", text), root).unwrap();
-        let policy = Policy::new(root, [file], []).of(&address);
+        let policy = Policy::new(root, [file], []).for_plugin(&address);
         let identity = PluginIdentity { address, version: None, sha256: None };
-        Monitor::new(policy, identity, Arc::new(AuditLog::nowhere()))
+        Monitor::new(policy, identity, Arc::new(AuditLog::disabled()))
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wardian_monitor::Capability;
-use wardian_network::Turn;
+use wardian_network::Ticket;
 use wardian_policy::{Host, NetworkRequest, Request, RequestError, Scheme};
 use wasmtime_wasi::sockets::SocketAddrUse;
 
@@ -102,7 +102,7 @@ impl SocketEgress {
         let address = canonical(address);
         let permits = match purpose {
             SocketAddrUse::TcpConnect => match self.may_connect(address) {
-                Some((connection, turn)) => return Box::pin(connection.begin(turn)),
+                Some((connection, ticket)) => return Box::pin(connection.begin(ticket)),
                 None => false,
             },
             SocketAddrUse::UdpSend => self.may_send_datagram(address),
@@ -122,7 +122,7 @@ impl SocketEgress {
     }
 
     /// A connection that is allowed begins, and with it the wait for its turn.
-    fn may_connect(&self, address: SocketAddr) -> Option<(Arc<Connection>, Turn)> {
+    fn may_connect(&self, address: SocketAddr) -> Option<(Arc<Connection>, Ticket)> {
         let request = self.choose_request(Scheme::Tcp, address)?;
         let monitor = self.current_call.monitor();
         if !monitor.policy().decide_at(&request, address.ip()).is_allowed() {
@@ -131,11 +131,11 @@ impl SocketEgress {
             return None;
         }
         let mut connections = self.connections();
-        let turns = self.network.turns();
+        let limiter = self.network.limiter();
         // Who waits for a place, and holds them all, waits for nothing.
-        if connections.count() >= turns.most() {
+        if connections.count() >= limiter.limit() {
             let origin = self.network.concurrent().origin();
-            let most = turns.most();
+            let most = limiter.limit();
             self.refuse(
                 format!("tcp://{address}"),
                 format!("it holds {most} connections, and there may be no more at once{origin}"),
@@ -145,7 +145,7 @@ impl SocketEgress {
         let most = self.network.response().clone();
         let connection = Arc::new(Connection::new(self.current_call.clone(), request, address.ip(), most));
         connections.begin(Arc::clone(&connection));
-        Some((connection, turns.take()))
+        Some((connection, limiter.ticket()))
     }
 
     fn may_send_datagram(&self, address: SocketAddr) -> bool {
@@ -190,7 +190,7 @@ impl SocketEgress {
 
     fn refuse(&self, target: String, reason: impl std::fmt::Display) {
         let call = self.current_call.get();
-        self.current_call.monitor().refuse(&call, Capability::Network, target, reason);
+        self.current_call.monitor().reject(&call, Capability::Network, target, reason);
     }
 
     fn known(&self) -> MutexGuard<'_, KnownNames> {
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     fn egress() -> SocketEgress {
-        let monitor = Monitor::that_denies_everything(&ProviderAddress::built_in("nobody"));
+        let monitor = Monitor::deny_all(&ProviderAddress::built_in("nobody"));
         let call = PluginCall::outside_of_calls(&"nobody".into());
         let network = Arc::new(ProviderNetwork::new(&Arc::default(), &monitor));
         SocketEgress::new(CurrentCall::new(monitor, call), network)

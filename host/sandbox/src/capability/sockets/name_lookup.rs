@@ -75,7 +75,7 @@ fn resolve(state: &GuestState, name: &str) -> Result<Answers, ErrorCode> {
     let host = Host::parse(name).map_err(|problem| {
         let target = name.chars().take(80).collect::<String>().escape_debug().to_string();
         let reason = format!("\"{target}\" is no host: {problem}");
-        current_call.monitor().refuse(&current_call.get(), Capability::NameLookUp, target, reason);
+        current_call.monitor().reject(&current_call.get(), Capability::NameLookUp, target, reason);
         ErrorCode::InvalidArgument
     })?;
     // An address needs no look-up, and where it leads is decided when it is used.

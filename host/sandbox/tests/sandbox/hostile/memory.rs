@@ -58,7 +58,7 @@ async fn a_file_past_its_call() -> Attempt {
     let place = tempfile::tempdir().unwrap();
     fs::write(place.path().join("file"), "content").unwrap();
     let path = place.path().join("audit");
-    let log = Arc::new(AuditLog::to_file(&path).unwrap());
+    let log = Arc::new(AuditLog::open(&path).unwrap());
     let grants = granted_and_recorded(place.path(), &allow("read", &["."]), &log);
     let provider = load(limits()).provider(grants);
     answer_for(&CallContext::new("data.a.one"), &*provider, "hold:file").await;

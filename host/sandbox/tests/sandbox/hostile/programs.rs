@@ -8,7 +8,7 @@ use wardian_diagnostic::SourceFile;
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
 use wardian_plugin::{CallContext, ProvisionRequest, Provisioner, SharedByObject};
 use wardian_policy::{Level, Policy, PolicyFile};
-use wardian_process::{Authority, Denied, Ended, Runner, Start};
+use wardian_process::{Authority, Denied, Ended, Launcher, Start};
 use wardian_sandbox::ProvisionerGrants;
 use wardian_value::{Type, Value};
 
@@ -69,11 +69,11 @@ fn provisioner(directory: &Path, log: &Arc<AuditLog>) -> Arc<dyn Provisioner> {
     let address = ProviderAddress::built_in("local-exec");
     let source = SourceFile::new("/srv/policy.hcl", RULES);
     let file = PolicyFile::parse(Level::User, &source, directory).unwrap_or_else(|error| panic!("{error}"));
-    let policy = Policy::new(directory, [file], []).of(&address);
+    let policy = Policy::new(directory, [file], []).for_plugin(&address);
     let identity = PluginIdentity { address, version: None, sha256: None };
     let grants = ProvisionerGrants {
         monitor: Monitor::new(policy, identity, Arc::clone(log)),
-        runner: Arc::new(Runner::new(Arc::new(Nobody), "/usr/bin:/bin".into())),
+        runner: Arc::new(Launcher::new(Arc::new(Nobody), "/usr/bin:/bin".into())),
         directory: directory.to_owned(),
         environment: vec![("SECRET".to_owned(), "s3cret".to_owned())],
         home: None,
@@ -120,7 +120,7 @@ pub(super) async fn attempts() -> Vec<Attempt> {
     let mut attempts = Vec::new();
     let tries = TRIES.iter().map(|attempt| (attempt, true));
     for ((before, command), is_decided) in tries.chain(NOT_DECIDED.iter().map(|attempt| (attempt, false))) {
-        let log = Arc::new(AuditLog::nowhere());
+        let log = Arc::new(AuditLog::disabled());
         let provisioner = provisioner(place.path(), &log);
         let (_, error) = provision(&*provisioner, before, command).await;
         let made = std::fs::read_dir(place.path()).unwrap().count();
