@@ -314,7 +314,7 @@ fn false_declarations_are_rejected() {
             "does not declare that it needs network",
         ),
         ("hostile", declaring(b"{\"version\":1,\"capabilities\":[{\"netw"), "cannot be understood: line 1"),
-        ("hostile", declaring(b"{\"version\":7}"), "is of version 7"),
+        ("hostile", declaring(b"{\"version\":7}"), "has version 7"),
         ("hostile", declaring(&vec![b' '; 100 << 20]), "larger than 65536 bytes"),
         // Multiple sections are combined.
         (

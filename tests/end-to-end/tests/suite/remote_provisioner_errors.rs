@@ -95,7 +95,7 @@ fn unreachable_machine_is_reported() {
     let seen = failed(&sshd.project(&resource(&(connection(lines) + INLINE))));
     assert_contains(
         &seen,
-        &["no connection to 127.0.0.1:9 within 1 s", "refused", "`timeout` in the connection block"],
+        &["could not connect to 127.0.0.1:9 within 1 s", "refused", "`timeout` in the connection block"],
     );
 }
 
@@ -105,7 +105,7 @@ fn invalid_connection_block_is_reported() {
     let seen = failed(&sshd.project(&resource(&(connection("type = \"telnet\"") + INLINE))));
     assert_contains(
         &seen,
-        &["the connection block cannot be used: type: \"telnet\" is no kind of connection"],
+        &["the connection block cannot be used: type: \"telnet\" is not a connection type"],
     );
 }
 
@@ -130,7 +130,7 @@ fn missing_or_full_destination_is_reported() {
     let copy = |to: &str| {
         resource(&format!("KEY\nprovisioner \"file\" {{\nsource = \"large\"\ndestination = \"{to}\"\n}}"))
     };
-    for (to, part) in [("PLACE/small/large", "No space left"), ("PLACE/nowhere/large", "did not take")] {
+    for (to, part) in [("PLACE/small/large", "No space left"), ("PLACE/nowhere/large", "did not write")] {
         let project = sshd.project(&copy(to));
         project.write("large", vec![7; 1 << 20]);
         assert_contains(&failed(&project), &["file provisioner error", part]);
@@ -147,7 +147,10 @@ fn connection_lost_during_a_command_is_reported() {
     sshd.end_sessions();
     let (code, seen) = apply.finish(Duration::from_mins(2));
     assert_eq!((code.code(), &*status(&project)), (Some(1), "tainted"), "{seen}");
-    assert_contains(&flat(&seen), &["was lost while a command ran; how the command ended is not known"]);
+    assert_contains(
+        &flat(&seen),
+        &["was lost while a command was running; the command's exit status is unknown"],
+    );
     let pid = fs::read_to_string(sshd.path("there/pid")).unwrap();
     assert!(settled(|| !runs(&pid, "sleep")), "it goes on there");
 }

@@ -126,7 +126,7 @@ fn state_and_symlink_targets_are_not_read() {
             project.write(file, state);
         }
         let seen = project.run("plan -untrusted").ended_with(1);
-        assert!(seen.text().contains("-untrusted forbids it"), "{}", seen.text());
+        assert!(seen.text().contains("-untrusted denies it"), "{}", seen.text());
     }
 }
 
@@ -202,7 +202,7 @@ fn symlink_does_not_reveal_whether_a_file_exists() {
         let probe = project.path("pr/probe");
         std::os::unix::fs::symlink(target, &probe).unwrap();
         let seen = project.run("-chdir=pr plan -untrusted").ended_with(1);
-        assert!(seen.errors.contains("-untrusted forbids it"), "{target}: {}", seen.text());
+        assert!(seen.errors.contains("-untrusted denies it"), "{target}: {}", seen.text());
         std::fs::remove_file(probe).unwrap();
     }
 }
