@@ -394,11 +394,11 @@ mod tests {
             environment(variables).policy_places(Path::new("/srv/project"), Path::new("/srv"))
         };
         let own = places(&[("HOME", "/h")]);
-        assert_eq!(own.named, None);
+        assert_eq!(own.from_environment, None);
         assert_eq!(own.user, Some("/h/.config/wardian/wardian.policy.hcl".into()));
         assert!(own.system.is_some_and(|path| path.is_absolute()));
         let named = places(&[("HOME", "/h"), ("WARDIAN_POLICY", "p.hcl"), ("XDG_CONFIG_HOME", "/c")]);
-        assert_eq!(named.named, Some("/srv/p.hcl".into()));
+        assert_eq!(named.from_environment, Some("/srv/p.hcl".into()));
         assert_eq!(named.user, Some("/c/wardian/wardian.policy.hcl".into()));
     }
 
