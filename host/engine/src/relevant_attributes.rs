@@ -22,7 +22,7 @@ use crate::providers::Schemas;
 use crate::values::Values;
 
 /// The parts of a plan that matter here.
-pub struct Planned<'a> {
+pub struct PlannedObjects<'a> {
     pub mode: Mode,
     pub changes: &'a [ResourceChange],
     /// The state after refreshing.
@@ -35,7 +35,7 @@ pub struct Planned<'a> {
 pub fn attributes(
     configuration: &Configuration,
     schemas: &Schemas,
-    planned: &Planned<'_>,
+    planned: &PlannedObjects<'_>,
 ) -> Vec<RelevantAttribute> {
     let mut search = Search {
         configuration,

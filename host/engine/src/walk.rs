@@ -16,7 +16,7 @@ use crate::context::EngineContext;
 use crate::ephemeral::Ephemerals;
 use crate::evaluator::Evaluator;
 use crate::operation::Subject;
-use crate::operation::ephemeral::Opened;
+use crate::operation::ephemeral::OpenedEphemeral;
 use crate::plan::Mode;
 use crate::providers::Configured;
 use crate::scheduler::VisitResult;
@@ -53,7 +53,7 @@ pub enum SharedOutcome {
         /// The resource instance.
         subject: Subject,
         /// Its value.
-        result: Box<Diagnosed<Opened>>,
+        result: Box<Diagnosed<OpenedEphemeral>>,
     },
     /// An ephemeral resource was closed.
     Closed {

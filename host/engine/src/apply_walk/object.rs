@@ -12,7 +12,7 @@ use crate::diagnostic_spans::{in_resource, resource_of};
 use crate::operation::apply::{
     Afterwards, ApplyInput, ApplyOutcome, apply as apply_instance, destroy, plan_and_destroy,
 };
-use crate::operation::plan::IgnoreChanges;
+use crate::operation::plan::IgnoredAttributes;
 use crate::operation::{ProgressReporter, Subject};
 use crate::plan::{Action, ResourceChange};
 use crate::scheduler::{StartResult, StepResult};
@@ -35,7 +35,7 @@ impl ApplyWalk<'_> {
             return StartResult::Failed;
         }
         let ignore_changes = resource_of(&self.context.configuration, &change.address)
-            .map(|resource| IgnoreChanges::from(&resource.lifecycle.ignore_changes))
+            .map(|resource| IgnoredAttributes::from(&resource.lifecycle.ignore_changes))
             .unwrap_or_default();
         let meta = self.metas.for_resource(&change.address.config());
         let afterwards = if stored.is_none() && self.is_provisioned(&change.address) {

@@ -17,7 +17,7 @@ use wardian_value::{Marks, Type, Value};
 use super::{ApplyWalk, Outcome, Pending};
 use crate::diagnostic_spans::{in_provisioner, resource_of};
 use crate::operation::apply::begin_destruction;
-use crate::operation::provision::{Step, provision};
+use crate::operation::provision::{ProvisionStep, provision};
 use crate::operation::{Completion, ProgressReporter, Subject, object_id};
 use crate::plan::{Action, ResourceChange};
 use crate::provisioners::connection_schema;
@@ -184,7 +184,12 @@ impl<'a> ApplyWalk<'a> {
     }
 
     /// Evaluates the configuration of a provisioner; no value after an error.
-    fn step(&self, provisioning: &Provisioning, block: &Block, around: Option<&Body>) -> Diagnosed<Step> {
+    fn step(
+        &self,
+        provisioning: &Provisioning,
+        block: &Block,
+        around: Option<&Body>,
+    ) -> Diagnosed<ProvisionStep> {
         let Some(known) = self.evaluator.schemas.provisioners().get(&block.type_name) else {
             return Diagnosed::failed(self.evaluator.schemas.provisioners().missing(block));
         };
@@ -219,7 +224,7 @@ impl<'a> ApplyWalk<'a> {
                 .at(block.span.clone()),
             );
         }
-        let step = Step {
+        let step = ProvisionStep {
             type_name: block.type_name.clone(),
             provisioner: Arc::clone(&known.provisioner),
             config,

@@ -10,7 +10,7 @@ use super::legacy::each;
 
 /// The differences between configuration and object to ignore.
 #[derive(Clone, Debug, Default)]
-pub enum IgnoreChanges {
+pub enum IgnoredAttributes {
     /// None.
     #[default]
     Nothing,
@@ -20,7 +20,7 @@ pub enum IgnoreChanges {
     Paths(Vec<Path>),
 }
 
-impl From<&wardian_config::IgnoreChanges> for IgnoreChanges {
+impl From<&wardian_config::IgnoreChanges> for IgnoredAttributes {
     fn from(written: &wardian_config::IgnoreChanges) -> Self {
         match written {
             wardian_config::IgnoreChanges::Nothing => Self::Nothing,
@@ -32,7 +32,7 @@ impl From<&wardian_config::IgnoreChanges> for IgnoreChanges {
     }
 }
 
-impl IgnoreChanges {
+impl IgnoredAttributes {
     /// Returns the configuration with ignored parts from the prior object.
     pub fn in_configuration(&self, block: &Block, prior: &Value, config: &Value) -> Value {
         if prior.is_null() {
@@ -262,9 +262,9 @@ mod tests {
                 ("rule", Value::set(ty, [part(id.clone())])),
             ])
         };
-        let ignored = IgnoreChanges::All.in_configuration(&block, &whole(&s("1")), &whole(&s("2")));
+        let ignored = IgnoredAttributes::All.in_configuration(&block, &whole(&s("1")), &whole(&s("2")));
         assert_eq!(ignored, whole(&Value::null(Type::String)));
-        assert_eq!(IgnoreChanges::All.in_plan(&whole(&s("1")), &whole(&s("2"))), whole(&s("1")));
+        assert_eq!(IgnoredAttributes::All.in_plan(&whole(&s("1")), &whole(&s("2"))), whole(&s("1")));
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
         };
         let null = || Value::object([("tags", Value::null(Type::map(Type::String)))]);
         let path = |key: &str| Path::root().attribute("tags").key(key);
-        let ignored = IgnoreChanges::Paths(vec![path("a"), path("b")]);
+        let ignored = IgnoredAttributes::Paths(vec![path("a"), path("b")]);
         let cases = [
             (map(&[("a", "1")]), map(&[("a", "2"), ("c", "3")]), map(&[("a", "1"), ("c", "3")])),
             (map(&[("c", "1")]), map(&[("a", "2"), ("b", "3")]), map(&[])),
@@ -300,7 +300,7 @@ mod tests {
             Value::object([("input", Value::map(ty, elements))])
         };
         let path = |key: &str| Path::root().attribute("input").key(key);
-        let ignored = IgnoreChanges::Paths(vec![path("a"), path("old"), path("new")]);
+        let ignored = IgnoredAttributes::Paths(vec![path("a"), path("old"), path("new")]);
         let prior = map(Type::Number, vec![("a", number(1)), ("old", number(5))]);
         let cases = [
             (map(Type::String, vec![("a", s("2")), ("new", s("5"))]), prior.clone()),
@@ -319,7 +319,9 @@ mod tests {
     fn nothing_is_ignored_without_prior_object() {
         let config = Value::object([("name", s("n"))]);
         let none = Value::null(config.ty().clone());
-        for ignored in [IgnoreChanges::All, IgnoreChanges::Paths(vec![Path::root().attribute("name")])] {
+        for ignored in
+            [IgnoredAttributes::All, IgnoredAttributes::Paths(vec![Path::root().attribute("name")])]
+        {
             assert_eq!(ignored.in_configuration(&Block::default(), &none, &config), config);
         }
     }

@@ -10,7 +10,7 @@ use wardian_state::{Object, ObjectStatus};
 use wardian_value::{PathMarks, Value, View};
 
 use super::data::marked;
-use super::plan::{IgnoreChanges, PlanProposal, request_destroy_plan, request_plan};
+use super::plan::{IgnoredAttributes, PlanProposal, request_destroy_plan, request_plan};
 use super::subject::{Completion, PersistedMeta, ProgressReporter, Subject, object_id};
 use crate::object::compatible::completion_violations;
 use crate::object::legacy::without_null_blocks;
@@ -168,7 +168,7 @@ pub struct ApplyInput {
     /// The stored object of an update; `None` for a create and for the creation of a
     /// replacement.
     pub stored: Option<Arc<Object>>,
-    pub ignore_changes: IgnoreChanges,
+    pub ignore_changes: IgnoredAttributes,
     /// The metadata to store with the object.
     pub meta: PersistedMeta,
     /// The steps after the change.

@@ -26,7 +26,7 @@ use crate::object::proposed::placeholder;
 const MIN_RENEWAL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// An ephemeral resource for other objects.
-pub struct Opened {
+pub struct OpenedEphemeral {
     /// The value, marked as ephemeral.
     pub value: Value,
     /// The lease to close; `None` if the resource is not opened yet.
@@ -46,15 +46,15 @@ struct Renewals {
 }
 
 /// Validates a configuration with unknown values; the resource is opened later.
-pub async fn defer(subject: &Subject, config: &Value) -> Diagnosed<Opened> {
+pub async fn defer(subject: &Subject, config: &Value) -> Diagnosed<OpenedEphemeral> {
     let diagnostics = validate(subject, config).await;
     let later = placeholder(&subject.schema.block, &config.unmark_deep());
-    let opened = Opened { value: ephemeral(subject, config, &later), lease: None };
+    let opened = OpenedEphemeral { value: ephemeral(subject, config, &later), lease: None };
     Diagnosed::unless_errors(opened, diagnostics)
 }
 
 /// Opens an ephemeral resource whose configuration is wholly known.
-pub async fn open(subject: &Subject, config: &Value, expired: &Expired) -> Diagnosed<Opened> {
+pub async fn open(subject: &Subject, config: &Value, expired: &Expired) -> Diagnosed<OpenedEphemeral> {
     Diagnosed::from_result(try_open(subject, config, expired).await)
 }
 
@@ -62,7 +62,7 @@ async fn try_open(
     subject: &Subject,
     config: &Value,
     expired: &Expired,
-) -> Result<(Opened, Diagnostics), Diagnostics> {
+) -> Result<(OpenedEphemeral, Diagnostics), Diagnostics> {
     let mut diagnostics = validate(subject, config).await;
     if diagnostics.has_errors() {
         return Err(diagnostics);
@@ -98,7 +98,7 @@ async fn try_open(
         Renewals { end, task }
     });
     let lease = Lease { subject: subject.clone(), private, renewals };
-    Ok((Opened { value: ephemeral(subject, config, &value), lease: Some(lease) }, diagnostics))
+    Ok((OpenedEphemeral { value: ephemeral(subject, config, &value), lease: Some(lease) }, diagnostics))
 }
 
 async fn validate(subject: &Subject, config: &Value) -> Diagnostics {

@@ -9,7 +9,7 @@ use wardian_plugin::{ClientCapabilities, ImportRequest, ImportTarget, ImportedRe
 use wardian_state::{Object, ObjectStatus};
 use wardian_value::{Str, Value};
 
-use super::plan::{IgnoreChanges, PlanInput, plan_change};
+use super::plan::{IgnoredAttributes, PlanInput, plan_change};
 use super::refresh::{Refreshed, read};
 use super::subject::{PersistedMeta, Subject};
 use crate::events::Event;
@@ -137,7 +137,7 @@ pub async fn generate(
         import: Some(target.clone()),
         refresh: true,
         config: made.value,
-        ignore_changes: IgnoreChanges::Nothing,
+        ignore_changes: IgnoredAttributes::Nothing,
         force_replace: None,
         meta: PersistedMeta::default(),
     };

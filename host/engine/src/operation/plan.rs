@@ -14,7 +14,7 @@ use super::data::marked;
 use super::import::{import, importing};
 use super::refresh::refresh;
 use super::subject::{PersistedMeta, Subject};
-pub use crate::object::ignored::IgnoreChanges;
+pub use crate::object::ignored::IgnoredAttributes;
 use crate::object::legacy::without_null_blocks;
 use crate::object::plan_valid::plan_violations;
 use crate::object::proposed::proposed_new;
@@ -32,7 +32,7 @@ pub struct PlanInput {
     pub refresh: bool,
     /// The configuration, with marks.
     pub config: Value,
-    pub ignore_changes: IgnoreChanges,
+    pub ignore_changes: IgnoredAttributes,
     /// Replaces the object independent of the provider's plan, for this reason.
     pub force_replace: Option<ActionReason>,
     /// The metadata to store with the object.
@@ -150,7 +150,7 @@ pub async fn plan_change(
     // The replacement is planned like a new object.
     let planned = if action.is_replace() && !tainted {
         let none = subject.null();
-        let anew = PlanProposal { prior: &none, ignored: &IgnoreChanges::Nothing, ..proposal };
+        let anew = PlanProposal { prior: &none, ignored: &IgnoredAttributes::Nothing, ..proposal };
         let replacement = request_plan(subject, &anew, first.private.clone()).await;
         let Some(planned) = replacement.value else {
             diagnostics.extend(replacement.diagnostics);
@@ -191,13 +191,13 @@ pub struct PlanProposal<'a> {
     pub prior: &'a Value,
     /// The configuration before `ignore_changes`.
     pub config: &'a Value,
-    pub ignored: &'a IgnoreChanges,
+    pub ignored: &'a IgnoredAttributes,
     /// The paths of values that must not be shown.
     pub marked: &'a PathMarks,
 }
 
 /// A checked plan of the provider.
-pub struct Planned {
+pub struct ProviderPlan {
     /// The planned object.
     pub object: Value,
     /// The private data for the apply.
@@ -211,7 +211,7 @@ pub async fn request_plan(
     subject: &Subject,
     proposal: &PlanProposal<'_>,
     private: PrivateBytes,
-) -> Diagnosed<Planned> {
+) -> Diagnosed<ProviderPlan> {
     let block = &subject.schema.block;
     let PlanProposal { prior, ignored, marked, .. } = *proposal;
     let config = ignored.in_configuration(block, prior, proposal.config);
@@ -265,7 +265,8 @@ pub async fn request_plan(
     }
     match changing_paths(block, &response.requires_replace, prior, &planned) {
         Ok(required_replace) => {
-            let planned = Planned { object: planned, private: response.planned_private, required_replace };
+            let planned =
+                ProviderPlan { object: planned, private: response.planned_private, required_replace };
             Diagnosed::with_diagnostics(planned, diagnostics)
         }
         Err(path) => fail(subject.provider_error(

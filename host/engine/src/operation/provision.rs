@@ -10,7 +10,7 @@ use super::Subject;
 use crate::events::Event;
 
 /// A provisioner with its inputs.
-pub struct Step {
+pub struct ProvisionStep {
     /// The provisioner's type name.
     pub type_name: Str,
     pub provisioner: Arc<dyn Provisioner>,
@@ -26,8 +26,8 @@ pub struct Step {
 }
 
 /// Runs the provisioner and reports its output.
-pub async fn provision(subject: &Subject, step: Step) -> Diagnostics {
-    let Step { type_name, provisioner, config, connection, shared, marks } = step;
+pub async fn provision(subject: &Subject, step: ProvisionStep) -> Diagnostics {
+    let ProvisionStep { type_name, provisioner, config, connection, shared, marks } = step;
     // A provisioner receives none of the values that the provider received.
     let context = CallContext::new(subject.address.to_string());
     let request = ProvisionRequest {

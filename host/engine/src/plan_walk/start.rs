@@ -21,7 +21,7 @@ use crate::evaluator::ModuleScope;
 use crate::object::ephemeral::stored_ephemeral;
 use crate::operation::data;
 use crate::operation::forget::plan_forget;
-use crate::operation::plan::{IgnoreChanges, PlanInput, plan as plan_instance, plan_destroy};
+use crate::operation::plan::{IgnoredAttributes, PlanInput, plan as plan_instance, plan_destroy};
 use crate::operation::{PersistedMeta, Subject};
 use crate::plan::{Action, ActionReason};
 use crate::scheduler::StartResult;
@@ -110,7 +110,7 @@ impl<'a> PlanWalk<'a> {
         let Some((resource, subject, config)) = self.prepare(address, &repetition) else {
             return StartResult::Failed;
         };
-        let ignore_changes = IgnoreChanges::from(&resource.lifecycle.ignore_changes);
+        let ignore_changes = IgnoredAttributes::from(&resource.lifecycle.ignore_changes);
         let triggers = self.triggers(resource, subject.address.module(), &repetition);
         let force_replace = if self.options.replace.contains(&subject.address) {
             Some(ActionReason::ReplaceByRequest)

@@ -43,7 +43,7 @@ impl PlanWalk<'_> {
         }
         changes.sort_by(|a, b| (&a.address, &a.deposed).cmp(&(&b.address, &b.deposed)));
         self.drift.sort_by(|a, b| a.address.cmp(&b.address));
-        let planned = relevant_attributes::Planned {
+        let planned = relevant_attributes::PlannedObjects {
             mode: options.mode,
             changes: &changes,
             state: &self.state,

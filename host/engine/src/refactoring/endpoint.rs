@@ -36,7 +36,7 @@ impl Keys {
 
 /// A module call in an address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Step {
+pub struct MoveStep {
     pub name: Str,
     pub keys: Keys,
 }
@@ -49,7 +49,7 @@ pub type ResourceName = (ResourceMode, Str, Str);
 pub struct Endpoint {
     /// The calls from the root module. For the calls that lead to the module that contains the
     /// statement, all instances match.
-    pub modules: Vec<Step>,
+    pub modules: Vec<MoveStep>,
     /// The resource in the last module; `None` if the end is a module.
     pub resource: Option<(ResourceName, Keys)>,
 }
@@ -73,11 +73,11 @@ pub fn endpoints(module: &ModulePath, from: &Target, to: &Target) -> Option<(End
 
 fn endpoint(module: &ModulePath, target: &Target, is_whole: bool) -> Endpoint {
     let last = |key: Option<&PathStep>| if is_whole { Keys::Any } else { Keys::One(instance_key(key)) };
-    let mut modules: Vec<Step> =
-        module.names().iter().map(|name| Step { name: name.clone(), keys: Keys::Any }).collect();
+    let mut modules: Vec<MoveStep> =
+        module.names().iter().map(|name| MoveStep { name: name.clone(), keys: Keys::Any }).collect();
     let inner = target.modules.iter();
     modules.extend(
-        inner.map(|(name, key)| Step { name: name.clone(), keys: Keys::One(instance_key(key.as_ref())) }),
+        inner.map(|(name, key)| MoveStep { name: name.clone(), keys: Keys::One(instance_key(key.as_ref())) }),
     );
     let resource = target.resource.as_ref().map(|TargetResource { mode, type_name, name, key }| {
         ((*mode, type_name.clone(), name.clone()), last(key.as_ref()))
@@ -99,7 +99,8 @@ fn instance_key(step: Option<&PathStep>) -> InstanceKey {
 impl Endpoint {
     /// Returns the end for one instance of a resource.
     pub fn from_instance(address: &ResourceInstanceAddress) -> Self {
-        let step = |step: &ModuleStep| Step { name: step.name.clone(), keys: Keys::One(step.key.clone()) };
+        let step =
+            |step: &ModuleStep| MoveStep { name: step.name.clone(), keys: Keys::One(step.key.clone()) };
         let name = (address.mode(), address.type_name().clone(), address.name().clone());
         Self {
             modules: address.module().steps().iter().map(step).collect(),

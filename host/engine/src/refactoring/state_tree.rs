@@ -9,7 +9,7 @@ use wardian_address::{AbsoluteResourceAddress, InstanceKey, ModuleInstance};
 use wardian_state::State;
 use wardian_value::Str;
 
-use super::endpoint::{Keys, ResourceName, Step};
+use super::endpoint::{Keys, MoveStep, ResourceName};
 
 /// The index of a node.
 pub type ModuleNumber = usize;
@@ -75,7 +75,7 @@ impl StateTree {
     }
 
     /// Returns the module instances that an address matches.
-    pub fn matching(&self, steps: &[Step]) -> Vec<ModuleNumber> {
+    pub fn matching(&self, steps: &[MoveStep]) -> Vec<ModuleNumber> {
         let mut open = vec![0];
         for step in steps {
             let mut next = Vec::new();

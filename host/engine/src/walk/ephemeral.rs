@@ -6,7 +6,7 @@ use wardian_diagnostic::{Diagnosed, Diagnostics};
 use super::{SharedOutcome, WalkParts};
 use crate::diagnostic_spans::{in_resource, resource_of};
 use crate::operation::Subject;
-use crate::operation::ephemeral::{Lease, Opened};
+use crate::operation::ephemeral::{Lease, OpenedEphemeral};
 use crate::scheduler::{StartResult, WalkEnd};
 
 /// Starts to close an ephemeral resource that is no longer needed.
@@ -22,11 +22,11 @@ where
 }
 
 impl WalkParts<'_> {
-    pub(super) fn opened(&mut self, subject: &Subject, result: Diagnosed<Opened>) -> bool {
+    pub(super) fn opened(&mut self, subject: &Subject, result: Diagnosed<OpenedEphemeral>) -> bool {
         let address = &subject.address;
         let Diagnosed { value: opened, diagnostics } = result;
         self.diagnostics.extend(in_resource(&self.context.configuration, address, diagnostics));
-        let Some(Opened { value, lease }) = opened else { return false };
+        let Some(OpenedEphemeral { value, lease }) = opened else { return false };
         if let Some(lease) = lease {
             self.ephemerals.opened(lease);
         }

@@ -121,7 +121,7 @@ fn object(of: Of) -> BoxedStrategy<Value> {
 /// Returns the configuration that an object could have: without values that only the provider
 /// sets. Computed parts distinguish no elements of a set here.
 fn asked_for(block: &Block, object: &Value) -> Value {
-    crate::object::ignored::IgnoreChanges::All.in_configuration(block, object, object)
+    crate::object::ignored::IgnoredAttributes::All.in_configuration(block, object, object)
 }
 
 proptest! {
