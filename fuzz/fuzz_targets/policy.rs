@@ -10,12 +10,10 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
+use wardian_access::{AccessRequest, CommunicatorConnection, EnvironmentName, FileAccess, FileOperation, Host, NetworkRequest, ProcessStart};
 use wardian_address::ProviderAddress;
 use wardian_fuzz::{file, look_at_diagnostics};
-use wardian_policy::{
-    Access, CommunicatorConnection, DefaultAction, EnvironmentName, FileAccess, Host, Level, NetworkRequest,
-    Policy, PolicyFile, ProcessStart, Request,
-};
+use wardian_policy::{DefaultAction, Level, Policy, PolicyFile};
 
 const ROOT: &str = "/srv/project";
 
@@ -46,7 +44,7 @@ fuzz_target!(|data: &[u8]| {
         }
         if let Some(rule) = both.rule_for(request, None) {
             let granted = read(Level::RootModule, &rule).map(|file| together(vec![file]));
-            let is_protected = matches!(request, Request::File(_));
+            let is_protected = matches!(request, AccessRequest::File(_));
             assert!(
                 is_protected || granted.is_some_and(|view| view.decide(request).is_allowed()),
                 "the rule for {request} does not allow it: {rule}"
@@ -68,25 +66,25 @@ fn read(level: Level, text: &str) -> Option<PolicyFile> {
 }
 
 /// Returns all requests that a text can describe.
-fn requests(text: &str) -> Vec<Request> {
+fn requests(text: &str) -> Vec<AccessRequest> {
     let mut found = Vec::new();
     let words: Vec<&str> = text.trim_end().splitn(3, ' ').collect();
     if let [method, scheme, authority] = words.as_slice() {
-        found.extend(NetworkRequest::http(scheme, authority, method).map(Request::Network));
+        found.extend(NetworkRequest::http(scheme, authority, method).map(AccessRequest::Network));
     }
     if let Ok(host) = Host::parse(text) {
         assert_eq!(Host::parse(&host.to_string()).as_ref(), Ok(&host), "two forms of a host");
-        found.push(Request::LookUp(host));
+        found.push(AccessRequest::LookUp(host));
     }
-    found.extend(CommunicatorConnection::new(text, 22).map(Request::Communicator));
-    found.extend(NetworkRequest::tcp(text, 22).map(Request::Network));
-    found.extend(EnvironmentName::new(text).map(Request::Environment));
-    for access in [Access::Read, Access::Write] {
-        found.extend(FileAccess::new(Path::new(ROOT), Path::new(text), access).map(Request::File));
+    found.extend(CommunicatorConnection::new(text, 22).map(AccessRequest::Communicator));
+    found.extend(NetworkRequest::tcp(text, 22).map(AccessRequest::Network));
+    found.extend(EnvironmentName::new(text).map(AccessRequest::Environment));
+    for access in [FileOperation::Read, FileOperation::Write] {
+        found.extend(FileAccess::new(Path::new(ROOT), Path::new(text), access).map(AccessRequest::File));
     }
     let arguments = words.iter().skip(1).map(|word| (*word).to_owned());
     found.extend(
-        ProcessStart::new(words.first().copied().unwrap_or_default(), arguments).map(Request::Process),
+        ProcessStart::new(words.first().copied().unwrap_or_default(), arguments).map(AccessRequest::Process),
     );
     found
 }

@@ -15,8 +15,9 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
+use wardian_access::{AccessRequest, EnvironmentName};
 use wardian_address::{ProviderAddress, provisioner_name};
-use wardian_policy::{Decision, Denial, DenialReason, EnvironmentName, PluginPolicy, Request};
+use wardian_policy::{Decision, Denial, DenialReason, PluginPolicy};
 
 use crate::environment::ProcessEnvironment;
 
@@ -98,7 +99,7 @@ fn forbids_variable(policy: &PluginPolicy, name: &str) -> bool {
 }
 
 fn variable_decision(policy: &PluginPolicy, name: &str) -> Option<Decision> {
-    EnvironmentName::new(name).ok().map(|name| policy.decide(&Request::Environment(name)))
+    EnvironmentName::new(name).ok().map(|name| policy.decide(&AccessRequest::Environment(name)))
 }
 
 #[cfg(test)]

@@ -13,13 +13,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use wardian_access::{AccessRequest, FileAccess, FileOperation};
 use wardian_address::ProviderAddress;
 use wardian_builtin::TYPE_NAME;
 use wardian_config::{DiskFiles, Files, lexically_normalize};
 use wardian_diagnostic::{Diagnostics, SourceFile};
 use wardian_monitor::{AuditLog, Capability, Monitor, PluginIdentity};
 use wardian_plugin::{CallContext, FileGate, PluginCall};
-use wardian_policy::{Access, FileAccess, Level, POLICY_FILE_NAME, Policy, PolicyFile, Request};
+use wardian_policy::{Level, POLICY_FILE_NAME, Policy, PolicyFile};
 use wardian_state::Sidecars;
 
 use crate::error::AppError;
@@ -206,8 +207,9 @@ impl HostConfinement {
             monitor.reject(&call, Capability::Filesystem, path.to_string_lossy().into_owned(), reason).reason
         };
         let led = resolve_symlinks(&self.directory.join(path)).map_err(|error| refuse(&error))?;
-        let file = FileAccess::new(&self.directory, &led, Access::Read).map_err(|error| refuse(&error))?;
-        monitor.begin(&call, Request::File(file)).map(drop).map_err(|denied| denied.reason)
+        let file =
+            FileAccess::new(&self.directory, &led, FileOperation::Read).map_err(|error| refuse(&error))?;
+        monitor.begin(&call, AccessRequest::File(file)).map(drop).map_err(|denied| denied.reason)
     }
 }
 

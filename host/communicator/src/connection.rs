@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout_at};
+use wardian_access::{ConnectProgress, ConnectionAuthority, FinishedConnection};
 use wardian_network::{Resolver, SystemResolver};
 use wardian_process::CommandEvent;
 
-use crate::authority::{Authority, Ended, Progress};
 use crate::dial::Dialer;
 use crate::error::{CommunicatorError, ConnectionPhase};
 use crate::settings::{ConnectionMethod, ConnectionSettings, TargetPlatform, endpoint};
@@ -26,7 +26,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(20);
 
 /// The services and parameters that a connection needs besides its settings.
 pub struct ConnectionContext {
-    pub authority: Arc<dyn Authority>,
+    pub authority: Arc<dyn ConnectionAuthority>,
     pub resolver: Arc<dyn Resolver>,
     /// Socket of an SSH agent, if there is one.
     pub agent: Option<PathBuf>,
@@ -37,7 +37,7 @@ pub struct ConnectionContext {
 
 impl ConnectionContext {
     /// Uses the system's resolver and no agent.
-    pub fn new(authority: Arc<dyn Authority>) -> Self {
+    pub fn new(authority: Arc<dyn ConnectionAuthority>) -> Self {
         Self {
             authority,
             resolver: Arc::new(SystemResolver),
@@ -52,7 +52,7 @@ impl ConnectionContext {
 pub struct RemoteConnection {
     shared: Arc<Shared>,
     /// Decides about this use of the connection.
-    authority: Arc<dyn Authority>,
+    authority: Arc<dyn ConnectionAuthority>,
     used: Mutex<Option<Arc<ConnectionUse>>>,
 }
 
@@ -111,21 +111,25 @@ impl Drop for OpenConnection {
 }
 
 struct UseRecord {
-    authority: Arc<dyn Authority>,
+    authority: Arc<dyn ConnectionAuthority>,
     counts: Arc<ByteCounts>,
     /// Bytes that earlier users had sent and received.
     before: [u64; 2],
-    ended: Ended,
+    ended: FinishedConnection,
     began: Instant,
 }
 
 impl UseRecord {
-    fn begin(settings: &ConnectionSettings, authority: &Arc<dyn Authority>, dialer: &Dialer) -> Self {
+    fn begin(
+        settings: &ConnectionSettings,
+        authority: &Arc<dyn ConnectionAuthority>,
+        dialer: &Dialer,
+    ) -> Self {
         Self {
             authority: Arc::clone(authority),
             before: load_counts(&dialer.counts),
             counts: Arc::clone(&dialer.counts),
-            ended: Ended {
+            ended: FinishedConnection {
                 host: settings.host().to_owned(),
                 port: settings.port(),
                 address: dialer.connected_address(),
@@ -148,7 +152,7 @@ impl Drop for UseRecord {
         self.ended.sent = sent.saturating_sub(sent_before);
         self.ended.received = received.saturating_sub(received_before);
         self.ended.duration = self.began.elapsed();
-        self.authority.ended(&self.ended);
+        self.authority.finished(&self.ended);
     }
 }
 
@@ -193,7 +197,7 @@ impl RemoteConnection {
     /// Returns the same connection for another user. `authority` is asked about every machine on
     /// the way before an open connection is reused.
     #[must_use]
-    pub fn on_behalf_of(&self, authority: Arc<dyn Authority>) -> Self {
+    pub fn on_behalf_of(&self, authority: Arc<dyn ConnectionAuthority>) -> Self {
         Self { shared: Arc::clone(&self.shared), authority, used: Mutex::new(None) }
     }
 
@@ -358,7 +362,7 @@ impl RemoteConnection {
         loop {
             attempt += 1;
             let reason = failed.as_ref().map(ToString::to_string);
-            authority.progressed(&Progress::Connecting { attempt, failed: reason.as_deref() });
+            authority.report_progress(&ConnectProgress::Connecting { attempt, failed: reason.as_deref() });
             let opening = self.open_once(&dialer);
             let opened = match deadline {
                 Some(deadline) => timeout_at(deadline, opening).await,
@@ -367,7 +371,7 @@ impl RemoteConnection {
             match opened {
                 Ok(Ok(peer)) => {
                     record.ended.address = dialer.connected_address();
-                    authority.progressed(&Progress::Connected);
+                    authority.report_progress(&ConnectProgress::Connected);
                     return Ok(ConnectionUse {
                         _record: record,
                         open: Arc::new(OpenConnection { peer, dialer }),

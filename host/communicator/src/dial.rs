@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use wardian_access::{ConnectionAuthority, ReachError};
 use wardian_network::Resolver;
 
-use crate::authority::Authority;
 use crate::error::CommunicatorError;
 use crate::proxy;
 use crate::settings::{ConnectionMethod, ConnectionSettings, Proxy, endpoint};
@@ -21,7 +21,7 @@ const ADDRESS_TIMEOUT: Duration = Duration::from_secs(15);
 /// Connects to machines that the authority allows.
 pub(crate) struct Dialer {
     /// The authority of the connection's current user.
-    authority: Mutex<Arc<dyn Authority>>,
+    authority: Mutex<Arc<dyn ConnectionAuthority>>,
     resolver: Arc<dyn Resolver>,
     pub(crate) counts: Arc<ByteCounts>,
     /// The address of the last connection.
@@ -29,7 +29,7 @@ pub(crate) struct Dialer {
 }
 
 impl Dialer {
-    pub(crate) fn new(authority: &Arc<dyn Authority>, resolver: &Arc<dyn Resolver>) -> Self {
+    pub(crate) fn new(authority: &Arc<dyn ConnectionAuthority>, resolver: &Arc<dyn Resolver>) -> Self {
         Self {
             authority: Mutex::new(Arc::clone(authority)),
             resolver: Arc::clone(resolver),
@@ -38,7 +38,7 @@ impl Dialer {
         }
     }
 
-    fn authority(&self) -> Arc<dyn Authority> {
+    fn authority(&self) -> Arc<dyn ConnectionAuthority> {
         Arc::clone(&self.authority.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -52,7 +52,7 @@ impl Dialer {
     pub(crate) fn change_authority(
         &self,
         settings: &ConnectionSettings,
-        authority: &Arc<dyn Authority>,
+        authority: &Arc<dyn ConnectionAuthority>,
     ) -> Result<(), CommunicatorError> {
         let next = Self::new(authority, &self.resolver);
         let hops = hops(settings);
@@ -78,7 +78,7 @@ impl Dialer {
     fn check_address(&self, host: &str, port: u16, address: IpAddr) -> Result<(), CommunicatorError> {
         self.authority()
             .may_connect_at(host, port, address)
-            .map_err(|denied| CommunicatorError::AddressDenied { host: host.to_owned(), address, denied })
+            .map_err(|denied| ReachError::AddressDenied { host: host.to_owned(), address, denied }.into())
     }
 
     /// Connects to a machine, through the proxy if there is one.
@@ -106,7 +106,7 @@ impl Dialer {
         port: u16,
     ) -> Result<CountedStream<TcpStream>, CommunicatorError> {
         self.authority().may_connect(host, port)?;
-        let mut failed = CommunicatorError::NoAddress(host.to_owned());
+        let mut failed = CommunicatorError::Reach(ReachError::NoAddress(host.to_owned()));
         for address in self.addresses(host, port).await? {
             let connecting = TcpStream::connect(SocketAddr::new(address, port));
             match timeout(ADDRESS_TIMEOUT, connecting).await {
@@ -117,7 +117,7 @@ impl Dialer {
                     return Ok(CountedStream { stream, counts: Arc::clone(&self.counts) });
                 }
                 Ok(Err(error)) => {
-                    failed = CommunicatorError::Connect { endpoint: endpoint(host, port), error };
+                    failed = ReachError::Connect { endpoint: endpoint(host, port), error }.into();
                 }
                 Err(_) => failed = CommunicatorError::Silent(endpoint(host, port)),
             }
@@ -131,7 +131,7 @@ impl Dialer {
             Ok(address) => vec![address],
             Err(_) => {
                 let found = self.resolver.resolve(host).await;
-                found.map_err(|error| CommunicatorError::LookUp { host: host.to_owned(), error })?
+                found.map_err(|error| ReachError::LookUp { host: host.to_owned(), error })?
             }
         };
         let (mut allowed, mut refused) = (Vec::with_capacity(found.len()), None);

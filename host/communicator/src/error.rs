@@ -1,49 +1,21 @@
 //! Errors of remote connections.
 
 use std::fmt;
-use std::io;
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::authority::Denied;
+use wardian_access::{Denied, ReachError};
 
 /// Why an operation on a remote machine failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommunicatorError {
-    /// The authority denied it.
+    /// The machine could not be reached, or connecting to it was denied.
     #[error(transparent)]
-    Denied(#[from] Denied),
-    /// None of the host's addresses is allowed.
-    #[error("{host} resolves to {address}: {denied}")]
-    AddressDenied {
-        host: String,
-        /// One of the host's addresses.
-        address: IpAddr,
-        /// Why this address is not allowed.
-        denied: Denied,
-    },
-    /// The host name could not be resolved.
-    #[error("{host} cannot be resolved: {error}")]
-    LookUp { host: String, error: io::Error },
-    /// The host name resolves to no address.
-    #[error("{0} has no address")]
-    NoAddress(String),
-    /// The connection could not be opened.
-    #[error("could not connect to {endpoint}: {error}")]
-    Connect { endpoint: String, error: io::Error },
+    Reach(#[from] ReachError),
     /// One attempt timed out.
     #[error("{0} did not respond")]
     Silent(String),
-    /// The proxy refused the connection.
-    #[error("proxy {proxy} did not connect to {endpoint}: {reason}")]
-    Proxy {
-        proxy: String,
-        endpoint: String,
-        /// The proxy's response.
-        reason: String,
-    },
     /// The connection timeout has expired.
     #[error("could not connect to {endpoint} within {}{}. Set a longer `timeout` in the connection block if \
         the machine needs more time", format_duration(*limit), format_last_failure(last_failure.as_deref()))]
@@ -110,6 +82,12 @@ pub enum CommunicatorError {
     Unsupported(String),
 }
 
+impl From<Denied> for CommunicatorError {
+    fn from(denied: Denied) -> Self {
+        Self::Reach(denied.into())
+    }
+}
+
 /// The operation during which a connection was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -157,18 +135,14 @@ impl CommunicatorError {
     /// Returns the class of the failure.
     pub fn kind(&self) -> FailureKind {
         match self {
-            Self::Denied(_) | Self::AddressDenied { .. } => FailureKind::Denied,
+            Self::Reach(error) if error.is_denial() => FailureKind::Denied,
             Self::TimedOut { last_failure: Some(last), .. } => match last.kind() {
                 FailureKind::Authentication => FailureKind::Authentication,
                 _ => FailureKind::Disconnected,
             },
-            Self::LookUp { .. }
-            | Self::NoAddress(_)
-            | Self::Connect { .. }
-            | Self::Silent(_)
-            | Self::Proxy { .. }
-            | Self::TimedOut { .. }
-            | Self::Lost { .. } => FailureKind::Disconnected,
+            Self::Reach(_) | Self::Silent(_) | Self::TimedOut { .. } | Self::Lost { .. } => {
+                FailureKind::Disconnected
+            }
             Self::HostKey { .. } | Self::Authentication { .. } | Self::Agent(_) => {
                 FailureKind::Authentication
             }
@@ -184,7 +158,11 @@ impl CommunicatorError {
     /// Whether a retry is pointless. A machine that is still booting refuses connections and has
     /// no users yet, but does not present another key.
     pub(crate) fn is_final(&self) -> bool {
-        matches!(self, Self::Denied(_) | Self::AddressDenied { .. } | Self::HostKey { .. } | Self::Agent(_))
+        match self {
+            Self::Reach(error) => error.is_denial(),
+            Self::HostKey { .. } | Self::Agent(_) => true,
+            _ => false,
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! all provisioners of a resource, and reopened if it was lost in between. It runs commands and
 //! copies files. Credentials do not leave this crate except to the remote machine.
 //!
-//! An [`Authority`] is asked twice for each machine on the way: before its name is resolved, and
+//! A [`ConnectionAuthority`](wardian_access::ConnectionAuthority) is asked twice for each machine on the way: before its name is resolved, and
 //! for each address before connecting to it. A name that a proxy or a bastion resolves is
 //! decided by name alone, unless it is an address.
 //!
@@ -22,7 +22,6 @@
 //! This crate does not depend on plugins, configuration or policy, reads no environment
 //! variable, and writes no log.
 
-mod authority;
 mod connection;
 mod dial;
 mod error;
@@ -35,7 +34,6 @@ mod stream;
 mod tls;
 mod winrm;
 
-pub use authority::{Authority, Denied, Ended, Progress};
 pub use connection::{ConnectionContext, RemoteConnection, RunningCommand};
 pub use error::{CommunicatorError, ConnectionPhase, FailureKind};
 pub use secret::SecretString;
@@ -44,4 +42,4 @@ pub use settings::{
     SettingsError, SshSettings, TargetPlatform, WinRmAuthentication, WinRmSettings, WinRmTransport,
 };
 pub use wardian_network::{Resolver, SystemResolver};
-pub use wardian_process::{CommandEvent, ExitStatus};
+pub use wardian_process::CommandEvent;

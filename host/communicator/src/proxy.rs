@@ -8,6 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use wardian_access::ReachError;
+
 use crate::error::CommunicatorError;
 use crate::settings::{Proxy, ProxyScheme, ServerCertificate, endpoint};
 use crate::stream::{CountedStream, Stream};
@@ -23,10 +25,9 @@ pub(crate) async fn open_tunnel(
     host: &str,
     port: u16,
 ) -> Result<Stream, CommunicatorError> {
-    let refused = |reason: String| CommunicatorError::Proxy {
-        proxy: endpoint(&proxy.host, proxy.port),
-        endpoint: endpoint(host, port),
-        reason,
+    let refused = |reason: String| {
+        let (proxy, endpoint) = (endpoint(&proxy.host, proxy.port), endpoint(host, port));
+        CommunicatorError::Reach(ReachError::Proxy { proxy, endpoint, reason })
     };
     let mut stream: Stream = match proxy.scheme {
         ProxyScheme::Http | ProxyScheme::Socks5 => Box::new(stream),

@@ -14,7 +14,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use crate::authority::Authority;
+use wardian_access::ConnectionAuthority;
+
 use crate::error::CommunicatorError;
 
 /// Size of a read, and the number of pieces read ahead.
@@ -44,7 +45,7 @@ pub(crate) enum Step {
 /// The file or directory to upload.
 pub(crate) struct Source {
     path: PathBuf,
-    authority: Arc<dyn Authority>,
+    authority: Arc<dyn ConnectionAuthority>,
     pub(crate) kind: SourceKind,
 }
 
@@ -62,7 +63,7 @@ impl Source {
     pub(crate) async fn open(
         path: &Path,
         ends_with_slash: bool,
-        authority: &Arc<dyn Authority>,
+        authority: &Arc<dyn ConnectionAuthority>,
     ) -> Result<Self, CommunicatorError> {
         let (path, authority) = (path.to_owned(), Arc::clone(authority));
         let opened = tokio::task::spawn_blocking(move || {
@@ -129,7 +130,7 @@ impl From<CommunicatorError> for Stopped {
 }
 
 /// Resolves a path, if the authority allows reading it.
-fn resolve_readable(path: &Path, authority: &dyn Authority) -> Result<PathBuf, CommunicatorError> {
+fn resolve_readable(path: &Path, authority: &dyn ConnectionAuthority) -> Result<PathBuf, CommunicatorError> {
     let real = path.canonicalize().map_err(|error| unreadable(path, error))?;
     authority.may_read(&real)?;
     Ok(real)
@@ -137,7 +138,7 @@ fn resolve_readable(path: &Path, authority: &dyn Authority) -> Result<PathBuf, C
 
 struct Walk {
     steps: mpsc::Sender<Step>,
-    authority: Arc<dyn Authority>,
+    authority: Arc<dyn ConnectionAuthority>,
     /// The resolved paths of the enclosing directories.
     ancestors: Vec<PathBuf>,
 }

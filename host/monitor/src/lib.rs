@@ -1,7 +1,7 @@
 //! The reference monitor: every access of a plugin is decided and recorded here.
 //!
 //! Code that performs an access for a plugin (sends an HTTP request, opens a file, starts a
-//! program) describes it as a [`wardian_policy::Request`] and asks the plugin's [`Monitor`]. It
+//! program) describes it as a [`wardian_access::AccessRequest`] and asks the plugin's [`Monitor`]. It
 //! receives either a [`Use`], which the access requires and whose drop writes the record, or
 //! [`AccessDenied`], which is recorded already. So no capability decides by itself, and no
 //! access happens without a line in the [`AuditLog`].
@@ -25,6 +25,6 @@ mod summary;
 
 pub use audit_log::{AuditError, AuditLog};
 pub use denials::DeniedUse;
-pub use monitor::{AccessDenied, Monitor, PluginIdentity, Use};
+pub use monitor::{Monitor, PluginIdentity, Use};
 pub use record::{Capability, Outcome, Record};
 pub use summary::{PluginSummary, Summary, UseKey, UseTotals};

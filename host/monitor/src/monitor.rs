@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
+use wardian_access::{AccessRequest, Denied, EnvironmentName};
 use wardian_address::ProviderAddress;
 use wardian_plugin::PluginCall;
-use wardian_policy::{Decision, Denial, EnvironmentName, PluginPolicy, Policy, Request};
+use wardian_policy::{Decision, Denial, PluginPolicy, Policy};
 
 use crate::audit_log::AuditLog;
 use crate::record::{Capability, Outcome, Record, RecordedTarget};
@@ -36,16 +37,6 @@ struct Inner {
     log: Arc<AuditLog>,
 }
 
-/// A denied access, which is recorded already.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}")]
-pub struct AccessDenied {
-    /// What was denied and why: a sentence without a period.
-    pub reason: String,
-    /// A rule that would allow it, if one can be written.
-    pub rule_to_add: Option<String>,
-}
-
 impl Monitor {
     /// Creates a monitor with a policy and a log.
     pub fn new(policy: PluginPolicy, identity: PluginIdentity, log: Arc<AuditLog>) -> Self {
@@ -67,7 +58,7 @@ impl Monitor {
     /// its start and cannot ask for others.
     pub fn grants_variable(&self, name: &str) -> bool {
         EnvironmentName::new(name)
-            .is_ok_and(|name| self.inner.policy.decide(&Request::Environment(name)).is_allowed())
+            .is_ok_and(|name| self.inner.policy.decide(&AccessRequest::Environment(name)).is_allowed())
     }
 
     /// Whether accesses are written to a log. If not, a caller may skip the description of a
@@ -80,7 +71,7 @@ impl Monitor {
     ///
     /// # Errors
     /// If policy does not grant it, or it cannot be recorded.
-    pub fn begin(&self, call: &PluginCall, request: Request) -> Result<Use, AccessDenied> {
+    pub fn begin(&self, call: &PluginCall, request: AccessRequest) -> Result<Use, Denied> {
         let decision = self.inner.policy.decide(&request);
         self.settle(call, request, None, decision)
     }
@@ -92,9 +83,9 @@ impl Monitor {
     pub fn begin_at(
         &self,
         call: &PluginCall,
-        request: Request,
+        request: AccessRequest,
         address: IpAddr,
-    ) -> Result<Use, AccessDenied> {
+    ) -> Result<Use, Denied> {
         let decision = self.inner.policy.decide_at(&request, address);
         self.settle(call, request, Some(address), decision)
     }
@@ -107,9 +98,9 @@ impl Monitor {
     pub fn check_at(
         &self,
         call: &PluginCall,
-        request: &Request,
+        request: &AccessRequest,
         address: IpAddr,
-    ) -> Result<(), AccessDenied> {
+    ) -> Result<(), Denied> {
         match self.inner.policy.decide_at(request, address) {
             Decision::Allowed(_) => Ok(()),
             Decision::Denied(denial) => Err(self.record_denial(call, request, Some(address), &denial)),
@@ -123,28 +114,28 @@ impl Monitor {
         capability: Capability,
         target: String,
         reason: impl fmt::Display,
-    ) -> AccessDenied {
+    ) -> Denied {
         let target = RecordedTarget { target, access: None, arguments: None };
         let mut record = self.record(call, capability, target, Outcome::Denied);
         let reason = reason.to_string();
         record.reason = Some(call.sensitive_values().redact(&reason).into_owned());
         self.inner.log.deny(&record, || None);
-        AccessDenied { reason, rule_to_add: None }
+        Denied { reason, rule_to_add: None }
     }
 
     fn settle(
         &self,
         call: &PluginCall,
-        request: Request,
+        request: AccessRequest,
         address: Option<IpAddr>,
         decision: Decision,
-    ) -> Result<Use, AccessDenied> {
+    ) -> Result<Use, Denied> {
         let rule = decision.rule().map(ToString::to_string);
         if let Decision::Denied(denial) = decision {
             return Err(self.record_denial(call, &request, address, &denial));
         }
         if let Some(failure) = self.inner.log.failure() {
-            return Err(AccessDenied { reason: failure.to_string(), rule_to_add: None });
+            return Err(Denied { reason: failure.to_string(), rule_to_add: None });
         }
         Ok(Use {
             began: self.is_recording().then(|| (Timestamp::now(), Instant::now())),
@@ -162,10 +153,10 @@ impl Monitor {
     fn record_denial(
         &self,
         call: &PluginCall,
-        request: &Request,
+        request: &AccessRequest,
         address: Option<IpAddr>,
         denial: &Denial,
-    ) -> AccessDenied {
+    ) -> Denied {
         let reason = denial.to_string();
         let mut record = self.record(
             call,
@@ -181,7 +172,7 @@ impl Monitor {
         // A rule with a redacted value would be a different rule.
         let can_be_shown = |rule: &String| matches!(call.sensitive_values().redact(rule), Cow::Borrowed(same) if same == rule);
         self.inner.log.deny(&record, || rule_to_add.clone().filter(can_be_shown));
-        AccessDenied { reason, rule_to_add }
+        Denied { reason, rule_to_add }
     }
 
     fn record(
@@ -239,7 +230,7 @@ impl fmt::Debug for Monitor {
 pub struct Use {
     monitor: Monitor,
     call: PluginCall,
-    request: Request,
+    request: AccessRequest,
     address: Option<IpAddr>,
     rule: Option<String>,
     /// `None` if nothing is recorded.
@@ -251,7 +242,7 @@ pub struct Use {
 
 impl Use {
     /// Returns the allowed request.
-    pub fn request(&self) -> &Request {
+    pub fn request(&self) -> &AccessRequest {
         &self.request
     }
 

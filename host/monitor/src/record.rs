@@ -6,8 +6,9 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use wardian_policy::{
-    Access, CommunicatorConnection, EnvironmentName, FileAccess, Host, NetworkRequest, ProcessStart, Request,
+use wardian_access::{
+    AccessRequest, CommunicatorConnection, EnvironmentName, FileAccess, FileOperation, Host, NetworkRequest,
+    ProcessStart,
 };
 
 /// The capability that was used.
@@ -27,14 +28,14 @@ pub enum Capability {
 
 impl Capability {
     /// Returns the capability of a request.
-    pub fn from_request(request: &Request) -> Self {
+    pub fn from_request(request: &AccessRequest) -> Self {
         match request {
-            Request::Network(_) => Self::Network,
-            Request::LookUp(_) => Self::NameLookUp,
-            Request::File(_) => Self::Filesystem,
-            Request::Environment(_) => Self::Environment,
-            Request::Process(_) => Self::Process,
-            Request::Communicator(_) => Self::Communicator,
+            AccessRequest::Network(_) => Self::Network,
+            AccessRequest::LookUp(_) => Self::NameLookUp,
+            AccessRequest::File(_) => Self::Filesystem,
+            AccessRequest::Environment(_) => Self::Environment,
+            AccessRequest::Process(_) => Self::Process,
+            AccessRequest::Communicator(_) => Self::Communicator,
         }
     }
 
@@ -117,7 +118,7 @@ pub(crate) fn parse_request(
     target: &str,
     access: Option<&str>,
     arguments: Option<&[String]>,
-) -> Option<Request> {
+) -> Option<AccessRequest> {
     match capability {
         Capability::Network => {
             let (scheme, authority) = target.split_once("://")?;
@@ -129,21 +130,21 @@ pub(crate) fn parse_request(
                 }
                 _ => NetworkRequest::http(scheme, authority, access?),
             };
-            Some(Request::Network(request.ok()?))
+            Some(AccessRequest::Network(request.ok()?))
         }
-        Capability::NameLookUp => Host::parse(target).ok().map(Request::LookUp),
+        Capability::NameLookUp => Host::parse(target).ok().map(AccessRequest::LookUp),
         Capability::Filesystem => {
-            let access = Access::from_word(access?)?;
-            FileAccess::new(Path::new("/"), Path::new(target), access).ok().map(Request::File)
+            let access = FileOperation::from_word(access?)?;
+            FileAccess::new(Path::new("/"), Path::new(target), access).ok().map(AccessRequest::File)
         }
-        Capability::Environment => EnvironmentName::new(target).ok().map(Request::Environment),
+        Capability::Environment => EnvironmentName::new(target).ok().map(AccessRequest::Environment),
         Capability::Process => {
             let arguments = arguments.unwrap_or_default().iter().cloned();
-            ProcessStart::new(target, arguments).ok().map(Request::Process)
+            ProcessStart::new(target, arguments).ok().map(AccessRequest::Process)
         }
         Capability::Communicator => {
             let (host, port) = host_and_port(target)?;
-            CommunicatorConnection::new(host, port).ok().map(Request::Communicator)
+            CommunicatorConnection::new(host, port).ok().map(AccessRequest::Communicator)
         }
     }
 }
@@ -161,22 +162,22 @@ pub(crate) struct RecordedTarget {
 }
 
 impl RecordedTarget {
-    pub(crate) fn from_request(request: &Request) -> Self {
+    pub(crate) fn from_request(request: &AccessRequest) -> Self {
         let target = |target: String| Self { target, access: None, arguments: None };
         match request {
-            Request::Network(network) => {
+            AccessRequest::Network(network) => {
                 Self { access: network.method().map(str::to_owned), ..target(network.destination()) }
             }
-            Request::LookUp(host) => target(host.to_string()),
-            Request::File(file) => {
+            AccessRequest::LookUp(host) => target(host.to_string()),
+            AccessRequest::File(file) => {
                 let path = file.path().to_string_lossy().into_owned();
-                Self { access: Some(file.access().word().to_owned()), ..target(path) }
+                Self { access: Some(file.operation().word().to_owned()), ..target(path) }
             }
-            Request::Environment(name) => target(name.as_str().to_owned()),
-            Request::Process(start) => {
+            AccessRequest::Environment(name) => target(name.as_str().to_owned()),
+            AccessRequest::Process(start) => {
                 Self { arguments: Some(start.arguments().to_vec()), ..target(start.program().to_owned()) }
             }
-            Request::Communicator(connection) => {
+            AccessRequest::Communicator(connection) => {
                 let host = match connection.host() {
                     Host::Address(address @ std::net::IpAddr::V6(_)) => format!("[{address}]"),
                     host => host.to_string(),

@@ -158,7 +158,7 @@ impl UseKey {
     }
 
     /// Rebuilds the request, if possible.
-    fn request(&self) -> Option<wardian_policy::Request> {
+    fn request(&self) -> Option<wardian_access::AccessRequest> {
         crate::record::parse_request(
             self.capability,
             &self.target,

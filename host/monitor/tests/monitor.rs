@@ -6,14 +6,15 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
+use wardian_access::{
+    AccessRequest, CommunicatorConnection, EnvironmentName, FileAccess, FileOperation, Host, NetworkRequest,
+    ProcessStart,
+};
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
 use wardian_monitor::{AuditLog, Capability, Monitor, Outcome, PluginIdentity, Record, Summary};
 use wardian_plugin::{CallContext, PluginCall};
-use wardian_policy::{
-    Access, CommunicatorConnection, EnvironmentName, FileAccess, Host, Level, NetworkRequest, Policy,
-    PolicyFile, ProcessStart, Request,
-};
+use wardian_policy::{Level, Policy, PolicyFile};
 
 const POLICY: &str = r#"plugin "acme/cloud" {
   allow network {
@@ -62,8 +63,8 @@ fn call() -> PluginCall {
     call
 }
 
-fn https(host: &str, method: &str) -> Request {
-    Request::Network(NetworkRequest::http("https", host, method).unwrap())
+fn https(host: &str, method: &str) -> AccessRequest {
+    AccessRequest::Network(NetworkRequest::http("https", host, method).unwrap())
 }
 
 fn records(path: &Path) -> Vec<Record> {
@@ -136,7 +137,7 @@ fn sensitive_values_are_redacted_in_records() {
     let denied = logged.monitor.begin(&call, https("t0ken.example.com", "GET")).unwrap_err();
     assert!(denied.rule_to_add.is_some(), "who asked knows");
     let start = ProcessStart::new("/usr/bin/tool", ["-token=t0ken".to_owned()]).unwrap();
-    logged.monitor.begin(&call, Request::Process(start)).unwrap_err();
+    logged.monitor.begin(&call, AccessRequest::Process(start)).unwrap_err();
     logged.monitor.reject(&call, Capability::Network, "t0ken".into(), "t0ken is no host");
     let [host, process, refused] = logged.records().try_into().unwrap();
     assert_eq!(host.target, "https://(sensitive value).example.com");
@@ -171,7 +172,7 @@ fn granted_name_is_denied_at_other_addresses() {
     assert!(denied.reason.contains("169.254.169.254"), "{denied}");
     let [record] = logged.records().try_into().unwrap();
     assert_eq!(record.address.as_deref(), Some("169.254.169.254"));
-    let tcp = Request::Network(NetworkRequest::tcp("db.example.com", 5432).unwrap());
+    let tcp = AccessRequest::Network(NetworkRequest::tcp("db.example.com", 5432).unwrap());
     assert!(logged.monitor.begin_at(&call(), tcp.clone(), "192.168.7.3".parse().unwrap()).is_ok());
     assert!(logged.monitor.begin_at(&call(), tcp, metadata).is_err());
 }
@@ -247,19 +248,19 @@ fn concurrent_runs_write_complete_lines() {
 #[test]
 fn synthesized_policy_allows_the_same_run() {
     let logged = Logged::new();
-    let file = FileAccess::new(Path::new("/srv"), Path::new("/srv/in/a.txt"), Access::Read).unwrap();
+    let file = FileAccess::new(Path::new("/srv"), Path::new("/srv/in/a.txt"), FileOperation::Read).unwrap();
     let requests = [
         https("api.example.com", "GET"),
-        Request::LookUp(Host::parse("db.example.com").unwrap()),
-        Request::File(file),
-        Request::Environment(EnvironmentName::new("ACME_TOKEN").unwrap()),
-        Request::Process(ProcessStart::new("git", ["clone".to_owned(), "x y".to_owned()]).unwrap()),
-        Request::Communicator(CommunicatorConnection::new("2001:db8::1", 22).unwrap()),
+        AccessRequest::LookUp(Host::parse("db.example.com").unwrap()),
+        AccessRequest::File(file),
+        AccessRequest::Environment(EnvironmentName::new("ACME_TOKEN").unwrap()),
+        AccessRequest::Process(ProcessStart::new("git", ["clone".to_owned(), "x y".to_owned()]).unwrap()),
+        AccessRequest::Communicator(CommunicatorConnection::new("2001:db8::1", 22).unwrap()),
     ];
     for request in &requests {
         drop(logged.monitor.begin(&call(), request.clone()).unwrap());
     }
-    let database = Request::Network(NetworkRequest::tcp("db.example.com", 5432).unwrap());
+    let database = AccessRequest::Network(NetworkRequest::tcp("db.example.com", 5432).unwrap());
     let place: IpAddr = "192.168.7.3".parse().unwrap();
     drop(logged.monitor.begin_at(&call(), database.clone(), place).unwrap());
     logged.monitor.begin(&call(), https("evil.example.com", "GET")).unwrap_err();

@@ -10,18 +10,14 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::Incoming;
 use tokio::time::Sleep;
-use wardian_policy::NetworkRequest;
+use wardian_access::{HttpAuthority, HttpExchange, NetworkRequest};
 
-use crate::authority::{Authority, Exchange};
+use crate::boxed_body::BoxedBody;
 use crate::error::NetworkError;
 use crate::pool::{Connection, Endpoint, Pool};
 use crate::request_limiter::Permit;
-
-/// The body of a request, of any type.
-pub type BoxedBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
 
 /// Counts the bytes of a request body.
 pub(crate) struct CountedBody {
@@ -63,16 +59,26 @@ impl Body for CountedBody {
 
 /// Reports an exchange to the authority when it ends, successfully or not.
 pub(crate) struct Report {
-    authority: Arc<dyn Authority>,
-    exchange: Exchange,
+    authority: Arc<dyn HttpAuthority>,
+    exchange: HttpExchange,
     sent: Arc<AtomicU64>,
     started: Instant,
 }
 
 impl Report {
-    pub(crate) fn new(authority: Arc<dyn Authority>, request: NetworkRequest, sent: Arc<AtomicU64>) -> Self {
-        let exchange =
-            Exchange { request, address: None, status: None, sent: 0, received: 0, duration: Duration::ZERO };
+    pub(crate) fn new(
+        authority: Arc<dyn HttpAuthority>,
+        request: NetworkRequest,
+        sent: Arc<AtomicU64>,
+    ) -> Self {
+        let exchange = HttpExchange {
+            request,
+            address: None,
+            status: None,
+            sent: 0,
+            received: 0,
+            duration: Duration::ZERO,
+        };
         Self { authority, exchange, sent, started: Instant::now() }
     }
 
@@ -89,7 +95,7 @@ impl Drop for Report {
     fn drop(&mut self) {
         self.exchange.sent = self.sent.load(Ordering::Relaxed);
         self.exchange.duration = self.started.elapsed();
-        self.authority.ended(&self.exchange);
+        self.authority.finished(&self.exchange);
     }
 }
 

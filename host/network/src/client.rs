@@ -10,10 +10,10 @@ use http::{HeaderValue, Method, Request, Response, Uri, Version};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use tokio::time::timeout;
-use wardian_policy::{NetworkRequest, Scheme};
+use wardian_access::{HttpAuthority, NetworkRequest, Scheme};
 
-use crate::authority::Authority;
-use crate::body::{BodyLimits, BoxedBody, CountedBody, Report, ResponseBody};
+use crate::body::{BodyLimits, CountedBody, Report, ResponseBody};
+use crate::boxed_body::BoxedBody;
 use crate::connection::{ConnectionConfig, endpoint};
 use crate::error::NetworkError;
 use crate::pool::{Connection, Endpoint, Pool};
@@ -103,7 +103,7 @@ impl Client {
     pub async fn send(
         &self,
         ticket: Ticket,
-        authority: Arc<dyn Authority>,
+        authority: Arc<dyn HttpAuthority>,
         request: Request<BoxedBody>,
         timeouts: Timeouts,
     ) -> Result<Response<ResponseBody>, NetworkError> {

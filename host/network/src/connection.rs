@@ -13,9 +13,8 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
-use wardian_policy::{Host, NetworkRequest, Scheme};
+use wardian_access::{Host, HttpAuthority, NetworkRequest, ReachError, Scheme};
 
-use crate::authority::Authority;
 use crate::error::NetworkError;
 use crate::pool::Connection;
 use crate::proxy::Proxy;
@@ -27,7 +26,7 @@ const ADDRESS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The parts that opening a connection needs.
 pub(crate) struct Connector<'a> {
-    pub(crate) authority: &'a dyn Authority,
+    pub(crate) authority: &'a dyn HttpAuthority,
     pub(crate) resolver: &'a dyn Resolver,
     pub(crate) roots: &'a Tls,
     pub(crate) within: Duration,
@@ -67,7 +66,7 @@ impl Connector<'_> {
         let stream = timeout_at(deadline, TcpStream::connect((proxy.host.as_str(), proxy.port)))
             .await
             .map_err(|_| late())?
-            .map_err(|error| NetworkError::Connect { endpoint: proxy.to_string(), error })?;
+            .map_err(|error| ReachError::Connect { endpoint: proxy.to_string(), error })?;
         if request.scheme() != Scheme::Https {
             return handshake(stream, &endpoint).await;
         }
@@ -97,7 +96,7 @@ impl Connector<'_> {
             Host::Address(address) => vec![*address],
             Host::Name(name) => {
                 let found = self.resolver.resolve(name).await;
-                found.map_err(|error| NetworkError::LookUp { host: host.clone(), error })?
+                found.map_err(|error| ReachError::LookUp { host: host.clone(), error })?
             }
         };
         let mut allowed = Vec::with_capacity(found.len());
@@ -114,15 +113,14 @@ impl Connector<'_> {
         match (allowed.is_empty(), refused) {
             (false, _) => Ok(allowed),
             (true, Some(denied)) => Err(denied),
-            (true, None) => Err(NetworkError::NoAddress(host)),
+            (true, None) => Err(ReachError::NoAddress(host).into()),
         }
     }
 
     fn check(&self, request: &NetworkRequest, address: IpAddr) -> Result<(), NetworkError> {
-        self.authority.may_connect(request, address).map_err(|denied| NetworkError::AddressDenied {
-            host: request.host().to_string(),
-            address,
-            denied,
+        self.authority.may_connect(request, address).map_err(|denied| {
+            let host = request.host().to_string();
+            ReachError::AddressDenied { host, address, denied }.into()
         })
     }
 }
@@ -158,7 +156,7 @@ async fn connect_to_first(
         }
     }
     Err(match failed {
-        Some(error) => NetworkError::Connect { endpoint: endpoint.to_owned(), error },
+        Some(error) => ReachError::Connect { endpoint: endpoint.to_owned(), error }.into(),
         None => NetworkError::ConnectTimeout(endpoint.to_owned()),
     })
 }
@@ -177,10 +175,9 @@ where
 
 /// Requests a tunnel from a proxy.
 async fn open_tunnel(proxy: &Proxy, endpoint: &str, stream: TcpStream) -> Result<TcpStream, NetworkError> {
-    let refused = |reason: String| NetworkError::Proxy {
-        proxy: proxy.to_string(),
-        endpoint: endpoint.to_owned(),
-        reason,
+    let refused = |reason: String| {
+        let (proxy, endpoint) = (proxy.to_string(), endpoint.to_owned());
+        NetworkError::Reach(ReachError::Proxy { proxy, endpoint, reason })
     };
     let (mut sender, connection) =
         http1::handshake(TokioIo::new(stream)).await.map_err(|error| refused(error.to_string()))?;
@@ -213,7 +210,11 @@ pub(crate) struct ConnectionConfig {
 }
 
 impl ConnectionConfig {
-    pub(crate) fn connector<'a>(&'a self, authority: &'a dyn Authority, within: Duration) -> Connector<'a> {
+    pub(crate) fn connector<'a>(
+        &'a self,
+        authority: &'a dyn HttpAuthority,
+        within: Duration,
+    ) -> Connector<'a> {
         Connector { authority, resolver: &*self.resolver, roots: &self.roots, within }
     }
 }

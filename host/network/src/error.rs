@@ -1,32 +1,19 @@
 //! Errors of HTTP requests.
 
-use std::io;
-use std::net::IpAddr;
+use wardian_access::{AccessRequestError, Denied, ReachError};
 
-use wardian_policy::RequestError;
-
-use crate::authority::Denied;
 use crate::tls::TlsError;
 
 /// Why a request has no response, or an incomplete one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetworkError {
-    /// The authority denied it.
+    /// The machine could not be reached, or connecting to it was denied.
     #[error(transparent)]
-    Denied(#[from] Denied),
-    /// None of the host's addresses is allowed.
-    #[error("{host} resolves to {address}: {denied}")]
-    AddressDenied {
-        host: String,
-        /// One of the host's addresses.
-        address: IpAddr,
-        /// Why this address is not allowed.
-        denied: Denied,
-    },
+    Reach(#[from] ReachError),
     /// The request is invalid.
     #[error("invalid request: {0}")]
-    Request(#[from] RequestError),
+    Request(#[from] AccessRequestError),
     /// The URI has no scheme or no host.
     #[error("the request's URI has no scheme or host")]
     NoAuthority,
@@ -47,29 +34,12 @@ pub enum NetworkError {
     /// The limit of concurrent requests is reached, and none of them ended in time.
     #[error("timed out waiting for one of {0} concurrent requests to finish")]
     LimitReached(usize),
-    /// The host name could not be resolved.
-    #[error("{host} cannot be resolved: {error}")]
-    LookUp { host: String, error: io::Error },
-    /// The host name resolves to no address.
-    #[error("{0} has no address")]
-    NoAddress(String),
-    /// The connection could not be opened.
-    #[error("could not connect to {endpoint}: {error}")]
-    Connect { endpoint: String, error: io::Error },
     /// Connecting timed out.
     #[error("timed out connecting to {0}")]
     ConnectTimeout(String),
     /// The TLS handshake failed.
     #[error("no TLS connection to {endpoint}: {error}")]
     Tls { endpoint: String, error: TlsError },
-    /// The proxy refused the connection.
-    #[error("proxy {proxy} did not connect to {endpoint}: {reason}")]
-    Proxy {
-        proxy: String,
-        endpoint: String,
-        /// The proxy's response.
-        reason: String,
-    },
     /// The response did not start in time.
     #[error("timed out waiting for a response from {0}")]
     ResponseTimeout(String),
@@ -89,4 +59,10 @@ pub enum NetworkError {
     /// The request's body ended early.
     #[error("the request's body ended early")]
     Body,
+}
+
+impl From<Denied> for NetworkError {
+    fn from(denied: Denied) -> Self {
+        Self::Reach(denied.into())
+    }
 }

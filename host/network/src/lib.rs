@@ -1,6 +1,6 @@
 //! The HTTP client for plugins: the only way for a component's request to leave this process.
 //!
-//! A [`Client`] asks the [`Authority`] of each request twice:
+//! A [`Client`] asks the [`HttpAuthority`](wardian_access::HttpAuthority) of each request twice:
 //!
 //! 1. before any lookup, with scheme, host, port and method in canonical form;
 //! 2. for each address of the host, before connecting to it. A name does not determine its
@@ -27,8 +27,8 @@
 //! This crate does not depend on components or WASI, reads no environment variable, and writes
 //! no log: each exchange is reported to the authority.
 
-mod authority;
 mod body;
+mod boxed_body;
 mod client;
 mod connection;
 mod error;
@@ -38,8 +38,8 @@ mod request_limiter;
 mod resolve;
 mod tls;
 
-pub use authority::{Authority, Credential, Denied, Exchange};
-pub use body::{BoxedBody, ResponseBody};
+pub use body::ResponseBody;
+pub use boxed_body::BoxedBody;
 pub use client::{Client, ClientOptions, HttpLimits, Timeouts};
 pub use error::NetworkError;
 pub use request_limiter::{Permit, RequestLimiter, Ticket};

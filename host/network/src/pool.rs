@@ -7,9 +7,9 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use hyper::client::conn::http1::SendRequest;
-use wardian_policy::{Host, Scheme};
+use wardian_access::{Host, Scheme};
 
-use crate::body::BoxedBody;
+use crate::boxed_body::BoxedBody;
 
 /// Maximum idle time of a connection. Servers close theirs after about a minute.
 const MAX_IDLE_TIME: Duration = Duration::from_secs(50);

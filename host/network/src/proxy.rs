@@ -17,7 +17,7 @@
 use std::net::IpAddr;
 
 use http::Uri;
-use wardian_policy::{Host, NetworkRequest, Scheme};
+use wardian_access::{Host, NetworkRequest, Scheme};
 
 /// Selects the proxy for a request.
 #[derive(Clone, Debug, Default)]

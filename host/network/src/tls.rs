@@ -9,7 +9,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use wardian_policy::Host;
+use wardian_access::Host;
 
 /// Number of sessions that a client stores for resumption.
 const MAX_SESSIONS: usize = 64;

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use wardian_diagnostic::SourceFile;
 
 use crate::explain::{GrantedAccess, describe_conditions};
-use crate::policy::{Level, PolicyFile};
+use crate::level::Level;
+use crate::policy::PolicyFile;
 use crate::rule::{Conditions, Rule};
 use crate::suggest::{list, string_literal};
 

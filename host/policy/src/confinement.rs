@@ -9,10 +9,11 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use wardian_access::{AccessRequest, FileAccess, FileOperation, Scheme};
+
 use crate::decision::{Decision, Denial};
 use crate::explain::GrantedAccess;
 use crate::policy::PluginPolicy;
-use crate::request::{Access, Extent, FileAccess, Request, Scheme};
 
 /// The part of a policy that confines a native plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,13 +42,13 @@ impl PluginPolicy {
         let mut confinement = NativeConfinement::default();
         for (path, access) in self.directories() {
             for access in access {
-                let whole = FileAccess { path: path.clone(), access, extent: Extent::Tree };
-                if let Decision::Denied(denial) = self.decide(&Request::File(whole)) {
+                let whole = FileAccess::from_normalized(path.clone(), access).with_descendants();
+                if let Decision::Denied(denial) = self.decide(&AccessRequest::File(whole)) {
                     return Err(Box::new(denial));
                 }
                 match access {
-                    Access::Read => confinement.read.push(path.clone()),
-                    Access::Write => confinement.write.push(path.clone()),
+                    FileOperation::Read => confinement.read.push(path.clone()),
+                    FileOperation::Write => confinement.write.push(path.clone()),
                 }
             }
         }
@@ -94,7 +95,8 @@ mod tests {
     use wardian_diagnostic::SourceFile;
 
     use super::*;
-    use crate::policy::{Level, Policy, PolicyFile};
+    use crate::level::Level;
+    use crate::policy::{Policy, PolicyFile};
 
     fn confinement(rules: &str) -> Result<NativeConfinement, String> {
         let root = Path::new("/srv/project");

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::request::{NetworkRequest, Scheme};
+use wardian_access::{NetworkRequest, Scheme};
+
 use crate::rule::{Destination, Effect};
 use crate::source_location::SourceLocation;
 
@@ -34,10 +35,10 @@ pub struct CredentialBinding {
 impl CredentialBinding {
     /// Whether the credential is added to a request.
     pub(crate) fn matches(&self, request: &NetworkRequest) -> bool {
-        self.schemes.contains(&request.scheme)
+        self.schemes.contains(&request.scheme())
             && self.destination.matches(
-                &request.host,
-                (request.port, request.scheme.port()),
+                request.host(),
+                (request.port(), request.scheme().port()),
                 None,
                 Effect::Allow,
             )

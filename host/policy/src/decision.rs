@@ -5,11 +5,10 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use wardian_access::{AccessRequest, AddressKind};
 use wardian_address::ProviderAddress;
 
-use crate::address::AddressKind;
-use crate::policy::Level;
-use crate::request::Request;
+use crate::level::Level;
 use crate::source_location::SourceLocation;
 
 /// The decision about a request.
@@ -80,7 +79,7 @@ pub enum DenialReason {
 }
 
 impl Denial {
-    pub(crate) fn new(plugin: &ProviderAddress, request: &Request, reason: DenialReason) -> Self {
+    pub(crate) fn new(plugin: &ProviderAddress, request: &AccessRequest, reason: DenialReason) -> Self {
         Self { plugin: plugin.clone(), request: request.to_string(), reason }
     }
 
@@ -124,7 +123,7 @@ impl fmt::Display for DenialReason {
             Self::NoGrant => formatter.write_str("no policy file grants it"),
             Self::NoPolicy => formatter.write_str("there is no policy file that grants it"),
             Self::Address { address, location } => {
-                let kind = AddressKind::of(*address);
+                let kind = AddressKind::from_address(*address);
                 write!(formatter, "it resolves to {address}, a {kind} address")?;
                 match location {
                     Some(location) => write!(formatter, ", which {location} does not list"),

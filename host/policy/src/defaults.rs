@@ -4,7 +4,8 @@ use std::path::Path;
 
 use wardian_diagnostic::SourceFile;
 
-use crate::policy::{Level, PolicyFile};
+use crate::level::Level;
+use crate::policy::PolicyFile;
 
 /// The resources of the first two providers are files in the configuration's directory. The
 /// provisioners run what the configuration tells them to, and copy the files that it names to

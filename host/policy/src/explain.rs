@@ -11,12 +11,13 @@ mod describe;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use wardian_access::{AccessRequest, FileAccess, FileOperation};
 use wardian_address::ProviderAddress;
 
 use crate::confinement::GrantedPorts;
 use crate::credential::{CredentialBinding, CredentialSource};
-use crate::policy::{DefaultAction, FileView, Level, PluginPolicy};
-use crate::request::{Access, Extent, FileAccess, Request};
+use crate::level::Level;
+use crate::policy::{DefaultAction, FileView, PluginPolicy};
 use crate::rule::{Effect, Rule};
 use crate::settings::{NativePlugins, Setting, Settings};
 use crate::source_location::SourceLocation;
@@ -141,18 +142,22 @@ impl PluginPolicy {
 
     /// Returns the effectively granted directories. Denials within them are decided for each
     /// access.
-    pub fn directories(&self) -> Vec<(PathBuf, BTreeSet<Access>)> {
+    pub fn directories(&self) -> Vec<(PathBuf, BTreeSet<FileOperation>)> {
         let granted = self.effective().grants.into_keys().filter_map(GrantedAccess::into_directory);
         granted.filter_map(|(path, access)| self.applicable(path, access)).collect()
     }
 
     /// Returns the part of a grant that applies to an untrusted configuration.
-    fn applicable(&self, path: PathBuf, access: BTreeSet<Access>) -> Option<(PathBuf, BTreeSet<Access>)> {
-        let is_allowed = |access: &Access| {
-            let file = FileAccess { path: path.clone(), access: *access, extent: Extent::Path };
-            self.decide(&Request::File(file)).is_allowed()
+    fn applicable(
+        &self,
+        path: PathBuf,
+        access: BTreeSet<FileOperation>,
+    ) -> Option<(PathBuf, BTreeSet<FileOperation>)> {
+        let is_allowed = |access: &FileOperation| {
+            let file = FileAccess::from_normalized(path.clone(), *access);
+            self.decide(&AccessRequest::File(file)).is_allowed()
         };
-        let access: BTreeSet<Access> =
+        let access: BTreeSet<FileOperation> =
             access.into_iter().filter(|access| !self.is_untrusted() || is_allowed(access)).collect();
         (!access.is_empty()).then_some((path, access))
     }

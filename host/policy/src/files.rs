@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::SourceBytes;
 
-use crate::policy::{Level, POLICY_FILE_NAME, Policy, PolicyFile};
+use crate::level::Level;
+use crate::policy::{POLICY_FILE_NAME, Policy, PolicyFile};
 
 /// Maximum size of a policy file.
 const MAX_FILE_SIZE: u64 = 1 << 20;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::capability_request::CapabilityRequest;
 use crate::explain::GrantedAccess;
-use crate::policy::{DefaultAction, FileView, Level, PluginPolicy};
+use crate::level::Level;
+use crate::policy::{DefaultAction, FileView, PluginPolicy};
 use crate::rule::Effect;
 use crate::source_location::SourceLocation;
 

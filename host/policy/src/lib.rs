@@ -2,7 +2,7 @@
 //!
 //! A [`Policy`] consists of [`PolicyFile`]s, at most one for each path that [`load`] reads.
 //! [`Policy::for_plugin`] combines them for one plugin, and [`PluginPolicy::decide`] decides a
-//! [`Request`], with the line that determined the decision. The language is described in
+//! [`wardian_access::AccessRequest`], with the line that determined the decision. The language is described in
 //! `docs/policy.md`, the combination of levels at the head of `policy.rs`, and the canonical
 //! forms of hosts, addresses, paths and patterns at the heads of their modules.
 //!
@@ -21,7 +21,7 @@
 //! - the cost of a decision is linear in the size of the plugin's rules, whatever wildcards they
 //!   contain.
 
-mod address;
+mod address_pattern;
 mod capability_request;
 mod confinement;
 mod credential;
@@ -31,14 +31,13 @@ mod explain;
 mod files;
 mod glob;
 mod grant_status;
-mod host;
+mod host_pattern;
+mod level;
 mod parse;
-mod path;
 mod plugin_pattern;
 mod policy;
 mod policy_edit;
 mod policy_synthesis;
-mod request;
 mod rule;
 mod settings;
 mod source_location;
@@ -46,7 +45,6 @@ mod suggest;
 mod units;
 mod untrusted;
 
-pub use address::{AddressKind, canonical};
 pub use capability_request::{CapabilityRequest, CapabilityRequestError, RuleArgument};
 pub use confinement::NativeConfinement;
 pub use credential::{CredentialBinding, CredentialSource};
@@ -54,17 +52,10 @@ pub use decision::{Decision, Denial, DenialReason, Grant};
 pub use explain::{Explained, ExplainedCredential, ExplainedFile, Explanation};
 pub use files::{PolicyPaths, load, read_file};
 pub use grant_status::{DenialSource, GrantStatus};
-pub use host::{Host, HostProblem};
-pub use path::PathProblem;
-pub use policy::{
-    CONSENT_LOCK_FILE_NAME, DefaultAction, Level, POLICY_FILE_NAME, PluginPolicy, Policy, PolicyFile,
-};
+pub use level::Level;
+pub use policy::{CONSENT_LOCK_FILE_NAME, DefaultAction, POLICY_FILE_NAME, PluginPolicy, Policy, PolicyFile};
 pub use policy_edit::{add_grants, grant_block};
 pub use policy_synthesis::{LeastPrivilegePolicy, NeededAccess, least_privilege_policy};
-pub use request::{
-    Access, CommunicatorConnection, EnvironmentName, FileAccess, NetworkRequest, ProcessStart, Request,
-    RequestError, Scheme,
-};
 pub use rule::Effect;
 pub use settings::{NativePlugins, PluginLimits, Setting, Settings};
 pub use source_location::SourceLocation;

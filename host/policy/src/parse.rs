@@ -14,8 +14,9 @@ use std::sync::Arc;
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span, closest};
 use wardian_lang::{Attribute, Block, Body, parse_body};
 
+use crate::level::Level;
 use crate::plugin_pattern::PluginPattern;
-use crate::policy::{DefaultAction, Level, PluginRules, PolicyFile};
+use crate::policy::{DefaultAction, PluginRules, PolicyFile};
 use crate::rule::{Effect, Rule};
 use crate::settings::Settings;
 use crate::source_location::LineIndex;

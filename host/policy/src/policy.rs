@@ -11,19 +11,18 @@
 //! those that all levels above it left open, but never those that one of them denies.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use wardian_access::{AccessRequest, FileOperation, NetworkRequest, is_within};
 use wardian_address::ProviderAddress;
 
 use crate::credential::CredentialBinding;
 use crate::decision::{Decision, Denial, DenialReason, Grant};
 use crate::defaults;
-use crate::path::is_within;
+use crate::level::Level;
 use crate::plugin_pattern::PluginPattern;
-use crate::request::{Access, NetworkRequest, Request};
 use crate::rule::{Conditions, Effect, Rule};
 use crate::settings::{NativePlugins, PluginLimits, Settings};
 use crate::untrusted::UntrustedRestrictions;
@@ -37,38 +36,6 @@ pub const CONSENT_LOCK_FILE_NAME: &str = ".wardian.lock.hcl";
 
 /// Files next to the configuration that determine which code runs: no plugin may write them.
 const PROTECTED: [&str; 4] = [POLICY_FILE_NAME, CONSENT_LOCK_FILE_NAME, ".terraform.lock.hcl", ".terraform"];
-
-/// The level of a policy file, from the highest to the lowest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// The organisation: a fixed path of the system, or one from the environment.
-    Organisation,
-    /// The user.
-    User,
-    /// The configuration; everybody who can change it can change this file.
-    RootModule,
-    /// The host itself: default grants for plugins that it ships. It grants accesses that all
-    /// other levels left open, and denies nothing.
-    Host,
-}
-
-impl Level {
-    /// Returns the display name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Organisation => "organisation",
-            Self::User => "user",
-            Self::RootModule => "root module",
-            Self::Host => "host",
-        }
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
 
 /// What a file decides for a request that no rule matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -210,7 +177,7 @@ impl Policy {
     /// Decides whether a plugin may make an access. For access by host name this is the first
     /// check;
     /// [`PluginPolicy::decide_at`] is the second.
-    pub fn decide(&self, plugin: &ProviderAddress, request: &Request) -> Decision {
+    pub fn decide(&self, plugin: &ProviderAddress, request: &AccessRequest) -> Decision {
         self.for_plugin(plugin).decide(request)
     }
 }
@@ -243,7 +210,7 @@ enum Verdict<'a> {
 }
 
 impl FileView {
-    fn verdict(&self, request: &Request, address: Option<IpAddr>) -> Verdict<'_> {
+    fn verdict(&self, request: &AccessRequest, address: Option<IpAddr>) -> Verdict<'_> {
         let mut allowing = None;
         for rule in &self.rules {
             match rule.effect {
@@ -269,25 +236,25 @@ impl PluginPolicy {
 
     /// Decides whether the plugin may make an access, as far as it can be decided without
     /// resolving the host name.
-    pub fn decide(&self, request: &Request) -> Decision {
+    pub fn decide(&self, request: &AccessRequest) -> Decision {
         self.decision(request, None)
     }
 
     /// Decides whether the plugin may make an access to an address that the request's host
     /// resolved to. This check is required for each address right before connecting to it: the
     /// owner of a name can change its addresses at any time.
-    pub fn decide_at(&self, request: &Request, address: IpAddr) -> Decision {
+    pub fn decide_at(&self, request: &AccessRequest, address: IpAddr) -> Decision {
         self.decision(request, Some(address))
     }
 
-    fn decision(&self, request: &Request, address: Option<IpAddr>) -> Decision {
+    fn decision(&self, request: &AccessRequest, address: Option<IpAddr>) -> Decision {
         let denied = |reason| Decision::Denied(Denial::new(&self.plugin, request, reason));
-        if let Request::File(access) = request
-            && access.access == Access::Write
+        if let AccessRequest::File(access) = request
+            && access.operation() == FileOperation::Write
             && let Some(path) = self
                 .protected
                 .iter()
-                .find(|path| is_within(&access.path, path) || is_within(path, &access.path))
+                .find(|path| is_within(access.path(), path) || is_within(path, access.path()))
         {
             return denied(DenialReason::Protected(path.clone()));
         }
@@ -323,10 +290,10 @@ impl PluginPolicy {
         }
         denied(match address {
             _ if self.untrusted.is_some() => DenialReason::Untrusted(match request {
-                Request::Network(_) | Request::LookUp(_) => {
+                AccessRequest::Network(_) | AccessRequest::LookUp(_) => {
                     "only the organisation's policy can grant network access"
                 }
-                Request::File(_) => "only files of the configuration's directory can be read",
+                AccessRequest::File(_) => "only files of the configuration's directory can be read",
                 _ => "the configuration's own policy cannot grant access",
             }),
             _ if self.files.is_empty() => DenialReason::NoPolicy,

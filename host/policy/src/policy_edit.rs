@@ -16,8 +16,9 @@ use wardian_lang::parse_body;
 
 use crate::capability_request::CapabilityRequest;
 use crate::explain::GrantedAccess;
+use crate::level::Level;
 use crate::plugin_pattern::PluginPattern;
-use crate::policy::{Level, POLICY_FILE_NAME, PluginRules, PolicyFile};
+use crate::policy::{POLICY_FILE_NAME, PluginRules, PolicyFile};
 use crate::rule::Effect;
 
 /// The start of a file that is created for a grant. It defers, so that it does not narrow what

@@ -5,16 +5,16 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use wardian_access::{AccessRequest, FileOperation, Scheme};
 use wardian_address::ProviderAddress;
 
-use crate::request::{Access, Request, Scheme};
 use crate::suggest::{addresses, list, literal, string_literal};
 
 /// An access that a policy must allow.
 #[derive(Clone, Debug)]
 pub struct NeededAccess {
     pub plugin: ProviderAddress,
-    pub request: Request,
+    pub request: AccessRequest,
     /// The address that the host name resolved to, if known.
     pub address: Option<IpAddr>,
 }
@@ -62,7 +62,7 @@ pub fn least_privilege_policy(
 struct PluginAccesses {
     /// Methods by scheme, port, addresses to list, and host.
     network: BTreeMap<(NetworkKey, String), BTreeSet<String>>,
-    files: BTreeMap<PathBuf, BTreeSet<Access>>,
+    files: BTreeMap<PathBuf, BTreeSet<FileOperation>>,
     environment: BTreeSet<String>,
     processes: BTreeSet<(String, String)>,
     communicator: BTreeMap<(u16, Option<String>), BTreeSet<String>>,
@@ -73,47 +73,47 @@ type NetworkKey = (Option<String>, Option<u16>, Option<String>);
 
 impl PluginAccesses {
     /// Returns `None` if no rule can name the access exactly.
-    fn add(&mut self, request: &Request, address: Option<IpAddr>) -> Option<()> {
+    fn add(&mut self, request: &AccessRequest, address: Option<IpAddr>) -> Option<()> {
         match request {
-            Request::Network(network) => {
-                let host = string_literal(&network.host.to_string())?;
-                let named = addresses(&network.host, address)?.into_iter().map(|(_, list)| list).next();
-                let scheme = match network.scheme {
+            AccessRequest::Network(network) => {
+                let host = string_literal(&network.host().to_string())?;
+                let named = addresses(network.host(), address)?.into_iter().map(|(_, list)| list).next();
+                let scheme = match network.scheme() {
                     Scheme::Https => None,
                     other => Some(list([other.word()])?),
                 };
-                let port = Some(network.port).filter(|port| network.scheme.port() != Some(*port));
+                let port = Some(network.port()).filter(|port| network.scheme().port() != Some(*port));
                 let methods = self.network.entry(((scheme, port, named), host)).or_default();
                 if let Some(method) = network.method() {
                     methods.insert(string_literal(method)?);
                 }
             }
             // A lookup is granted with the access that it is for.
-            Request::LookUp(_) => {}
-            Request::File(file) => {
-                let path = file.path.to_str()?;
+            AccessRequest::LookUp(_) => {}
+            AccessRequest::File(file) => {
+                let path = file.path().to_str()?;
                 // In a rule, a star in a path would match other paths, too.
                 if path.contains('*') {
                     return None;
                 }
                 string_literal(path)?;
-                self.files.entry(file.path.clone()).or_default().insert(file.access);
+                self.files.entry(file.path().to_owned()).or_default().insert(file.operation());
             }
-            Request::Environment(name) => {
+            AccessRequest::Environment(name) => {
                 self.environment.insert(string_literal(literal(name.as_str())?)?);
             }
-            Request::Process(start) => {
+            AccessRequest::Process(start) => {
                 let arguments =
-                    start.arguments.iter().map(|argument| literal(argument)).collect::<Option<Vec<_>>>()?;
+                    start.arguments().iter().map(|argument| literal(argument)).collect::<Option<Vec<_>>>()?;
                 if arguments.last() == Some(&"...") {
                     return None;
                 }
-                self.processes.insert((string_literal(literal(&start.program)?)?, list(arguments)?));
+                self.processes.insert((string_literal(literal(start.program())?)?, list(arguments)?));
             }
-            Request::Communicator(connection) => {
-                let host = string_literal(&connection.host.to_string())?;
-                let named = addresses(&connection.host, address)?.into_iter().map(|(_, list)| list).next();
-                self.communicator.entry((connection.port, named)).or_default().insert(host);
+            AccessRequest::Communicator(connection) => {
+                let host = string_literal(&connection.host().to_string())?;
+                let named = addresses(connection.host(), address)?.into_iter().map(|(_, list)| list).next();
+                self.communicator.entry((connection.port(), named)).or_default().insert(host);
             }
         }
         Some(())
@@ -164,8 +164,8 @@ impl PluginAccesses {
 }
 
 /// Returns the paths without those that are below another one with at least the same access.
-fn outermost(files: &BTreeMap<PathBuf, BTreeSet<Access>>) -> Vec<(&Path, &BTreeSet<Access>)> {
-    let is_covered = |path: &Path, access: &BTreeSet<Access>| {
+fn outermost(files: &BTreeMap<PathBuf, BTreeSet<FileOperation>>) -> Vec<(&Path, &BTreeSet<FileOperation>)> {
+    let is_covered = |path: &Path, access: &BTreeSet<FileOperation>| {
         path.ancestors().skip(1).filter_map(|above| files.get(above)).any(|granted| access.is_subset(granted))
     };
     let paths = files.iter().filter(|(path, access)| !is_covered(path, access));
@@ -206,29 +206,30 @@ fn rule(capability: &str, arguments: &[(&str, String)]) -> String {
 mod tests {
     use std::sync::Arc;
 
+    use wardian_access::{CommunicatorConnection, EnvironmentName, FileAccess, NetworkRequest, ProcessStart};
     use wardian_diagnostic::SourceFile;
 
     use super::*;
-    use crate::policy::{Level, Policy, PolicyFile};
-    use crate::request::{CommunicatorConnection, EnvironmentName, FileAccess, NetworkRequest, ProcessStart};
+    use crate::level::Level;
+    use crate::policy::{Policy, PolicyFile};
 
     const ROOT: &str = "/srv/project";
 
-    fn network(scheme: &str, authority: &str, method: &str) -> Request {
-        Request::Network(NetworkRequest::http(scheme, authority, method).unwrap())
+    fn network(scheme: &str, authority: &str, method: &str) -> AccessRequest {
+        AccessRequest::Network(NetworkRequest::http(scheme, authority, method).unwrap())
     }
 
-    fn file(path: &str, access: Access) -> Request {
-        Request::File(FileAccess::new(Path::new(ROOT), Path::new(path), access).unwrap())
+    fn file(path: &str, access: FileOperation) -> AccessRequest {
+        AccessRequest::File(FileAccess::new(Path::new(ROOT), Path::new(path), access).unwrap())
     }
 
-    fn needed(request: Request) -> NeededAccess {
+    fn needed(request: AccessRequest) -> NeededAccess {
         NeededAccess { plugin: ProviderAddress::parse("acme/cloud").unwrap(), request, address: None }
     }
 
-    fn process(program: &str, arguments: &[&str]) -> Request {
+    fn process(program: &str, arguments: &[&str]) -> AccessRequest {
         let arguments = arguments.iter().map(|one| (*one).to_owned());
-        Request::Process(ProcessStart::new(program, arguments).unwrap())
+        AccessRequest::Process(ProcessStart::new(program, arguments).unwrap())
     }
 
     fn uses() -> Vec<NeededAccess> {
@@ -242,14 +243,14 @@ mod tests {
             network("https", "cdn.example.com", "GET"),
             network("https", "www.example.com", "GET"),
             network("http", "api.example.com:8080", "GET"),
-            Request::Network(NetworkRequest::tcp("db.example.com", 5432).unwrap()),
-            file("generated/a", Access::Write),
-            file("generated/a", Access::Read),
-            file("in", Access::Read),
-            file("in/deeper", Access::Read),
-            Request::Environment(EnvironmentName::new("ACME_REGION").unwrap()),
+            AccessRequest::Network(NetworkRequest::tcp("db.example.com", 5432).unwrap()),
+            file("generated/a", FileOperation::Write),
+            file("generated/a", FileOperation::Read),
+            file("in", FileOperation::Read),
+            file("in/deeper", FileOperation::Read),
+            AccessRequest::Environment(EnvironmentName::new("ACME_REGION").unwrap()),
             process("git", &["clone", "https://example.com/${x}"]),
-            Request::Communicator(CommunicatorConnection::new("web.example.com", 22).unwrap()),
+            AccessRequest::Communicator(CommunicatorConnection::new("web.example.com", 22).unwrap()),
         ]
         .map(needed)
         .into();
@@ -286,13 +287,13 @@ mod tests {
             network("https", "cdn.example.com", "POST"),
             network("http", "api.example.com", "GET"),
             network("https", "api.example.com:8080", "GET"),
-            file("generated/b", Access::Read),
-            file("generated", Access::Read),
-            file("in", Access::Write),
-            Request::Environment(EnvironmentName::new("ACME_REGIONS").unwrap()),
+            file("generated/b", FileOperation::Read),
+            file("generated", FileOperation::Read),
+            file("in", FileOperation::Write),
+            AccessRequest::Environment(EnvironmentName::new("ACME_REGIONS").unwrap()),
             process("git", &["clone"]),
             process("git", &["clone", "https://example.com/y"]),
-            Request::Communicator(CommunicatorConnection::new("web.example.com", 23).unwrap()),
+            AccessRequest::Communicator(CommunicatorConnection::new("web.example.com", 23).unwrap()),
         ] {
             assert!(!own.decide(&other).is_allowed(), "{other}");
         }
@@ -304,7 +305,7 @@ mod tests {
 
     #[test]
     fn reports_accesses_that_no_rule_can_name() {
-        let odd = [file("a*b", Access::Read), process("git", &["log", "..."]), process("x", &["*"])];
+        let odd = [file("a*b", FileOperation::Read), process("git", &["log", "..."]), process("x", &["*"])];
         let least = least_privilege_policy(Path::new(ROOT), odd.map(needed));
         assert_eq!(least.left_out.len(), 3, "{:?}", least.left_out);
         assert_eq!(least.text, "# Accesses of plugins in a run, and nothing else.\n");

@@ -10,8 +10,9 @@ mod network;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use wardian_access::AccessRequest;
+
 use crate::glob::OnUndecidable;
-use crate::request::Request;
 use crate::source_location::SourceLocation;
 
 pub(crate) use local::{Arguments, EnvironmentRule, FilesystemRule, ProcessRule};
@@ -58,16 +59,20 @@ pub(crate) enum Conditions {
 impl Rule {
     /// Whether the rule applies to a request. `address` is the resolved address of the request's
     /// host, if known.
-    pub(crate) fn matches(&self, request: &Request, address: Option<IpAddr>) -> bool {
+    pub(crate) fn matches(&self, request: &AccessRequest, address: Option<IpAddr>) -> bool {
         match (&self.conditions, request) {
-            (Conditions::Network(rule), Request::Network(request)) => {
+            (Conditions::Network(rule), AccessRequest::Network(request)) => {
                 rule.matches(request, address, self.effect)
             }
-            (Conditions::Network(rule), Request::LookUp(host)) => rule.matches_look_up(host, self.effect),
-            (Conditions::Filesystem(rule), Request::File(access)) => rule.matches(access, self.effect),
-            (Conditions::Environment(rule), Request::Environment(name)) => rule.matches(name, self.effect),
-            (Conditions::Process(rule), Request::Process(start)) => rule.matches(start, self.effect),
-            (Conditions::Communicator(rule), Request::Communicator(connection)) => {
+            (Conditions::Network(rule), AccessRequest::LookUp(host)) => {
+                rule.matches_look_up(host, self.effect)
+            }
+            (Conditions::Filesystem(rule), AccessRequest::File(access)) => rule.matches(access, self.effect),
+            (Conditions::Environment(rule), AccessRequest::Environment(name)) => {
+                rule.matches(name, self.effect)
+            }
+            (Conditions::Process(rule), AccessRequest::Process(start)) => rule.matches(start, self.effect),
+            (Conditions::Communicator(rule), AccessRequest::Communicator(connection)) => {
                 rule.matches(connection, address, self.effect)
             }
             _ => false,

@@ -3,15 +3,13 @@
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
+use wardian_access::{AccessRequest, AddressKind, Host, NetworkRequest, Scheme, canonical};
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
 use wardian_lang::parse_expression;
 
-use crate::address::{AddressKind, canonical};
 use crate::glob::{Glob, MAX_TEXT_LENGTH};
-use crate::host::Host;
 use crate::policy::PluginPolicy;
-use crate::request::{NetworkRequest, Request, Scheme};
 
 impl PluginPolicy {
     /// Returns the source of a rule that allows exactly this request, if there is one; `address`
@@ -20,44 +18,49 @@ impl PluginPolicy {
     ///
     /// Whether the rule helps depends on the file that it is added to: it does not override a
     /// denial in another file.
-    pub fn rule_for(&self, request: &Request, address: Option<IpAddr>) -> Option<String> {
+    pub fn rule_for(&self, request: &AccessRequest, address: Option<IpAddr>) -> Option<String> {
         rule_for(self.plugin(), request, address)
     }
 }
 
-fn rule_for(plugin: &ProviderAddress, request: &Request, address: Option<IpAddr>) -> Option<String> {
+fn rule_for(plugin: &ProviderAddress, request: &AccessRequest, address: Option<IpAddr>) -> Option<String> {
     let (capability, arguments) = match request {
-        Request::Network(request) => ("network", network(request, address)?),
+        AccessRequest::Network(request) => ("network", network(request, address)?),
         // A lookup is for a later connection, whose port is still unknown.
-        Request::LookUp(_) => return None,
-        Request::File(access) => {
-            let directory = access.path.to_str()?;
+        AccessRequest::LookUp(_) => return None,
+        AccessRequest::File(access) => {
+            let directory = access.path().to_str()?;
             if directory.contains('*') {
                 return None;
             }
             (
                 "filesystem",
-                vec![("directories", list([directory])?), ("access", list([access.access.word()])?)],
+                vec![("directories", list([directory])?), ("access", list([access.operation().word()])?)],
             )
         }
-        Request::Environment(name) => ("environment", vec![("names", list([literal(&name.0)?])?)]),
-        Request::Process(start) => {
+        AccessRequest::Environment(name) => {
+            ("environment", vec![("names", list([literal(name.as_str())?])?)])
+        }
+        AccessRequest::Process(start) => {
             let arguments =
-                start.arguments.iter().map(|argument| literal(argument)).collect::<Option<Vec<_>>>()?;
+                start.arguments().iter().map(|argument| literal(argument)).collect::<Option<Vec<_>>>()?;
             if arguments.last() == Some(&"...") {
                 return None;
             }
             (
                 "process",
-                vec![("program", string_literal(literal(&start.program)?)?), ("arguments", list(arguments)?)],
+                vec![
+                    ("program", string_literal(literal(start.program())?)?),
+                    ("arguments", list(arguments)?),
+                ],
             )
         }
-        Request::Communicator(connection) => {
+        AccessRequest::Communicator(connection) => {
             let mut arguments = vec![
-                ("hosts", list([&*connection.host.to_string()])?),
-                ("ports", format!("[{}]", connection.port)),
+                ("hosts", list([&*connection.host().to_string()])?),
+                ("ports", format!("[{}]", connection.port())),
             ];
-            arguments.extend(addresses(&connection.host, address)?);
+            arguments.extend(addresses(connection.host(), address)?);
             ("communicator", arguments)
         }
     };
@@ -74,24 +77,24 @@ fn rule_for(plugin: &ProviderAddress, request: &Request, address: Option<IpAddr>
 }
 
 fn network(request: &NetworkRequest, address: Option<IpAddr>) -> Option<Vec<(&'static str, String)>> {
-    let mut arguments = vec![("hosts", list([&*request.host.to_string()])?)];
-    if request.scheme != Scheme::Https {
-        arguments.push(("schemes", list([request.scheme.word()])?));
+    let mut arguments = vec![("hosts", list([&*request.host().to_string()])?)];
+    if request.scheme() != Scheme::Https {
+        arguments.push(("schemes", list([request.scheme().word()])?));
     }
-    if request.scheme.port() != Some(request.port) {
-        arguments.push(("ports", format!("[{}]", request.port)));
+    if request.scheme().port() != Some(request.port()) {
+        arguments.push(("ports", format!("[{}]", request.port())));
     }
-    if let Some(method) = &request.method {
-        arguments.push(("methods", list([&**method])?));
+    if let Some(method) = request.method() {
+        arguments.push(("methods", list([method])?));
     }
-    arguments.extend(addresses(&request.host, address)?);
+    arguments.extend(addresses(request.host(), address)?);
     Some(arguments)
 }
 
 /// Returns the `addresses` argument, if a rule does not match the address by default.
 pub(crate) fn addresses(host: &Host, address: Option<IpAddr>) -> Option<Vec<(&'static str, String)>> {
     match (host, address) {
-        (Host::Name(_), Some(address)) if AddressKind::of(address) != AddressKind::Public => {
+        (Host::Name(_), Some(address)) if AddressKind::from_address(address) != AddressKind::Public => {
             Some(vec![("addresses", list([&*canonical(address).to_string()])?)])
         }
         _ => Some(Vec::new()),

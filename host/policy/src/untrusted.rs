@@ -6,9 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::path::is_within;
-use crate::policy::Level;
-use crate::request::{Access, Request};
+use wardian_access::{AccessRequest, FileOperation, is_within};
+
+use crate::level::Level;
 
 /// The restrictions, with the unreadable paths.
 #[derive(Clone, Debug, Default)]
@@ -22,12 +22,14 @@ impl UntrustedRestrictions {
     }
 
     /// Returns why a request is denied, whatever the files grant.
-    pub(crate) fn denial_reason(&self, request: &Request) -> Option<&'static str> {
+    pub(crate) fn denial_reason(&self, request: &AccessRequest) -> Option<&'static str> {
         match request {
-            Request::Process(_) => Some("programs are not started"),
-            Request::Communicator(_) => Some("remote machines are not connected to"),
-            Request::File(file) if file.access == Access::Write => Some("files are not written"),
-            Request::File(file) if self.is_hidden(&file.path) => {
+            AccessRequest::Process(_) => Some("programs are not started"),
+            AccessRequest::Communicator(_) => Some("remote machines are not connected to"),
+            AccessRequest::File(file) if file.operation() == FileOperation::Write => {
+                Some("files are not written")
+            }
+            AccessRequest::File(file) if self.is_hidden(file.path()) => {
                 Some("states and related files are not read")
             }
             _ => None,
@@ -40,9 +42,9 @@ impl UntrustedRestrictions {
     }
 
     /// Whether grants of a level apply.
-    pub(crate) fn accepts_grants_of(level: Level, request: &Request) -> bool {
+    pub(crate) fn accepts_grants_of(level: Level, request: &AccessRequest) -> bool {
         match request {
-            Request::Network(_) | Request::LookUp(_) => level == Level::Organisation,
+            AccessRequest::Network(_) | AccessRequest::LookUp(_) => level == Level::Organisation,
             _ => level != Level::RootModule,
         }
     }

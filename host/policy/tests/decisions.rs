@@ -3,7 +3,8 @@
 mod support;
 
 use support::{plugin, policy, project, request};
-use wardian_policy::{Decision, DenialReason, Level, NativePlugins, NetworkRequest, Policy, Request};
+use wardian_access::{AccessRequest, NetworkRequest};
+use wardian_policy::{Decision, DenialReason, Level, NativePlugins, Policy};
 
 /// Checks requests that a policy must allow, and those that it must deny.
 #[track_caller]
@@ -477,5 +478,5 @@ fn denial_suggests_the_missing_rule() {
     let network = view.rule_for(&request("GET https://localhost"), address).unwrap_or_default();
     insta::assert_snapshot!(network);
     assert_eq!(rule("run git *"), "");
-    assert!(matches!(request("lookup a"), Request::LookUp(_)));
+    assert!(matches!(request("lookup a"), AccessRequest::LookUp(_)));
 }

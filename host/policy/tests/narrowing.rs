@@ -8,7 +8,8 @@ use std::net::IpAddr;
 use proptest::prelude::*;
 use support::questions::{ADDRESSES, REQUESTS, allows, any_request, file, questions, settings};
 use support::{parse, plugin, policy, request};
-use wardian_policy::{Level, NativePlugins, Request};
+use wardian_access::AccessRequest;
+use wardian_policy::{Level, NativePlugins};
 
 proptest! {
     #[test]
@@ -53,7 +54,7 @@ proptest! {
         let defers = files[..files.len() - 1].iter().all(|(_, text)| text.contains("defer"));
         for request in asked {
             let addresses = std::iter::once(None).chain(ADDRESSES.iter().map(|text| text.parse().ok()));
-            let is_network = matches!(request, Request::Network(_) | Request::Communicator(_));
+            let is_network = matches!(request, AccessRequest::Network(_) | AccessRequest::Communicator(_));
             for address in addresses.filter(|address| address.is_none() || is_network) {
                 if !defers && !allows(&higher, &request, address) {
                     prop_assert!(!allows(&all, &request, address), "{request} {address:?}\n{files:#?}");
@@ -105,7 +106,7 @@ proptest! {
         let open = policy(&[(Level::Organisation, &format!("{organisation}{all}"))]);
         let both = policy(&[(Level::Organisation, &organisation), (Level::RootModule, &root_module)]);
         for (request, address) in questions() {
-            let is_network = matches!(request, Request::Network(_));
+            let is_network = matches!(request, AccessRequest::Network(_));
             let is_metadata = address.is_some_and(|address| address.to_string() == "169.254.169.254");
             if is_network && !is_metadata && !allows(&open, &request, address) {
                 prop_assert!(!allows(&both, &request, address), "{request} {address:?}\n{organisation}\n{root_module}");
@@ -122,7 +123,7 @@ proptest! {
             let view = policy.for_plugin(&plugin("acme/dns"));
             let decision = match address {
                 Some(address) => view.decide_at(&request, address),
-                None if matches!(request, Request::Network(_) | Request::Communicator(_)) => continue,
+                None if matches!(request, AccessRequest::Network(_) | AccessRequest::Communicator(_)) => continue,
                 None => view.decide(&request),
             };
             if let wardian_policy::Decision::Allowed(grant) = decision {
@@ -145,7 +146,7 @@ proptest! {
         let request = request(REQUESTS[index]);
         let address: Option<IpAddr> = ADDRESSES[at].parse().ok();
         let view = policy(&[]).for_plugin(&plugin("acme/dns"));
-        let is_network = matches!(request, Request::Network(_) | Request::Communicator(_));
+        let is_network = matches!(request, AccessRequest::Network(_) | AccessRequest::Communicator(_));
         let by_address = address.filter(|_| is_network && !REQUESTS[index].contains(".1"));
         let rule = view.rule_for(&request, by_address);
         let granted = policy(&[(Level::RootModule, &rule.clone().unwrap_or_default())]);
@@ -158,8 +159,8 @@ proptest! {
     #[test]
     fn request_text_survives_the_rule(name in "[^=\u{0}]{1,12}", argument in "\\PC{0,12}") {
         for request in [
-            Request::Environment(wardian_policy::EnvironmentName::new(&name).unwrap()),
-            Request::Process(wardian_policy::ProcessStart::new("git", [argument.clone()]).unwrap()),
+            AccessRequest::Environment(wardian_access::EnvironmentName::new(&name).unwrap()),
+            AccessRequest::Process(wardian_access::ProcessStart::new("git", [argument.clone()]).unwrap()),
         ] {
             let view = policy(&[]).for_plugin(&plugin("acme/dns"));
             if let Some(rule) = view.rule_for(&request, None) {

@@ -8,7 +8,8 @@ use std::path::Path;
 use proptest::prelude::*;
 use support::questions::{ADDRESSES, allows, any_request};
 use support::{ROOT, plugin, policy, project};
-use wardian_policy::{Host, NeededAccess, Request, least_privilege_policy};
+use wardian_access::{AccessRequest, Host};
+use wardian_policy::{NeededAccess, least_privilege_policy};
 
 /// A policy that grants everything.
 const EVERYTHING: &str = r#"plugin "*" {
@@ -38,7 +39,7 @@ const EVERYTHING: &str = r#"plugin "*" {
 "#;
 
 /// A request, and the address that its name resolved to.
-type CapabilityRequest = (Request, Option<IpAddr>);
+type CapabilityRequest = (AccessRequest, Option<IpAddr>);
 
 fn asked() -> impl Strategy<Value = CapabilityRequest> {
     let addresses: Vec<IpAddr> = ADDRESSES.iter().filter_map(|text| text.parse().ok()).collect();
@@ -49,10 +50,10 @@ fn asked() -> impl Strategy<Value = CapabilityRequest> {
 }
 
 /// Returns the host of a connection.
-fn host(request: &Request) -> Option<&Host> {
+fn host(request: &AccessRequest) -> Option<&Host> {
     match request {
-        Request::Network(network) => Some(network.host()),
-        Request::Communicator(connection) => Some(connection.host()),
+        AccessRequest::Network(network) => Some(network.host()),
+        AccessRequest::Communicator(connection) => Some(connection.host()),
         _ => None,
     }
 }
@@ -61,10 +62,10 @@ fn host(request: &Request) -> Option<&Host> {
 fn means((used, led): &CapabilityRequest, (request, address): &CapabilityRequest) -> bool {
     let names_it = match (used, request) {
         // A granted directory includes everything below it.
-        (Request::File(used), Request::File(file)) => {
-            used.access() == file.access() && file.path().starts_with(used.path())
+        (AccessRequest::File(used), AccessRequest::File(file)) => {
+            used.operation() == file.operation() && file.path().starts_with(used.path())
         }
-        (used, Request::LookUp(name)) => host(used) == Some(name),
+        (used, AccessRequest::LookUp(name)) => host(used) == Some(name),
         (used, request) => used == request,
     };
     let canonical = |address: &IpAddr| address.to_canonical();
@@ -94,7 +95,7 @@ proptest! {
         for (request, address) in &used {
             let is_left_out = least.left_out.contains(&format!("acme/dns: {request}"));
             // A lookup is granted with the access that it is for.
-            if !is_left_out && !matches!(request, Request::LookUp(_)) {
+            if !is_left_out && !matches!(request, AccessRequest::LookUp(_)) {
                 prop_assert!(
                     allows(&suggested, request, *address),
                     "{request} {address:?} was used\n{}", least.text

@@ -15,35 +15,15 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStdin};
 use tokio::sync::{Notify, mpsc, watch};
 
-use crate::authority::{Authority, Ended};
+use wardian_access::{ExitStatus, FinishedProgram, ProcessAuthority};
+
 use crate::command::DescendantPolicy;
+use crate::event::CommandEvent;
 use crate::output::forward;
 use crate::spawner::{Guarded, Spawner};
 
 /// Maximum number of queued events.
 const MAX_QUEUED_EVENTS: usize = 4;
-
-/// An event of a running command.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CommandEvent {
-    /// Output on standard output.
-    Stdout(Vec<u8>),
-    /// Output on standard error.
-    Stderr(Vec<u8>),
-    /// The end of the command; always the last event.
-    Exited(ExitStatus),
-}
-
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExitStatus {
-    /// With an exit code.
-    Code(i32),
-    /// By a signal with this number.
-    Signal(i32),
-    /// It was killed after its time limit.
-    TimedOut,
-}
 
 pub(crate) struct Outputs {
     pub(crate) stdout: Receiver,
@@ -55,8 +35,8 @@ pub(crate) struct ChildSupervisor {
     pub(crate) child: Child,
     pub(crate) guarded: Guarded,
     pub(crate) spawner: Arc<Spawner>,
-    pub(crate) authority: Arc<dyn Authority>,
-    pub(crate) record: Ended,
+    pub(crate) authority: Arc<dyn ProcessAuthority>,
+    pub(crate) record: FinishedProgram,
     pub(crate) began: Instant,
     pub(crate) timeout: Option<Duration>,
     pub(crate) descendants: DescendantPolicy,
@@ -185,7 +165,7 @@ impl ChildSupervisor {
         self.record.status = status;
         self.record.written = written.load(Ordering::Relaxed);
         self.record.duration = self.began.elapsed();
-        self.authority.ended(&self.record);
+        self.authority.finished(&self.record);
         drop(self.spawner);
         // An unknown exit status is not a success.
         let _ = events.send(CommandEvent::Exited(status.unwrap_or(ExitStatus::Code(-1)))).await;

@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 
 use tokio::net::unix::pipe::Receiver;
 
-use crate::authority::{Authority, Denied, Ended, Start};
+use wardian_access::{FinishedProgram, ProcessAuthority, ProgramLaunch};
+
 use crate::child::{ChildProcess, ChildSupervisor, Outputs};
 use crate::command::{Command, Streams};
+use crate::error::ProcessError;
 use crate::lookup;
 use crate::spawner::{Guarded, Spawner};
 
@@ -21,49 +23,19 @@ const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
 /// Starts commands that an authority allows.
 pub struct Launcher {
-    authority: Arc<dyn Authority>,
+    authority: Arc<dyn ProcessAuthority>,
     search_path: OsString,
     spawner: Arc<Spawner>,
 }
 
-/// Why a program was not started.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ProcessError {
-    /// The authority denied it.
-    #[error(transparent)]
-    Denied(#[from] Denied),
-    /// The program's name is invalid.
-    #[error("{0:?} is not a program name")]
-    InvalidName(String),
-    /// The program does not exist.
-    #[error("program {program:?} not found; a bare name is looked up in the directories of PATH")]
-    NotFound { program: String },
-    /// The working directory does not exist.
-    #[error("the program's working directory {} does not exist", .0.display())]
-    Directory(PathBuf),
-    /// A parent directory could not be read.
-    #[error("could not read {}: {error}", path.display())]
-    Unreadable { path: PathBuf, error: io::Error },
-    /// An argument or a variable contains a NUL byte.
-    #[error("{0} contains a NUL byte, which cannot be passed to a program")]
-    NulByte(String),
-    /// The name of an environment variable is invalid.
-    #[error("{0:?} is not a valid name of an environment variable")]
-    InvalidVariable(String),
-    /// The system could not start the program.
-    #[error("could not run {}: {error}", executable.display())]
-    Start { executable: PathBuf, error: io::Error },
-}
-
 impl Launcher {
     /// Creates a launcher. `search_path` is the host's `PATH`.
-    pub fn new(authority: Arc<dyn Authority>, search_path: OsString) -> Self {
+    pub fn new(authority: Arc<dyn ProcessAuthority>, search_path: OsString) -> Self {
         Self { authority, search_path, spawner: Arc::default() }
     }
 
     /// Returns a launcher for another authority, with the same search path and spawner threads.
-    pub fn for_authority(&self, authority: Arc<dyn Authority>) -> Self {
+    pub fn for_authority(&self, authority: Arc<dyn ProcessAuthority>) -> Self {
         Self { authority, search_path: self.search_path.clone(), spawner: Arc::clone(&self.spawner) }
     }
 
@@ -74,13 +46,13 @@ impl Launcher {
     pub async fn start(&self, command: Command) -> Result<ChildProcess, ProcessError> {
         validate(&command)?;
         let program = lookup::resolve_name(&command.program, &command.directory)?;
-        self.authority.may_start(&Start {
+        self.authority.may_start(&ProgramLaunch {
             program: &program,
             arguments: &command.arguments,
             directory: &command.directory,
             environment: &command.environment,
         })?;
-        let mut record = Ended {
+        let mut record = FinishedProgram {
             program,
             executable: None,
             arguments: command.arguments.clone(),
@@ -105,7 +77,7 @@ impl Launcher {
             }
             Err(error) => {
                 record.duration = began.elapsed();
-                self.authority.ended(&record);
+                self.authority.finished(&record);
                 Err(error)
             }
         }
@@ -114,7 +86,7 @@ impl Launcher {
     async fn launch(
         &self,
         command: &Command,
-        record: &mut Ended,
+        record: &mut FinishedProgram,
     ) -> Result<(tokio::process::Child, Guarded, Outputs), ProcessError> {
         if !command.directory.is_dir() {
             return Err(ProcessError::Directory(command.directory.clone()));

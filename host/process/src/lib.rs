@@ -1,6 +1,6 @@
 //! Runs programs on this machine for plugins: starts them, reads their output, and ends them.
 //!
-//! A [`Launcher`] starts the programs that its [`Authority`] allows. The authority is asked
+//! A [`Launcher`] starts the programs that its [`ProcessAuthority`](wardian_access::ProcessAuthority) allows. The authority is asked
 //! before any lookup, with a bare name or with an absolute path without `.` and `..`. A bare
 //! name is then looked up in the host's own search path, never in that of the program's
 //! environment. A relative path with a slash is relative to the program's working directory.
@@ -26,20 +26,22 @@
 #[cfg(not(unix))]
 compile_error!("this crate supports Unix systems only");
 
-mod authority;
 mod child;
 mod command;
 mod confinement;
+mod error;
+mod event;
 mod launcher;
 mod line_buffer;
 mod lookup;
 mod output;
 mod spawner;
 
-pub use authority::{Authority, Denied, Ended, Start};
-pub use child::{ChildProcess, CommandEvent, ExitStatus};
+pub use child::ChildProcess;
 pub use command::{Command, DescendantPolicy, Streams};
 pub use confinement::{Confinement, ConfinementError, Prepared, TcpPorts};
-pub use launcher::{Launcher, ProcessError};
+pub use error::ProcessError;
+pub use event::CommandEvent;
+pub use launcher::Launcher;
 pub use line_buffer::LineBuffer;
 pub use spawner::{Guarded, Spawner};

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-use crate::launcher::ProcessError;
+use crate::error::ProcessError;
 
 /// Returns the name that the authority is asked about: a bare name, or an absolute path without
 /// `.` and `..`. `..` is resolved by the file system and not in the string, since the kernel

@@ -11,7 +11,7 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
-use crate::child::CommandEvent;
+use crate::event::CommandEvent;
 use crate::line_buffer::LineBuffer;
 
 /// After the program has exited, its output is complete if nothing arrives for this long, even

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use wardian_access::{AccessRequest, EnvironmentName};
 use wardian_address::ProviderAddress;
 use wardian_monitor::Monitor;
 use wardian_plugin::PluginCall;
-use wardian_policy::{EnvironmentName, Request};
 
 use crate::capability::filesystem::granted::GrantedFiles;
 
@@ -61,7 +61,7 @@ impl Grants {
         // What is granted is given, and recorded, once for all instances.
         let given = |name: &str| {
             let name = EnvironmentName::new(name).ok().filter(|name| monitor.grants_variable(name.as_str()));
-            name.is_some_and(|name| monitor.begin(&call, Request::Environment(name)).is_ok())
+            name.is_some_and(|name| monitor.begin(&call, AccessRequest::Environment(name)).is_ok())
         };
         let environment = environment.into_iter().filter(|(name, _)| given(name)).collect();
         Self { monitor, files: Arc::new(files), working_directory, environment }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::Mutex;
+use wardian_access::{Denied, FinishedProgram, ProcessAuthority, ProgramLaunch};
 use wardian_address::{
     Constraints, ProviderAddress, is_in_plugin_directory, provisioner_address, provisioner_label,
 };
@@ -16,7 +17,7 @@ use wardian_engine::provisioner_blocks;
 use wardian_install::package::{ComponentArtifact, OpenedPackage, PluginArtifact};
 use wardian_install::selection::Requirements;
 use wardian_plugin::{PluginDiagnostic, PluginDiagnostics, Provisioner, ProvisionerSource};
-use wardian_process::{Authority, Denied, Ended, Launcher, Start};
+use wardian_process::Launcher;
 use wardian_sandbox::{LoadEvent, ProvisionerGrants};
 use wardian_value::Str;
 
@@ -50,12 +51,12 @@ impl LoadedProvisioners {
 /// Starts nothing without a plugin: each provisioner brings an authority of its own.
 struct DenyAll;
 
-impl Authority for DenyAll {
-    fn may_start(&self, _start: &Start<'_>) -> Result<(), Denied> {
-        Err(Denied("no plugin requested it".to_owned()))
+impl ProcessAuthority for DenyAll {
+    fn may_start(&self, _start: &ProgramLaunch<'_>) -> Result<(), Denied> {
+        Err(Denied::new("no plugin requested it"))
     }
 
-    fn ended(&self, _ended: &Ended) {}
+    fn finished(&self, _ended: &FinishedProgram) {}
 }
 
 #[async_trait]

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use russh::{ChannelMsg, ChannelReadHalf, ChannelWriteHalf, Pty, Sig, client};
 use tokio::time::timeout;
-use wardian_process::{CommandEvent, ExitStatus};
+use wardian_access::ExitStatus;
+use wardian_process::CommandEvent;
 
 use super::session::Session;
 use crate::error::{CommunicatorError, ConnectionPhase};

@@ -10,6 +10,8 @@ use tokio::time::timeout;
 
 use super::authentication;
 use super::host_key::{self, Verdict, Verifier};
+use wardian_access::ReachError;
+
 use crate::dial::Dialer;
 use crate::error::{CommunicatorError, ConnectionPhase};
 use crate::settings::{Hop, SshSettings, endpoint};
@@ -99,13 +101,14 @@ async fn through(
         handle.channel_open_direct_tcpip(target.host.clone(), u32::from(target.port), "127.0.0.1", 0);
     match timeout(STEP_TIMEOUT, opening).await {
         Ok(Ok(channel)) => Ok(Box::new(channel.into_stream())),
-        Ok(Err(russh::Error::ChannelOpenFailure(reason))) => Err(CommunicatorError::Connect {
+        Ok(Err(russh::Error::ChannelOpenFailure(reason))) => Err(ReachError::Connect {
             endpoint: endpoint(&target.host, target.port),
             error: std::io::Error::other(format!(
                 "the bastion {} could not connect to it ({reason:?})",
                 endpoint(&bastion.host, bastion.port)
             )),
-        }),
+        }
+        .into()),
         Ok(Err(_)) => Err(CommunicatorError::Lost {
             endpoint: endpoint(&bastion.host, bastion.port),
             phase: ConnectionPhase::Forwarding,
@@ -146,7 +149,7 @@ async fn log_in(
 
 fn handshake_error(endpoint: String, error: russh::Error) -> CommunicatorError {
     match error {
-        russh::Error::IO(error) => CommunicatorError::Connect { endpoint, error },
+        russh::Error::IO(error) => ReachError::Connect { endpoint, error }.into(),
         russh::Error::HUP | russh::Error::Disconnect => {
             CommunicatorError::Lost { endpoint, phase: ConnectionPhase::Connecting }
         }

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use wardian_process::{CommandEvent, ExitStatus};
+use wardian_access::ExitStatus;
+use wardian_process::CommandEvent;
 
 use super::machine::{Machine, RequestError};
 use super::messages::{self, Fault};

@@ -7,7 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use tokio::sync::mpsc;
-use wardian_process::{CommandEvent, ExitStatus};
+use wardian_access::ExitStatus;
+use wardian_process::CommandEvent;
 
 use super::command::WinRmCommand;
 use super::machine::Machine;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wardian_communicator::{CommandEvent, ExitStatus};
+use wardian_access::ExitStatus;
+use wardian_communicator::CommandEvent;
 
 use crate::sshd::{Records, Sshd, recorded, run};
 

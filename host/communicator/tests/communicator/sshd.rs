@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+use wardian_access::{ConnectProgress, ConnectionAuthority, Denied, ExitStatus, FinishedConnection};
 use wardian_communicator::{
-    Authority, CommandEvent, CommunicatorError, ConnectionContext, ConnectionSettings, Denied, Ended,
-    ExitStatus, Progress, RemoteConnection,
+    CommandEvent, CommunicatorError, ConnectionContext, ConnectionSettings, RemoteConnection,
 };
 
 const SSHD: &str = "/usr/sbin/sshd";
@@ -217,7 +217,7 @@ pub fn recorded(values: &[(&str, String)], records: &Arc<Records>) -> RemoteConn
 #[derive(Default)]
 pub struct Records {
     pub asked: Mutex<Vec<String>>,
-    pub ended: Mutex<Vec<Ended>>,
+    pub ended: Mutex<Vec<FinishedConnection>>,
     pub attempts: Mutex<u32>,
     pub refuses: Mutex<Vec<String>>,
 }
@@ -226,11 +226,11 @@ impl Records {
     fn decide(&self, what: String) -> Result<(), Denied> {
         let refused = self.refuses.lock().unwrap().contains(&what);
         self.asked.lock().unwrap().push(what);
-        if refused { Err(Denied("no rule allows it".into())) } else { Ok(()) }
+        if refused { Err(Denied::new("no rule allows it")) } else { Ok(()) }
     }
 }
 
-impl Authority for Records {
+impl ConnectionAuthority for Records {
     fn may_connect(&self, host: &str, port: u16) -> Result<(), Denied> {
         self.decide(format!("{host} {port}"))
     }
@@ -243,13 +243,13 @@ impl Authority for Records {
         self.decide(format!("read {}", path.display()))
     }
 
-    fn progressed(&self, progress: &Progress<'_>) {
-        if let Progress::Connecting { attempt, .. } = progress {
+    fn report_progress(&self, progress: &ConnectProgress<'_>) {
+        if let ConnectProgress::Connecting { attempt, .. } = progress {
             *self.attempts.lock().unwrap() = *attempt;
         }
     }
 
-    fn ended(&self, ended: &Ended) {
+    fn finished(&self, ended: &FinishedConnection) {
         self.ended.lock().unwrap().push(ended.clone());
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wardian_communicator::{CommandEvent, ExitStatus, FailureKind, TargetPlatform};
+use wardian_access::ExitStatus;
+use wardian_communicator::{CommandEvent, FailureKind, TargetPlatform};
 use wardian_winrm_machine::{Certified, PASSWORD, Proof, Server, USER};
 
 use crate::sshd::{Records, connection, free_port, recorded, run};

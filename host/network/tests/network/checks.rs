@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
-use wardian_network::{Credential, NetworkError};
+use wardian_access::{HttpCredential, ReachError};
+use wardian_network::NetworkError;
 
 use crate::server::{Judge, Names, Server, Setting, TIMEOUTS, answer, body, echo, get, read, text};
 
@@ -43,7 +44,7 @@ async fn denied_request_is_not_resolved() {
     let setting = Setting { judge, ..Setting::default() };
     for url in ["http://evil.example", "https://EVIL.example:8443/x", "http://evil.example./"] {
         let error = answer(&setting.client(), get(url)).await.unwrap_err();
-        assert!(matches!(error, NetworkError::Denied(_)), "{url}: {error}");
+        assert!(matches!(error, NetworkError::Reach(ReachError::Denied(_))), "{url}: {error}");
     }
     assert_eq!(setting.names.looked_up.load(Ordering::Relaxed), 0);
 }
@@ -68,7 +69,9 @@ async fn denied_address_is_not_connected_to() {
         "0x7f000001",
     ] {
         let error = answer(&setting.client(), get(&format!("http://{host}:{port}/"))).await.unwrap_err();
-        let NetworkError::AddressDenied { address, .. } = error else { panic!("{host}: {error}") };
+        let NetworkError::Reach(ReachError::AddressDenied { address, .. }) = error else {
+            panic!("{host}: {error}")
+        };
         assert_eq!(address, loopback(), "{host}");
     }
     assert_eq!(server.connections(), 0);
@@ -117,7 +120,7 @@ async fn pooled_connection_is_checked_again() {
     // The destination is the same, but the address is denied now.
     setting.judge.is_closed.store(true, Ordering::Relaxed);
     let error = answer(&client, get(&server.url("/"))).await.unwrap_err();
-    assert!(matches!(error, NetworkError::AddressDenied { .. }), "{error}");
+    assert!(matches!(error, NetworkError::Reach(ReachError::AddressDenied { .. })), "{error}");
     assert_eq!(server.connections(), 1);
 }
 
@@ -164,11 +167,11 @@ async fn deceptive_requests_are_rejected() {
 #[tokio::test]
 async fn credentials_are_added_after_the_checks() {
     let server = Server::start(echo).await;
-    let credential = Credential {
+    let credential = HttpCredential {
         name: HeaderName::from_static("authorization"),
         value: HeaderValue::from_static("Bearer s3cret"),
     };
-    assert_eq!(format!("{credential:?}"), "Credential(authorization, ...)");
+    assert_eq!(format!("{credential:?}"), "HttpCredential(authorization, ...)");
     let judge =
         Judge { credentials: [("api.example", vec![credential])].into_iter().collect(), ..Judge::default() };
     let answers = ["api.example", "other.example"].map(|name| (name, vec![vec![loopback()]]));

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
+use wardian_access::ReachError;
 use wardian_network::NetworkError;
 use wardian_network::proxy::ProxySettings;
 
@@ -34,7 +35,7 @@ async fn address_is_checked_despite_proxy() {
     let setting = Setting { judge, proxies: through(&proxy.address.to_string()), ..Setting::default() };
     for url in ["http://169.254.169.254/", "https://169.254.169.254/", "http://[::ffff:169.254.169.254]/"] {
         let error = answer(&setting.client(), get(url)).await.unwrap_err();
-        assert!(matches!(error, NetworkError::AddressDenied { .. }), "{error}");
+        assert!(matches!(error, NetworkError::Reach(ReachError::AddressDenied { .. })), "{error}");
     }
     assert_eq!(proxy.connections(), 0);
 }

@@ -18,12 +18,12 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
+use wardian_access::{Denied, HttpAuthority, HttpCredential, HttpExchange, NetworkRequest};
 use wardian_network::proxy::ProxySettings;
 use wardian_network::{
-    Authority, BoxedBody, Client, ClientOptions, Credential, Denied, Exchange, HttpLimits, NetworkError,
-    RequestLimiter, Resolver, ResponseBody, Ticket, Timeouts, TlsRoots,
+    BoxedBody, Client, ClientOptions, HttpLimits, NetworkError, RequestLimiter, Resolver, ResponseBody,
+    Ticket, Timeouts, TlsRoots,
 };
-use wardian_policy::NetworkRequest;
 
 pub type ServerBody = UnsyncBoxBody<Bytes, Infallible>;
 
@@ -97,9 +97,9 @@ pub struct Judge {
     pub denied_addresses: Vec<IpAddr>,
     /// If set, all addresses are denied.
     pub is_closed: AtomicBool,
-    pub credentials: HashMap<&'static str, Vec<Credential>>,
+    pub credentials: HashMap<&'static str, Vec<HttpCredential>>,
     pub asked: Mutex<Vec<String>>,
-    pub ended: Mutex<Vec<Exchange>>,
+    pub ended: Mutex<Vec<HttpExchange>>,
 }
 
 impl Judge {
@@ -108,7 +108,7 @@ impl Judge {
     }
 }
 
-impl Authority for Judge {
+impl HttpAuthority for Judge {
     fn reserved_headers(&self, request: &NetworkRequest) -> Vec<HeaderName> {
         let credentials = self.credentials.get(request.host().to_string().as_str());
         credentials.into_iter().flatten().map(|credential| credential.name.clone()).collect()
@@ -117,7 +117,7 @@ impl Authority for Judge {
     fn may_send(&self, request: &NetworkRequest) -> Result<(), Denied> {
         self.asked.lock().unwrap().push(request.to_string());
         if self.denied_hosts.contains(&request.host().to_string().as_str()) {
-            return Err(Denied(format!("{} is denied", request.host())));
+            return Err(Denied::new(format!("{} is denied", request.host())));
         }
         Ok(())
     }
@@ -125,16 +125,16 @@ impl Authority for Judge {
     fn may_connect(&self, _: &NetworkRequest, address: IpAddr) -> Result<(), Denied> {
         self.asked.lock().unwrap().push(address.to_string());
         if self.denied_addresses.contains(&address) || self.is_closed.load(Ordering::Relaxed) {
-            return Err(Denied(format!("{address} is denied")));
+            return Err(Denied::new(format!("{address} is denied")));
         }
         Ok(())
     }
 
-    fn credentials(&self, request: &NetworkRequest) -> Result<Vec<Credential>, Denied> {
+    fn credentials(&self, request: &NetworkRequest) -> Result<Vec<HttpCredential>, Denied> {
         Ok(self.credentials.get(request.host().to_string().as_str()).cloned().unwrap_or_default())
     }
 
-    fn ended(&self, exchange: &Exchange) {
+    fn finished(&self, exchange: &HttpExchange) {
         self.ended.lock().unwrap().push(exchange.clone());
     }
 }
@@ -202,7 +202,7 @@ impl Judged {
         ticket: Ticket,
         request: Request<BoxedBody>,
     ) -> Result<Response<ResponseBody>, NetworkError> {
-        self.client.send(ticket, Arc::clone(&self.judge) as Arc<dyn Authority>, request, TIMEOUTS).await
+        self.client.send(ticket, Arc::clone(&self.judge) as Arc<dyn HttpAuthority>, request, TIMEOUTS).await
     }
 
     pub fn ticket(&self) -> Ticket {
@@ -214,7 +214,7 @@ impl Judged {
         request: Request<BoxedBody>,
         timeouts: Timeouts,
     ) -> Result<Response<ResponseBody>, NetworkError> {
-        let judge = Arc::clone(&self.judge) as Arc<dyn Authority>;
+        let judge = Arc::clone(&self.judge) as Arc<dyn HttpAuthority>;
         self.client.send(self.client.ticket(), judge, request, timeouts).await
     }
 }

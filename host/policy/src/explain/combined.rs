@@ -5,11 +5,11 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use crate::address::{AddressKind, AddressPattern};
+use wardian_access::{AddressKind, FileOperation, Scheme, is_within};
+
+use crate::address_pattern::AddressPattern;
 use crate::glob::Glob;
-use crate::host::HostPattern;
-use crate::path::is_within;
-use crate::request::{Access, Scheme};
+use crate::host_pattern::HostPattern;
 use crate::rule::{Arguments, Conditions, Destination, Ports};
 
 use super::describe;
@@ -18,7 +18,7 @@ use super::describe;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum GrantedAccess {
     Network { scheme: Scheme, at: NetworkDestination, methods: Option<BTreeSet<Box<str>>> },
-    Filesystem { directory: PathBuf, access: BTreeSet<Access> },
+    Filesystem { directory: PathBuf, access: BTreeSet<FileOperation> },
     Environment { names: Vec<Glob> },
     Process { programs: Vec<Glob>, arguments: Vec<Arguments> },
     Communicator { at: NetworkDestination },
@@ -78,7 +78,7 @@ impl GrantedAccess {
         }
     }
 
-    pub(super) fn into_directory(self) -> Option<(PathBuf, BTreeSet<Access>)> {
+    pub(super) fn into_directory(self) -> Option<(PathBuf, BTreeSet<FileOperation>)> {
         match self {
             Self::Filesystem { directory, access } => Some((directory, access)),
             _ => None,
@@ -105,7 +105,7 @@ impl GrantedAccess {
                 Self::Filesystem { directory, access },
                 Self::Filesystem { directory: other_directory, access: other_access },
             ) => {
-                let access: BTreeSet<Access> = access.intersection(other_access).copied().collect();
+                let access: BTreeSet<FileOperation> = access.intersection(other_access).copied().collect();
                 let directory = if is_within(directory, other_directory) {
                     directory
                 } else if is_within(other_directory, directory) {

@@ -5,9 +5,10 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::address::AddressPattern;
-use crate::host::HostPattern;
-use crate::path::is_within;
+use wardian_access::is_within;
+
+use crate::address_pattern::AddressPattern;
+use crate::host_pattern::HostPattern;
 use crate::rule::{Arguments, Conditions, Destination, Ports};
 
 use super::combined::{GrantedAccess, NetworkDestination, Pattern, ranges};

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
-use crate::request::Access;
+use wardian_access::FileOperation;
+
 use crate::rule::{Arguments, Conditions, Destination, Ports};
 
 /// Returns the name of a rule's capability.
@@ -87,7 +88,7 @@ pub(super) fn ports(ports: Option<&[(u16, u16)]>, to: &mut impl Write) -> fmt::R
     Ok(())
 }
 
-pub(super) fn accesses(access: &BTreeSet<Access>) -> String {
+pub(super) fn accesses(access: &BTreeSet<FileOperation>) -> String {
     access.iter().map(|access| access.word()).collect::<Vec<_>>().join(", ")
 }
 

@@ -5,15 +5,14 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 
+use wardian_access::{AddressKind, FileOperation, Scheme, is_token_byte, normalize, parse_port};
 use wardian_lang::{Attribute, Block};
 
 use super::Reader;
 use super::values::reject_control_characters;
-use crate::address::{AddressKind, AddressPattern, AddressRange};
+use crate::address_pattern::{AddressPattern, AddressRange};
 use crate::glob::Glob;
-use crate::host::HostPattern;
-use crate::path::normalised;
-use crate::request::{Access, Scheme, is_token_byte, port_number};
+use crate::host_pattern::HostPattern;
 use crate::rule::{
     Arguments, CommunicatorRule, Conditions, Destination, Effect, EnvironmentRule, FilesystemRule, HostSet,
     NetworkRule, Ports, ProcessRule,
@@ -211,11 +210,11 @@ impl Reader<'_> {
                 None
             }
         };
-        let words = Access::ALL.map(|access| (access.word(), access));
+        let words = FileOperation::ALL.map(|access| (access.word(), access));
         let access = match (block.body.attribute("access"), effect) {
             (Some(attribute), _) => self.keywords(attribute, &words)?.into_iter().collect(),
-            (None, Effect::Allow) => BTreeSet::from([Access::Read]),
-            (None, Effect::Deny) => BTreeSet::from(Access::ALL),
+            (None, Effect::Allow) => BTreeSet::from([FileOperation::Read]),
+            (None, Effect::Deny) => BTreeSet::from(FileOperation::ALL),
         };
         Some(FilesystemRule { directories: directories?, access })
     }
@@ -301,10 +300,10 @@ fn address(text: &str) -> Result<AddressPattern, String> {
 fn port_range(text: &str) -> Option<RangeInclusive<u16>> {
     match text.split_once('-') {
         Some((first, last)) => {
-            let (first, last) = (port_number(first)?, port_number(last)?);
+            let (first, last) = (parse_port(first)?, parse_port(last)?);
             (first <= last).then_some(first..=last)
         }
-        None => port_number(text).map(|port| port..=port),
+        None => parse_port(text).map(|port| port..=port),
     }
 }
 
@@ -316,7 +315,7 @@ fn directory(root_module: &Path, text: &str) -> Result<std::path::PathBuf, Strin
         return Err("\"~\" is not supported; use an absolute path".to_owned());
     }
     reject_control_characters(text)?;
-    normalised(root_module, Path::new(text)).map_err(|problem| format!("{problem}; use an absolute path"))
+    normalize(root_module, Path::new(text)).map_err(|problem| format!("{problem}; use an absolute path"))
 }
 
 fn variable(text: &str) -> Result<Glob, String> {

@@ -4,13 +4,13 @@
 use std::path::Path;
 use std::time::Duration;
 
+use wardian_access::{EnvironmentName, Scheme, is_token_byte};
 use wardian_lang::{Attribute, Block, Body};
 
 use super::Reader;
 use super::values::reject_control_characters;
 use crate::credential::{CredentialBinding, CredentialSource};
-use crate::policy::Level;
-use crate::request::{EnvironmentName, Scheme, is_token_byte};
+use crate::level::Level;
 use crate::rule::{Effect, Ports};
 use crate::settings::{NativePlugins, PluginLimits, Setting, Settings};
 use crate::units::{parse_duration, parse_size};
@@ -160,7 +160,9 @@ impl Reader<'_> {
             (Some(attribute), None) => self
                 .one(attribute, "Invalid variable", |text| {
                     reject_control_characters(text)?;
-                    EnvironmentName::new(text).map(|name| name.0).map_err(|error| error.to_string())
+                    EnvironmentName::new(text)
+                        .map(|name| name.as_str().into())
+                        .map_err(|error| error.to_string())
                 })
                 .map(CredentialSource::Environment),
             (None, Some(attribute)) => self

@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use wardian_access::{EnvironmentName, FileAccess, FileOperation, ProcessStart, is_within};
+
 use super::Effect;
 use crate::glob::Glob;
-use crate::path::is_within;
-use crate::request::{Access, EnvironmentName, Extent, FileAccess, ProcessStart};
 
 /// `allow filesystem`, `deny filesystem`.
 #[derive(Clone, Debug)]
 pub(crate) struct FilesystemRule {
     /// Normalized; [`None`] matches everything.
     pub(crate) directories: Option<Box<[PathBuf]>>,
-    pub(crate) access: BTreeSet<Access>,
+    pub(crate) access: BTreeSet<FileOperation>,
 }
 
 /// `allow environment`, `deny environment`.
@@ -42,12 +42,12 @@ impl FilesystemRule {
     /// A grant includes everything below a directory; a denial also applies to accesses that
     /// include the denied directory.
     pub(crate) fn matches(&self, access: &FileAccess, effect: Effect) -> bool {
-        let includes_denied = effect == Effect::Deny && access.extent == Extent::Tree;
-        self.access.contains(&access.access)
+        let includes_denied = effect == Effect::Deny && access.includes_descendants();
+        self.access.contains(&access.operation())
             && self.directories.as_ref().is_none_or(|directories| {
                 directories.iter().any(|directory| {
-                    is_within(&access.path, directory)
-                        || includes_denied && is_within(directory, &access.path)
+                    is_within(access.path(), directory)
+                        || includes_denied && is_within(directory, access.path())
                 })
             })
     }
@@ -55,14 +55,14 @@ impl FilesystemRule {
 
 impl EnvironmentRule {
     pub(crate) fn matches(&self, name: &EnvironmentName, effect: Effect) -> bool {
-        self.names.iter().any(|pattern| pattern.matches(&name.0, effect.on_undecidable()))
+        self.names.iter().any(|pattern| pattern.matches(name.as_str(), effect.on_undecidable()))
     }
 }
 
 impl ProcessRule {
     pub(crate) fn matches(&self, start: &ProcessStart, effect: Effect) -> bool {
-        self.names_program(&start.program, effect)
-            && self.arguments.as_ref().is_none_or(|arguments| arguments.matches(&start.arguments, effect))
+        self.names_program(start.program(), effect)
+            && self.arguments.as_ref().is_none_or(|arguments| arguments.matches(start.arguments(), effect))
     }
 
     /// `deny process` with a bare name applies to that program in any directory.

@@ -4,10 +4,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
+use wardian_access::{AddressKind, CommunicatorConnection, Host, NetworkRequest, Scheme};
+
 use super::Effect;
-use crate::address::{AddressKind, AddressPattern};
-use crate::host::{Depth, Host, HostPattern};
-use crate::request::{CommunicatorConnection, NetworkRequest, Scheme};
+use crate::address_pattern::AddressPattern;
+use crate::host_pattern::{Depth, HostPattern};
 
 /// `allow network`, `deny network`.
 #[derive(Clone, Debug)]
@@ -139,7 +140,7 @@ impl Destination {
         match (&self.addresses, host.address().or(address), effect) {
             (Some(listed), Some(address), _) => listed.iter().any(|pattern| pattern.matches(address)),
             (None, Some(address), Effect::Allow) => {
-                host_match == HostMatch::Address || AddressKind::of(address) == AddressKind::Public
+                host_match == HostMatch::Address || AddressKind::from_address(address) == AddressKind::Public
             }
             // The resolved address is checked later.
             (_, None, Effect::Allow) => true,
@@ -151,15 +152,20 @@ impl Destination {
 
 impl NetworkRule {
     pub(crate) fn matches(&self, request: &NetworkRequest, address: Option<IpAddr>, effect: Effect) -> bool {
-        let method_matches = match (&self.methods, &request.method) {
+        let method_matches = match (&self.methods, request.method()) {
             (None, _) => true,
             (Some(methods), Some(method)) => methods.contains(method),
             // Other protocols have no methods.
             (Some(_), None) => false,
         };
         method_matches
-            && self.schemes.contains(&request.scheme)
-            && self.destination.matches(&request.host, (request.port, request.scheme.port()), address, effect)
+            && self.schemes.contains(&request.scheme())
+            && self.destination.matches(
+                request.host(),
+                (request.port(), request.scheme().port()),
+                address,
+                effect,
+            )
     }
 
     /// Whether the rule applies to a name lookup: sending to a name includes looking it up, and
@@ -187,7 +193,7 @@ impl CommunicatorRule {
         address: Option<IpAddr>,
         effect: Effect,
     ) -> bool {
-        self.destination.matches(&connection.host, (connection.port, None), address, effect)
+        self.destination.matches(connection.host(), (connection.port(), None), address, effect)
     }
 }
 

@@ -7,12 +7,13 @@ pub mod questions;
 
 use std::path::Path;
 
+use wardian_access::{
+    AccessRequest, CommunicatorConnection, EnvironmentName, FileAccess, FileOperation, NetworkRequest,
+    ProcessStart,
+};
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::{Diagnostics, NoStyle, SourceFile};
-use wardian_policy::{
-    Access, CommunicatorConnection, EnvironmentName, FileAccess, Level, NetworkRequest, Policy, PolicyFile,
-    ProcessStart, Request,
-};
+use wardian_policy::{Level, Policy, PolicyFile};
 
 /// Directory of the root module.
 pub const ROOT: &str = "/srv/project";
@@ -50,29 +51,30 @@ pub fn plugin(address: &str) -> ProviderAddress {
 
 /// `GET https://a.example`, `tcp://a.example:5432`, `lookup a.example`, `read a/b`,
 /// `write a/b`, `env NAME`, `run PROGRAM ARGUMENTS`, `connect HOST PORT`.
-pub fn request(text: &str) -> Request {
+pub fn request(text: &str) -> AccessRequest {
     let (verb, rest) = text.split_once(' ').unwrap_or((text, ""));
-    let file = |access| Request::File(FileAccess::new(Path::new(ROOT), Path::new(rest), access).unwrap());
+    let file =
+        |access| AccessRequest::File(FileAccess::new(Path::new(ROOT), Path::new(rest), access).unwrap());
     if let Some(authority) = verb.strip_prefix("tcp://") {
         let (host, port) = authority.rsplit_once(':').unwrap();
-        return Request::Network(NetworkRequest::tcp(host, port.parse().unwrap()).unwrap());
+        return AccessRequest::Network(NetworkRequest::tcp(host, port.parse().unwrap()).unwrap());
     }
     match verb {
-        "lookup" => Request::LookUp(wardian_policy::Host::parse(rest).unwrap()),
-        "read" => file(Access::Read),
-        "write" => file(Access::Write),
-        "env" => Request::Environment(EnvironmentName::new(rest).unwrap()),
+        "lookup" => AccessRequest::LookUp(wardian_access::Host::parse(rest).unwrap()),
+        "read" => file(FileOperation::Read),
+        "write" => file(FileOperation::Write),
+        "env" => AccessRequest::Environment(EnvironmentName::new(rest).unwrap()),
         "run" => {
             let mut words = rest.split(' ').map(str::to_owned);
-            Request::Process(ProcessStart::new(&words.next().unwrap(), words).unwrap())
+            AccessRequest::Process(ProcessStart::new(&words.next().unwrap(), words).unwrap())
         }
         "connect" => {
             let (host, port) = rest.split_once(' ').unwrap();
-            Request::Communicator(CommunicatorConnection::new(host, port.parse().unwrap()).unwrap())
+            AccessRequest::Communicator(CommunicatorConnection::new(host, port.parse().unwrap()).unwrap())
         }
         method => {
             let (scheme, authority) = rest.split_once("://").unwrap();
-            Request::Network(NetworkRequest::http(scheme, authority, method).unwrap())
+            AccessRequest::Network(NetworkRequest::http(scheme, authority, method).unwrap())
         }
     }
 }

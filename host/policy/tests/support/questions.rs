@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 
 use proptest::prelude::*;
-use wardian_policy::{Policy, Request};
+use wardian_access::AccessRequest;
+use wardian_policy::Policy;
 
 use super::{plugin, request};
 
@@ -125,7 +126,7 @@ pub fn settings() -> impl Strategy<Value = String> {
 }
 
 /// An arbitrary request, made of words that occur in rules and others.
-pub fn any_request() -> impl Strategy<Value = Request> {
+pub fn any_request() -> impl Strategy<Value = AccessRequest> {
     let word = || prop::sample::select(&["a", "b", "A", "AB", "-b", "git", "*", "x y", "opt"][..]);
     let name = prop::collection::vec(prop::sample::select(&["a", "b", "example", "other", "c-d"][..]), 1..4)
         .prop_map(|labels| labels.join("."));
@@ -152,7 +153,7 @@ pub fn any_request() -> impl Strategy<Value = Request> {
         host.prop_map(|host| format!("lookup {}", host.trim_matches(['[', ']']))),
     ];
     (text, prop::bool::ANY).prop_map(|(text, below)| match request(&text) {
-        Request::File(file) if below => Request::File(file.with_all_below()),
+        AccessRequest::File(file) if below => AccessRequest::File(file.with_descendants()),
         request => request,
     })
 }
@@ -188,16 +189,16 @@ pub const ADDRESSES: [&str; 5] =
     ["93.184.216.34", "127.0.0.1", "10.1.2.3", "169.254.169.254", "::ffff:10.1.2.3"];
 
 /// All requests, by name and by address.
-pub fn questions() -> Vec<(Request, Option<IpAddr>)> {
+pub fn questions() -> Vec<(AccessRequest, Option<IpAddr>)> {
     let addresses = || std::iter::once(None).chain(ADDRESSES.iter().map(|text| text.parse().ok()));
     let all = REQUESTS.iter().flat_map(|text| addresses().map(move |address| (request(text), address)));
     all.filter(|(request, address)| {
-        address.is_none() || matches!(request, Request::Network(_) | Request::Communicator(_))
+        address.is_none() || matches!(request, AccessRequest::Network(_) | AccessRequest::Communicator(_))
     })
     .collect()
 }
 
-pub fn allows(policy: &Policy, request: &Request, address: Option<IpAddr>) -> bool {
+pub fn allows(policy: &Policy, request: &AccessRequest, address: Option<IpAddr>) -> bool {
     let view = policy.for_plugin(&plugin("acme/dns"));
     match address {
         Some(address) => view.decide_at(request, address).is_allowed(),

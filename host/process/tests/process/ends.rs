@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use wardian_process::{DescendantPolicy, ExitStatus};
+use wardian_access::ExitStatus;
+use wardian_process::DescendantPolicy;
 
 use crate::support::{finish, is_soon_gone, launcher, read_process_id, run, shell};
 

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use wardian_process::{CommandEvent, ExitStatus, Streams};
+use wardian_access::ExitStatus;
+use wardian_process::{CommandEvent, Streams};
 
 use crate::support::{finish, launcher, run, shell};
 

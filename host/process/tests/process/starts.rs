@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use wardian_process::{Command, ExitStatus, ProcessError};
+use wardian_access::ExitStatus;
+use wardian_process::{Command, ProcessError};
 
 use crate::support::{finish, launcher, run, shell};
 

@@ -4,27 +4,26 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use wardian_process::{
-    Authority, ChildProcess, Command, CommandEvent, Denied, Ended, ExitStatus, Launcher, Start,
-};
+use wardian_access::{Denied, ExitStatus, FinishedProgram, ProcessAuthority, ProgramLaunch};
+use wardian_process::{ChildProcess, Command, CommandEvent, Launcher};
 
 #[derive(Default)]
 pub struct Records {
     pub asked: Mutex<Vec<String>>,
-    pub ended: Mutex<Vec<Ended>>,
+    pub ended: Mutex<Vec<FinishedProgram>>,
     pub refuses: Mutex<bool>,
 }
 
-impl Authority for Records {
-    fn may_start(&self, start: &Start<'_>) -> Result<(), Denied> {
+impl ProcessAuthority for Records {
+    fn may_start(&self, start: &ProgramLaunch<'_>) -> Result<(), Denied> {
         self.asked.lock().unwrap().push(start.program.to_owned());
         if *self.refuses.lock().unwrap() {
-            return Err(Denied("no rule allows it".into()));
+            return Err(Denied::new("no rule allows it"));
         }
         Ok(())
     }
 
-    fn ended(&self, ended: &Ended) {
+    fn finished(&self, ended: &FinishedProgram) {
         self.ended.lock().unwrap().push(ended.clone());
     }
 }

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Write as _};
 use std::sync::Arc;
 
-use wardian_policy::Access;
+use wardian_access::FileOperation;
 use wasmtime::component::{HasSelf, Linker, Resource};
 
 use super::Capability;
@@ -190,7 +190,8 @@ impl GuestState {
         let guard = self.files().guard().clone();
         match place(&guard, path, mode) {
             Ok(Place { start, path }) => {
-                blocking(move || act(&guard, &start.directory(&guard, &path, Access::Write)?, &path)).await
+                blocking(move || act(&guard, &start.directory(&guard, &path, FileOperation::Write)?, &path))
+                    .await
             }
             Err(error) => Ok(Err(error)),
         }

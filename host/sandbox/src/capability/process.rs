@@ -11,13 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
+use wardian_access::{
+    AccessRequest, Denied, ExitStatus, FinishedProgram, ProcessAuthority, ProcessStart, ProgramLaunch,
+};
 use wardian_monitor::{Capability as Used, Monitor, Use};
 use wardian_plugin::PluginCall;
-use wardian_policy::{ProcessStart, Request};
-use wardian_process::{
-    Authority, ChildProcess, Command, CommandEvent, Denied, DescendantPolicy, Ended, ExitStatus, Launcher,
-    Start, Streams,
-};
+use wardian_process::{ChildProcess, Command, CommandEvent, DescendantPolicy, Launcher, Streams};
 use wasmtime::component::{HasSelf, Linker, Resource};
 
 use super::Capability;
@@ -73,18 +72,19 @@ struct StartAuthority {
     begun: Mutex<Option<Use>>,
 }
 
-impl Authority for StartAuthority {
-    fn may_start(&self, start: &Start<'_>) -> Result<(), Denied> {
+impl ProcessAuthority for StartAuthority {
+    fn may_start(&self, start: &ProgramLaunch<'_>) -> Result<(), Denied> {
         let request = ProcessStart::new(start.program, start.arguments.iter().cloned()).map_err(|problem| {
             self.monitor.reject(&self.call, Used::Process, start.program.to_owned(), problem)
         });
-        let begun = request.and_then(|request| self.monitor.begin(&self.call, Request::Process(request)));
-        let begun = begun.map_err(|denied| Denied(denied.reason))?;
+        let begun =
+            request.and_then(|request| self.monitor.begin(&self.call, AccessRequest::Process(request)));
+        let begun = begun?;
         *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
         Ok(())
     }
 
-    fn ended(&self, ended: &Ended) {
+    fn finished(&self, ended: &FinishedProgram) {
         let Some(mut begun) = self.begun.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return;
         };

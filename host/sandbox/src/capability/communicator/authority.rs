@@ -5,9 +5,11 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc;
-use wardian_communicator::{Authority, Denied, Ended, Progress};
+use wardian_access::{
+    AccessRequest, CommunicatorConnection, ConnectProgress, ConnectionAuthority, Denied, FileOperation,
+    FinishedConnection,
+};
 use wardian_monitor::{Capability, Use};
-use wardian_policy::{Access, CommunicatorConnection, Request};
 
 use crate::capability::filesystem::{AccessScope, FileError, FileGuard};
 
@@ -57,7 +59,7 @@ impl Used {
     }
 }
 
-impl Authority for CallAuthority {
+impl ConnectionAuthority for CallAuthority {
     fn may_connect(&self, host: &str, port: u16) -> Result<(), Denied> {
         let mut used = self.used();
         // One attempt after the other is one use.
@@ -68,8 +70,8 @@ impl Authority for CallAuthority {
         let request = CommunicatorConnection::new(host, port).map_err(|problem| {
             monitor.reject(&call, Capability::Communicator, format!("{host} port {port}"), problem)
         });
-        let begun = request.and_then(|request| monitor.begin(&call, Request::Communicator(request)));
-        let begun = begun.map_err(|denied| Denied(denied.reason))?;
+        let begun = request.and_then(|request| monitor.begin(&call, AccessRequest::Communicator(request)));
+        let begun = begun?;
         used.machines.push(Machine { host: host.to_owned(), port, begun });
         Ok(())
     }
@@ -77,31 +79,31 @@ impl Authority for CallAuthority {
     fn may_connect_at(&self, host: &str, port: u16, address: IpAddr) -> Result<(), Denied> {
         let mut used = self.used();
         let Some(machine) = used.machine(host, port) else {
-            return Err(Denied("nobody has asked for this machine by its name".to_owned()));
+            return Err(Denied::new("nobody has asked for this machine by its name"));
         };
         let checked = self.guard.monitor().check_at(&self.guard.call(), machine.begun.request(), address);
-        checked.map_err(|denied| Denied(denied.reason))?;
+        checked?;
         machine.begun.set_address(address);
         Ok(())
     }
 
     fn may_read(&self, path: &Path) -> Result<(), Denied> {
-        match self.guard.begin(path, Access::Read, AccessScope::Path) {
+        match self.guard.begin(path, FileOperation::Read, AccessScope::Path) {
             Ok(_recorded) => Ok(()),
-            Err(FileError::Denied(denied)) => Err(Denied(denied.reason)),
-            Err(FileError::System(error)) => Err(Denied(error.to_string())),
-            Err(FileError::TooMuch(problem)) => Err(Denied(problem.to_string())),
+            Err(FileError::Denied(denied)) => Err(denied),
+            Err(FileError::System(error)) => Err(Denied::new(error.to_string())),
+            Err(FileError::TooMuch(problem)) => Err(Denied::new(problem.to_string())),
         }
     }
 
-    fn progressed(&self, progress: &Progress<'_>) {
-        if let (Progress::Connecting { .. }, Some(attempts)) = (progress, &self.used().attempts) {
+    fn report_progress(&self, progress: &ConnectProgress<'_>) {
+        if let (ConnectProgress::Connecting { .. }, Some(attempts)) = (progress, &self.used().attempts) {
             // Who does not listen any more need not hear of it.
             let _ = attempts.send(Attempt);
         }
     }
 
-    fn ended(&self, ended: &Ended) {
+    fn finished(&self, ended: &FinishedConnection) {
         let mut used = self.used();
         if let Some(machine) = used.machine(&ended.host, ended.port) {
             machine.begun.add_sent(ended.sent);

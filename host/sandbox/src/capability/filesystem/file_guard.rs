@@ -13,9 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
-use wardian_monitor::{AccessDenied, Capability, Monitor, Use};
+use wardian_access::{AccessRequest, Denied, FileAccess, FileOperation};
+use wardian_monitor::{Capability, Monitor, Use};
 use wardian_plugin::PluginCall;
-use wardian_policy::{Access, Decision, DenialReason, FileAccess, Request};
+use wardian_policy::{Decision, DenialReason};
 
 use super::granted::GrantedFiles;
 use crate::current_call::{CallNumber, CurrentCall};
@@ -37,15 +38,15 @@ struct GuardState {
 #[derive(Debug)]
 pub(crate) enum FileError {
     /// It may not be.
-    Denied(AccessDenied),
+    Denied(Denied),
     /// The system says so.
     System(io::Error),
     /// The call has written all that it may.
     TooMuch(WroteTooMuch),
 }
 
-impl From<AccessDenied> for FileError {
-    fn from(denied: AccessDenied) -> Self {
+impl From<Denied> for FileError {
+    fn from(denied: Denied) -> Self {
         Self::Denied(denied)
     }
 }
@@ -98,7 +99,12 @@ impl FileGuard {
     }
 
     /// A use begins, if it may. `path` has no links in it.
-    pub(crate) fn begin(&self, path: &Path, access: Access, extent: AccessScope) -> Result<Use, FileError> {
+    pub(crate) fn begin(
+        &self,
+        path: &Path,
+        access: FileOperation,
+        extent: AccessScope,
+    ) -> Result<Use, FileError> {
         self.begin_as(path, &[], access, extent)
     }
 
@@ -107,7 +113,7 @@ impl FileGuard {
         &self,
         path: &Path,
         further: &[&Path],
-        access: Access,
+        access: FileOperation,
         extent: AccessScope,
     ) -> Result<Use, FileError> {
         let request = self.deciding(path, further, access, extent)?;
@@ -119,9 +125,9 @@ impl FileGuard {
         &self,
         path: &Path,
         further: &[&Path],
-        access: Access,
+        access: FileOperation,
         extent: AccessScope,
-    ) -> Result<Request, FileError> {
+    ) -> Result<AccessRequest, FileError> {
         let names = self.0.files.names();
         let mut others = names.others(path).chain(further.iter().map(|path| path.to_path_buf())).peekable();
         let below = (extent == AccessScope::Tree).then(|| names.others_below(path)).into_iter().flatten();
@@ -131,8 +137,8 @@ impl FileGuard {
             return Ok(own);
         }
         let policy = self.0.call.monitor().policy();
-        let is_granted = |request: &Request| policy.decide(request).is_allowed();
-        let is_forbidden = |request: &Request| match policy.decide(request) {
+        let is_granted = |request: &AccessRequest| policy.decide(request).is_allowed();
+        let is_forbidden = |request: &AccessRequest| match policy.decide(request) {
             Decision::Allowed(_) => false,
             Decision::Denied(denial) => {
                 matches!(denial.reason, DenialReason::Rule { .. } | DenialReason::Protected(_))
@@ -161,34 +167,34 @@ impl FileGuard {
     }
 
     /// Whether a path may be accessed, without any use of it.
-    pub(crate) fn is_allowed(&self, path: &Path, access: Access, extent: AccessScope) -> bool {
+    pub(crate) fn is_allowed(&self, path: &Path, access: FileOperation, extent: AccessScope) -> bool {
         self.deciding(path, &[], access, extent)
             .is_ok_and(|request| self.0.call.monitor().policy().decide(&request).is_allowed())
     }
 
     /// Something is looked at: allowed where it may be read or written.
     pub(crate) fn look(&self, path: &Path) -> Result<(), FileError> {
-        if self.is_allowed(path, Access::Read, AccessScope::Path)
-            || self.is_allowed(path, Access::Write, AccessScope::Path)
+        if self.is_allowed(path, FileOperation::Read, AccessScope::Path)
+            || self.is_allowed(path, FileOperation::Write, AccessScope::Path)
         {
             return Ok(());
         }
-        self.begin(path, Access::Read, AccessScope::Path).map(drop)
+        self.begin(path, FileOperation::Read, AccessScope::Path).map(drop)
     }
 
     /// A path leads out of the directory that it begins at. Whether what is there is
     /// granted makes no difference: it has a name of its own then.
-    pub(crate) fn refuse_outside(&self, path: &Path, access: Access) -> FileError {
+    pub(crate) fn refuse_outside(&self, path: &Path, access: FileOperation) -> FileError {
         self.refuse(path, access, "the path leads out of the directory that it begins at")
     }
 
     /// A path begins with the name of no directory that is granted. What a policy grants
     /// has a name here too.
-    pub(crate) fn refuse_unnamed(&self, path: &Path, access: Access) -> FileError {
+    pub(crate) fn refuse_unnamed(&self, path: &Path, access: FileOperation) -> FileError {
         self.refuse(path, access, "the path does not begin with the name of a directory that is granted")
     }
 
-    fn refuse(&self, path: &Path, access: Access, reason: &'static str) -> FileError {
+    fn refuse(&self, path: &Path, access: FileOperation, reason: &'static str) -> FileError {
         if let Ok(request) = request(path, access, AccessScope::Path)
             && !self.0.call.monitor().policy().decide(&request).is_allowed()
             && let Err(denied) = self.0.call.monitor().begin(&self.0.call.get(), request)
@@ -205,7 +211,7 @@ impl FileGuard {
         &self,
         path: &Path,
         about: &std::fs::Metadata,
-        access: Access,
+        access: FileOperation,
     ) -> Result<(), FileError> {
         if about.nlink() < 2 {
             return Ok(());
@@ -235,11 +241,11 @@ impl FileGuard {
     }
 }
 
-fn request(path: &Path, access: Access, extent: AccessScope) -> Result<Request, FileError> {
+fn request(path: &Path, access: FileOperation, extent: AccessScope) -> Result<AccessRequest, FileError> {
     let access = FileAccess::new(Path::new("/"), path, access).map_err(|_| Errno::INVAL)?;
-    Ok(Request::File(match extent {
+    Ok(AccessRequest::File(match extent {
         AccessScope::Path => access,
-        AccessScope::Tree => access.with_all_below(),
+        AccessScope::Tree => access.with_descendants(),
     }))
 }
 
@@ -301,7 +307,8 @@ impl OpenFile {
                 Some(_) => self.guard.begin(&self.path, access, AccessScope::Path).map(Some),
                 None => Ok(None),
             };
-            let (read, write) = (again(&uses.read, Access::Read)?, again(&uses.write, Access::Write)?);
+            let (read, write) =
+                (again(&uses.read, FileOperation::Read)?, again(&uses.write, FileOperation::Write)?);
             *uses = OpenFileUses { call, read, write };
         }
         Ok(uses)

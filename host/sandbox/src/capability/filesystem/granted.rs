@@ -7,7 +7,8 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use wardian_policy::{Access, PluginPolicy};
+use wardian_access::FileOperation;
+use wardian_policy::PluginPolicy;
 
 use super::resolution::{Base, descend};
 
@@ -49,7 +50,7 @@ impl GrantedFiles {
         let granted: BTreeMap<PathBuf, bool> = policy
             .directories()
             .into_iter()
-            .map(|(path, access)| (path, access.contains(&Access::Write)))
+            .map(|(path, access)| (path, access.contains(&FileOperation::Write)))
             .collect();
         let root = |path: &Path| {
             // What is granted is granted with all that is below it.

@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 
 use rustix::fs::{Stat, Timestamps};
-use wardian_policy::Access;
+use wardian_access::FileOperation;
 use wasmtime::component::Resource;
 use wasmtime_wasi::FsPerms;
 use wasmtime_wasi::filesystem::{Descriptor, Dir, File as OpenedFile, OpenMode, WasiFilesystemView as _};
@@ -51,7 +51,7 @@ impl GuestState {
         &mut self,
         handle: &Resource<Descriptor>,
         path: String,
-        access: Access,
+        access: FileOperation,
         act: impl FnOnce(&FileGuard, &Directory, &str) -> Result<T, FileError> + Send + 'static,
     ) -> FsResult<T> {
         let start = self.files().start(handle)?;
@@ -66,8 +66,8 @@ impl GuestState {
     ) -> FsResult<()> {
         let (from, to) = (self.files().start(from)?, self.files().start(to)?);
         self.blocking(move |guard| {
-            let from = from.directory(guard, &old, Access::Write)?;
-            let to = to.directory(guard, &new, Access::Write)?;
+            let from = from.directory(guard, &old, FileOperation::Write)?;
+            let to = to.directory(guard, &new, FileOperation::Write)?;
             act(guard, &Pair { from: (&from, &old), to: (&to, &new) })
         })
         .await
@@ -88,7 +88,7 @@ impl GuestState {
         match self.files().handle(handle)?.clone() {
             OpenHandle::File(file) => Ok(file.check()?),
             OpenHandle::PathRoot(_) | OpenHandle::Directory(Directory::Granted(_)) => {
-                let (base, is_writable) = self.itself(handle, Access::Read).await?;
+                let (base, is_writable) = self.itself(handle, FileOperation::Read).await?;
                 *self.table().get_mut(handle)? = Descriptor::Dir(dir(base.handle, is_writable)?);
                 Ok(())
             }
@@ -97,7 +97,11 @@ impl GuestState {
     }
 
     /// The directory that a handle is of, and whether something may be made in it.
-    async fn itself(&mut self, handle: &Resource<Descriptor>, access: Access) -> FsResult<(Base, bool)> {
+    async fn itself(
+        &mut self,
+        handle: &Resource<Descriptor>,
+        access: FileOperation,
+    ) -> FsResult<(Base, bool)> {
         let itself =
             |_: &FileGuard, directory: &Directory, _: &str| Ok((directory.base()?, directory.is_writable()));
         self.at(handle, ".".to_owned(), access, itself).await
@@ -184,7 +188,7 @@ impl HostDescriptor for GuestState {
             directory: open.contains(OpenFlags::DIRECTORY),
             mode: NEW_FILE,
         };
-        let access = if how.writes() { Access::Write } else { Access::Read };
+        let access = if how.writes() { FileOperation::Write } else { FileOperation::Read };
         let (opened, is_writable) = self
             .at(&handle, path, access, move |guard, directory, path| {
                 Ok((operations::open(guard, directory, path, how)?, directory.is_writable()))
@@ -207,22 +211,22 @@ impl HostDescriptor for GuestState {
     }
 
     async fn create_directory_at(&mut self, handle: Resource<Descriptor>, path: String) -> FsResult<()> {
-        self.at(&handle, path, Access::Write, |guard, directory, path| {
+        self.at(&handle, path, FileOperation::Write, |guard, directory, path| {
             operations::create_directory(guard, directory, path, NEW_DIRECTORY)
         })
         .await
     }
 
     async fn remove_directory_at(&mut self, handle: Resource<Descriptor>, path: String) -> FsResult<()> {
-        self.at(&handle, path, Access::Write, operations::remove_directory).await
+        self.at(&handle, path, FileOperation::Write, operations::remove_directory).await
     }
 
     async fn unlink_file_at(&mut self, handle: Resource<Descriptor>, path: String) -> FsResult<()> {
-        self.at(&handle, path, Access::Write, operations::remove_file).await
+        self.at(&handle, path, FileOperation::Write, operations::remove_file).await
     }
 
     async fn readlink_at(&mut self, handle: Resource<Descriptor>, path: String) -> FsResult<String> {
-        self.at(&handle, path, Access::Read, operations::read_link).await
+        self.at(&handle, path, FileOperation::Read, operations::read_link).await
     }
 
     async fn symlink_at(
@@ -231,7 +235,7 @@ impl HostDescriptor for GuestState {
         target: String,
         path: String,
     ) -> FsResult<()> {
-        self.at(&handle, path, Access::Write, move |guard, directory, path| {
+        self.at(&handle, path, FileOperation::Write, move |guard, directory, path| {
             operations::create_link(guard, directory, &target, path)
         })
         .await
@@ -291,7 +295,7 @@ impl HostDescriptor for GuestState {
         modified: NewTimestamp,
     ) -> FsResult<()> {
         let times = Timestamps { last_access: moment(accessed)?, last_modification: moment(modified)? };
-        self.at(&handle, path, Access::Write, move |guard, directory, path| {
+        self.at(&handle, path, FileOperation::Write, move |guard, directory, path| {
             operations::set_times(guard, directory, path, last_link(flags), &times)
         })
         .await
@@ -302,8 +306,8 @@ impl HostDescriptor for GuestState {
         handle: Resource<Descriptor>,
     ) -> FsResult<Resource<DirectoryEntryStream>> {
         let listing = self
-            .at(&handle, ".".to_owned(), Access::Read, |guard, directory, _| {
-                guard.begin(&directory.base()?.path, Access::Read, AccessScope::Path)
+            .at(&handle, ".".to_owned(), FileOperation::Read, |guard, directory, _| {
+                guard.begin(&directory.base()?.path, FileOperation::Read, AccessScope::Path)
             })
             .await?;
         self.check_handle(&handle).await?;
@@ -323,10 +327,10 @@ impl HostDescriptor for GuestState {
         let path = match self.files().handle(&handle)? {
             OpenHandle::File(file) => file.path().to_owned(),
             OpenHandle::Directory(_) | OpenHandle::PathRoot(_) => {
-                self.itself(&handle, Access::Write).await?.0.path.to_path_buf()
+                self.itself(&handle, FileOperation::Write).await?.0.path.to_path_buf()
             }
         };
-        let changing = self.files().guard().begin(&path, Access::Write, AccessScope::Path)?;
+        let changing = self.files().guard().begin(&path, FileOperation::Write, AccessScope::Path)?;
         let done = self.filesystem().set_times(handle, accessed, modified).await;
         drop(changing);
         done
@@ -479,7 +483,7 @@ impl GuestState {
         flags: PathFlags,
         path: String,
     ) -> FsResult<Stat> {
-        self.at(handle, path, Access::Read, move |guard, directory, path| {
+        self.at(handle, path, FileOperation::Read, move |guard, directory, path| {
             operations::look_at(guard, directory, path, last_link(flags))
         })
         .await

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustix::io::Errno;
-use wardian_policy::Access;
+use wardian_access::FileOperation;
 
 use super::file_guard::{FileError, FileGuard};
 use super::operations::Directory;
@@ -58,7 +58,7 @@ impl PathRoot {
         self,
         guard: &FileGuard,
         path: &str,
-        access: Access,
+        access: FileOperation,
     ) -> Result<Directory, FileError> {
         if path.is_empty() {
             return Err(Errno::NOENT.into());
@@ -109,7 +109,7 @@ impl Start {
         &self,
         guard: &FileGuard,
         path: &str,
-        access: Access,
+        access: FileOperation,
     ) -> Result<Directory, FileError> {
         match self {
             Self::PathRoot(beginning) => beginning.directory(guard, path, access),
@@ -119,10 +119,10 @@ impl Start {
 }
 
 /// Whether a path without a slash at its beginning was probably written with one.
-fn is_absolute(root_module: &Path, path: &str, access: Access) -> bool {
+fn is_absolute(root_module: &Path, path: &str, access: FileOperation) -> bool {
     let mut names = path.split('/').filter(|name| !name.is_empty());
     let Some(first) = names.next().filter(|name| !matches!(*name, "." | "..")) else { return false };
-    let makes_it = access == Access::Write && names.next().is_none();
+    let makes_it = access == FileOperation::Write && names.next().is_none();
     let is_there = |directory: &Path| std::fs::symlink_metadata(directory.join(first)).is_ok();
     !makes_it && is_there(Path::new("/")) && !is_there(root_module)
 }

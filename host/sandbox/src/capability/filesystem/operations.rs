@@ -18,7 +18,7 @@ use rustix::fs::{
     symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
-use wardian_policy::Access;
+use wardian_access::FileOperation;
 
 use super::file_guard::{AccessScope, FileError, FileGuard, OpenFile};
 use super::granted::Root;
@@ -64,7 +64,7 @@ impl Directory {
     fn base_to_write(&self, guard: &FileGuard) -> Result<Base, FileError> {
         match self.base() {
             Err(FileError::System(error)) if error.kind() == std::io::ErrorKind::NotFound => {
-                let making = guard.begin(self.path(), Access::Write, AccessScope::Path)?;
+                let making = guard.begin(self.path(), FileOperation::Write, AccessScope::Path)?;
                 std::fs::create_dir_all(self.path())?;
                 drop(making);
                 self.base()
@@ -78,14 +78,14 @@ impl Directory {
         guard: &FileGuard,
         path: &str,
         last: LastLink,
-        access: Access,
+        access: FileOperation,
     ) -> Result<ResolvedPath, FileError> {
         find(guard, &self.base()?, path, last, access)
     }
 
     /// Finds where something is to be made.
     fn find_new(&self, guard: &FileGuard, path: &str, last: LastLink) -> Result<ResolvedPath, FileError> {
-        find(guard, &self.base_to_write(guard)?, path, last, Access::Write)
+        find(guard, &self.base_to_write(guard)?, path, last, FileOperation::Write)
     }
 
     fn check_writable(&self) -> Result<(), FileError> {
@@ -127,7 +127,7 @@ fn find(
     base: &Base,
     path: &str,
     last: LastLink,
-    access: Access,
+    access: FileOperation,
 ) -> Result<ResolvedPath, FileError> {
     let mut passed = Vec::new();
     let found = resolve(base, path, last, &mut passed);
@@ -149,22 +149,22 @@ pub(crate) fn open(
     let reads = how.read || !writes;
     let place = match (how.create, writes) {
         (true, _) => directory.find_new(guard, path, how.last)?,
-        (false, true) => directory.find(guard, path, how.last, Access::Write)?,
-        (false, false) => directory.find(guard, path, how.last, Access::Read)?,
+        (false, true) => directory.find(guard, path, how.last, FileOperation::Write)?,
+        (false, false) => directory.find(guard, path, how.last, FileOperation::Read)?,
     };
     let is_directory = how.directory || place.is_directory;
     if is_directory && how.create {
         return Err(Errno::ISDIR.into());
     }
     let path = place.path();
-    let write = writes.then(|| guard.begin(&path, Access::Write, AccessScope::Path)).transpose()?;
+    let write = writes.then(|| guard.begin(&path, FileOperation::Write, AccessScope::Path)).transpose()?;
     if writes {
         directory.check_writable()?;
     }
     let read = match (is_directory, reads) {
         // What is in it is read by listing it.
         (true, _) => guard.look(&path).map(|()| None)?,
-        (false, true) => Some(guard.begin(&path, Access::Read, AccessScope::Path)?),
+        (false, true) => Some(guard.begin(&path, FileOperation::Read, AccessScope::Path)?),
         (false, false) => None,
     };
     // A pipe without anybody at its other end, or a device, must not hold the thread.
@@ -186,10 +186,10 @@ pub(crate) fn open(
         return Err(Errno::PERM.into());
     }
     if reads {
-        guard.check_hard_links(&path, &about, Access::Read)?;
+        guard.check_hard_links(&path, &about, FileOperation::Read)?;
     }
     if writes {
-        guard.check_hard_links(&path, &about, Access::Write)?;
+        guard.check_hard_links(&path, &about, FileOperation::Write)?;
     }
     if how.truncate && about.len() > 0 {
         file.set_len(0)?;
@@ -208,7 +208,7 @@ pub(crate) fn create_directory(
     if place.name.is_none() {
         return Err(Errno::EXIST.into());
     }
-    let making = guard.begin(&place.path(), Access::Write, AccessScope::Path)?;
+    let making = guard.begin(&place.path(), FileOperation::Write, AccessScope::Path)?;
     directory.check_writable()?;
     mkdirat(&place.parent.handle, place.name(), Mode::from_raw_mode(mode))?;
     drop(making);
@@ -223,7 +223,7 @@ pub(crate) fn create_directories(
     mode: u32,
 ) -> Result<(), FileError> {
     let is_there = |path: &str| {
-        let place = directory.find(guard, path, LastLink::Follow, Access::Read)?;
+        let place = directory.find(guard, path, LastLink::Follow, FileOperation::Read)?;
         let about = statat(&place.parent.handle, place.name(), AtFlags::SYMLINK_NOFOLLOW)?;
         let is_directory = FileType::from_raw_mode(about.st_mode) == FileType::Directory;
         if is_directory { Ok(()) } else { Err(FileError::from(Errno::NOTDIR)) }
@@ -258,9 +258,9 @@ pub(crate) fn set_mode(
     path: &str,
     mode: u32,
 ) -> Result<(), FileError> {
-    let place = directory.find(guard, path, LastLink::Follow, Access::Write)?;
+    let place = directory.find(guard, path, LastLink::Follow, FileOperation::Write)?;
     let path = place.path();
-    let changing = guard.begin(&path, Access::Write, AccessScope::Path)?;
+    let changing = guard.begin(&path, FileOperation::Write, AccessScope::Path)?;
     directory.check_writable()?;
     let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = [OFlags::RDONLY, OFlags::WRONLY]
@@ -270,7 +270,7 @@ pub(crate) fn set_mode(
     for opened in opened {
         match opened.map(File::from) {
             Ok(file) => {
-                guard.check_hard_links(&path, &file.metadata()?, Access::Write)?;
+                guard.check_hard_links(&path, &file.metadata()?, FileOperation::Write)?;
                 file.set_permissions(std::fs::Permissions::from_mode(mode))?;
                 drop(changing);
                 return Ok(());
@@ -291,7 +291,7 @@ fn set_mode_of_closed(guard: &FileGuard, place: &ResolvedPath, mode: u32) -> Res
     if about.is_symlink() {
         return Err(Errno::LOOP.into());
     }
-    guard.check_hard_links(&place.path(), &about, Access::Write)?;
+    guard.check_hard_links(&place.path(), &about, FileOperation::Write)?;
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     Ok(std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?)
 }
@@ -308,7 +308,7 @@ pub(crate) fn look_at(
     path: &str,
     last: LastLink,
 ) -> Result<Stat, FileError> {
-    let place = directory.find(guard, path, last, Access::Read)?;
+    let place = directory.find(guard, path, last, FileOperation::Read)?;
     guard.look(&place.path())?;
     let about = statat(&place.parent.handle, place.name(), AtFlags::SYMLINK_NOFOLLOW)?;
     if place.is_directory && FileType::from_raw_mode(about.st_mode) != FileType::Directory {
@@ -319,7 +319,7 @@ pub(crate) fn look_at(
 
 /// Where a link leads. To know that is to look at it.
 pub(crate) fn read_link(guard: &FileGuard, directory: &Directory, path: &str) -> Result<String, FileError> {
-    let place = directory.find(guard, path, LastLink::Keep, Access::Read)?;
+    let place = directory.find(guard, path, LastLink::Keep, FileOperation::Read)?;
     guard.look(&place.path())?;
     let target = readlinkat(&place.parent.handle, place.name(), Vec::new())?;
     if target.as_bytes().starts_with(b"/") {
@@ -336,8 +336,8 @@ pub(crate) fn set_times(
     last: LastLink,
     times: &Timestamps,
 ) -> Result<(), FileError> {
-    let place = directory.find(guard, path, last, Access::Write)?;
-    let changing = guard.begin(&place.path(), Access::Write, AccessScope::Path)?;
+    let place = directory.find(guard, path, last, FileOperation::Write)?;
+    let changing = guard.begin(&place.path(), FileOperation::Write, AccessScope::Path)?;
     directory.check_writable()?;
     utimensat(&place.parent.handle, place.name(), times, AtFlags::SYMLINK_NOFOLLOW)?;
     drop(changing);
@@ -357,7 +357,7 @@ pub(crate) fn create_link(
 ) -> Result<(), FileError> {
     let place = directory.find_new(guard, path, LastLink::Keep)?;
     let path = place.path();
-    let making = guard.begin(&path, Access::Write, AccessScope::Tree)?;
+    let making = guard.begin(&path, FileOperation::Write, AccessScope::Tree)?;
     directory.check_writable()?;
     let mut names = target.split('/').filter(|name| !matches!(*name, "" | ".")).peekable();
     let mut up = 0;
@@ -369,7 +369,7 @@ pub(crate) fn create_link(
     if target.starts_with('/') || up > beneath || names.any(|name| name == "..") {
         drop(making);
         let leads_to = place.parent.path.join(target);
-        return Err(guard.refuse_outside(&leads_to, Access::Write));
+        return Err(guard.refuse_outside(&leads_to, FileOperation::Write));
     }
     if place.name.is_none() || place.is_directory {
         return Err(Errno::EXIST.into());
@@ -385,8 +385,8 @@ pub(crate) fn remove_directory(
     directory: &Directory,
     path: &str,
 ) -> Result<(), FileError> {
-    let place = directory.find(guard, path, LastLink::Keep, Access::Write)?;
-    let removing = guard.begin(&place.path(), Access::Write, AccessScope::Tree)?;
+    let place = directory.find(guard, path, LastLink::Keep, FileOperation::Write)?;
+    let removing = guard.begin(&place.path(), FileOperation::Write, AccessScope::Tree)?;
     directory.check_writable()?;
     if place.name.is_none() {
         return Err(Errno::INVAL.into());
@@ -398,8 +398,8 @@ pub(crate) fn remove_directory(
 
 /// Removes a file or a link.
 pub(crate) fn remove_file(guard: &FileGuard, directory: &Directory, path: &str) -> Result<(), FileError> {
-    let place = directory.find(guard, path, LastLink::Keep, Access::Write)?;
-    let removing = guard.begin(&place.path(), Access::Write, AccessScope::Tree)?;
+    let place = directory.find(guard, path, LastLink::Keep, FileOperation::Write)?;
+    let removing = guard.begin(&place.path(), FileOperation::Write, AccessScope::Tree)?;
     directory.check_writable()?;
     if place.is_directory {
         return Err(Errno::ISDIR.into());
@@ -422,16 +422,16 @@ impl Pair<'_> {
         &self,
         guard: &FileGuard,
     ) -> Result<(ResolvedPath, ResolvedPath, [wardian_monitor::Use; 2]), FileError> {
-        let from = self.from.0.find(guard, self.from.1, LastLink::Keep, Access::Write)?;
+        let from = self.from.0.find(guard, self.from.1, LastLink::Keep, FileOperation::Write)?;
         let to = self.to.0.find_new(guard, self.to.1, LastLink::Keep)?;
         let (old, new) = (from.path(), to.path());
-        if guard.is_allowed(&new, Access::Read, AccessScope::Path)
-            && !guard.is_allowed(&old, Access::Read, AccessScope::Tree)
+        if guard.is_allowed(&new, FileOperation::Read, AccessScope::Path)
+            && !guard.is_allowed(&old, FileOperation::Read, AccessScope::Tree)
         {
-            guard.begin(&old, Access::Read, AccessScope::Tree).map(drop)?;
+            guard.begin(&old, FileOperation::Read, AccessScope::Tree).map(drop)?;
         }
-        let taking = guard.begin(&old, Access::Write, AccessScope::Tree)?;
-        let putting = guard.begin(&new, Access::Write, AccessScope::Tree)?;
+        let taking = guard.begin(&old, FileOperation::Write, AccessScope::Tree)?;
+        let putting = guard.begin(&new, FileOperation::Write, AccessScope::Tree)?;
         self.from.0.check_writable()?;
         self.to.0.check_writable()?;
         if from.name.is_none() || to.name.is_none() {

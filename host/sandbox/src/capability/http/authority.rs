@@ -4,10 +4,10 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::{HeaderName, HeaderValue};
+use wardian_access::{AccessRequest, Denied, HttpAuthority, HttpCredential, HttpExchange, NetworkRequest};
 use wardian_monitor::{Capability, Monitor, Use};
-use wardian_network::{Authority, Credential, Denied, Exchange};
 use wardian_plugin::PluginCall;
-use wardian_policy::{CredentialBinding, NetworkRequest, Request};
+use wardian_policy::CredentialBinding;
 
 use crate::network::ProviderNetwork;
 
@@ -22,7 +22,7 @@ pub(super) struct RequestAuthority {
 #[derive(Default)]
 struct Begun {
     usage: Option<Use>,
-    credentials: Vec<Credential>,
+    credentials: Vec<HttpCredential>,
 }
 
 impl RequestAuthority {
@@ -34,7 +34,7 @@ impl RequestAuthority {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn credential(&self, binding: &CredentialBinding) -> Result<Credential, String> {
+    fn credential(&self, binding: &CredentialBinding) -> Result<HttpCredential, String> {
         let secret = self.network.secrets().read(&binding.source).map_err(|missing| missing.to_string())?;
         let text = format!("{}{}", binding.prefix, secret.text());
         let mut value = HeaderValue::from_str(&text)
@@ -42,11 +42,11 @@ impl RequestAuthority {
         value.set_sensitive(true);
         let name = HeaderName::from_bytes(binding.header.as_bytes())
             .map_err(|_| "its name is none of a header".to_owned())?;
-        Ok(Credential { name, value })
+        Ok(HttpCredential { name, value })
     }
 
     /// A request without the credential that belongs to it is not what the policy says.
-    fn all_credentials(&self, request: &NetworkRequest) -> Result<Vec<Credential>, Denied> {
+    fn all_credentials(&self, request: &NetworkRequest) -> Result<Vec<HttpCredential>, Denied> {
         let bindings = self.monitor.policy().credentials(request);
         let credentials = bindings.into_iter().map(|binding| {
             self.credential(binding).map_err(|problem| {
@@ -58,39 +58,39 @@ impl RequestAuthority {
                 );
                 let denied =
                     self.monitor.reject(&self.call, Capability::Network, request.destination(), reason);
-                Denied(denied.reason)
+                denied
             })
         });
         credentials.collect()
     }
 }
 
-impl Authority for RequestAuthority {
+impl HttpAuthority for RequestAuthority {
     fn reserved_headers(&self, request: &NetworkRequest) -> Vec<HeaderName> {
         let bindings = self.monitor.policy().credentials(request).into_iter();
         bindings.filter_map(|binding| HeaderName::from_bytes(binding.header.as_bytes()).ok()).collect()
     }
 
     fn may_send(&self, request: &NetworkRequest) -> Result<(), Denied> {
-        let asked = Request::Network(request.clone());
+        let asked = AccessRequest::Network(request.clone());
         // A secret is read for what is allowed, and before it counts as begun.
         let is_allowed = self.monitor.policy().decide(&asked).is_allowed();
         let credentials = if is_allowed { self.all_credentials(request)? } else { Vec::new() };
-        let usage = self.monitor.begin(&self.call, asked).map_err(|denied| Denied(denied.reason))?;
+        let usage = self.monitor.begin(&self.call, asked)?;
         *self.begun() = Begun { usage: Some(usage), credentials };
         Ok(())
     }
 
     fn may_connect(&self, request: &NetworkRequest, address: IpAddr) -> Result<(), Denied> {
-        let asked = Request::Network(request.clone());
-        self.monitor.check_at(&self.call, &asked, address).map_err(|denied| Denied(denied.reason))
+        let asked = AccessRequest::Network(request.clone());
+        self.monitor.check_at(&self.call, &asked, address)
     }
 
-    fn credentials(&self, _: &NetworkRequest) -> Result<Vec<Credential>, Denied> {
+    fn credentials(&self, _: &NetworkRequest) -> Result<Vec<HttpCredential>, Denied> {
         Ok(std::mem::take(&mut self.begun().credentials))
     }
 
-    fn ended(&self, exchange: &Exchange) {
+    fn finished(&self, exchange: &HttpExchange) {
         let Some(mut usage) = self.begun().usage.take() else { return };
         if let Some(address) = exchange.address {
             usage.set_address(address);

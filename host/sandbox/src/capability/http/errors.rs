@@ -1,5 +1,6 @@
 //! Errors of requests, for the log and for the guest.
 
+use wardian_access::ReachError;
 use wardian_network::{NetworkError, TlsError};
 use wardian_plugin::PluginCall;
 use wasmtime_wasi_http::Error;
@@ -23,31 +24,19 @@ pub(super) fn is_refusal(error: &NetworkError) -> bool {
 
 /// The code that the guest receives for an error.
 pub(super) fn error_for_guest(error: NetworkError) -> Error {
-    use std::io::ErrorKind;
-
     match error {
-        NetworkError::Denied(_)
-        | NetworkError::Host { .. }
-        | NetworkError::Forbidden(_)
-        | NetworkError::CredentialHeader(_) => Error::HttpRequestDenied,
-        NetworkError::AddressDenied { .. } => Error::DestinationIpProhibited,
+        NetworkError::Reach(error) => reach_error_for_guest(&error),
+        NetworkError::Host { .. } | NetworkError::Forbidden(_) | NetworkError::CredentialHeader(_) => {
+            Error::HttpRequestDenied
+        }
         NetworkError::Request(_) | NetworkError::NoAuthority => Error::HttpRequestUriInvalid,
         NetworkError::LimitReached(_) => Error::ConnectionLimitReached,
-        NetworkError::LookUp { .. } => Error::DnsError { rcode: None, info_code: None },
-        NetworkError::NoAddress(_) => Error::DestinationNotFound,
-        NetworkError::Connect { error, .. } => match error.kind() {
-            ErrorKind::ConnectionRefused => Error::ConnectionRefused,
-            ErrorKind::TimedOut => Error::ConnectionTimeout,
-            ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Error::DestinationIpUnroutable,
-            _ => Error::DestinationUnavailable,
-        },
         NetworkError::ConnectTimeout(_) => Error::ConnectionTimeout,
         NetworkError::Tls { error: TlsError::NoRoots(_) | TlsError::Setup(_), .. } => {
             Error::ConfigurationError
         }
         NetworkError::Tls { error, .. } if error.is_certificate_error() => Error::TlsCertificateError,
         NetworkError::Tls { .. } => Error::TlsProtocolError,
-        NetworkError::Proxy { .. } => Error::DestinationUnavailable,
         NetworkError::ResponseTimeout(_) => Error::HttpResponseTimeout,
         NetworkError::Exchange { error, .. } if error.is_incomplete_message() || error.is_closed() => {
             Error::ConnectionTerminated
@@ -55,5 +44,23 @@ pub(super) fn error_for_guest(error: NetworkError) -> Error {
         NetworkError::ReadTimeout(_) => Error::ConnectionReadTimeout,
         NetworkError::TooLarge { limit, .. } => Error::HttpResponseBodySize(Some(limit)),
         _ => Error::HttpProtocolError,
+    }
+}
+
+fn reach_error_for_guest(error: &ReachError) -> Error {
+    use std::io::ErrorKind;
+
+    match error {
+        ReachError::Denied(_) => Error::HttpRequestDenied,
+        ReachError::AddressDenied { .. } => Error::DestinationIpProhibited,
+        ReachError::LookUp { .. } => Error::DnsError { rcode: None, info_code: None },
+        ReachError::NoAddress(_) => Error::DestinationNotFound,
+        ReachError::Connect { error, .. } => match error.kind() {
+            ErrorKind::ConnectionRefused => Error::ConnectionRefused,
+            ErrorKind::TimedOut => Error::ConnectionTimeout,
+            ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Error::DestinationIpUnroutable,
+            _ => Error::DestinationUnavailable,
+        },
+        _ => Error::DestinationUnavailable,
     }
 }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use wardian_monitor::{AccessDenied, Capability, Use};
+use wardian_access::{AccessRequest, Denied};
+use wardian_monitor::{Capability, Use};
 use wardian_network::{Permit, Ticket, Timeouts};
-use wardian_policy::Request;
 use wasmtime_wasi_io::streams::StreamResult;
 
 use crate::capability::streams::{Meter, denied};
@@ -29,7 +29,7 @@ pub(super) struct Connections {
 /// anew there: it is decided on again, and recorded as what that call did.
 pub(super) struct Connection {
     current_call: CurrentCall,
-    request: Request,
+    request: AccessRequest,
     address: IpAddr,
     /// What it may receive in one call.
     most: Bound<u64>,
@@ -92,7 +92,7 @@ impl Connections {
 impl Connection {
     pub(super) fn new(
         current_call: CurrentCall,
-        request: Request,
+        request: AccessRequest,
         address: IpAddr,
         most: Bound<u64>,
     ) -> Self {
@@ -115,7 +115,7 @@ impl Connection {
         }
     }
 
-    fn used<'a>(&self, state: &'a mut State) -> Result<&'a mut Use, AccessDenied> {
+    fn used<'a>(&self, state: &'a mut State) -> Result<&'a mut Use, Denied> {
         match &mut state.usage {
             Some(usage) => Ok(usage),
             none => {
@@ -134,7 +134,7 @@ impl Connection {
 
     fn refuse(&self, reason: &dyn std::fmt::Display) {
         let target = match &self.request {
-            Request::Network(request) => request.destination(),
+            AccessRequest::Network(request) => request.destination(),
             request => request.to_string(),
         };
         self.current_call.monitor().reject(&self.current_call.get(), Capability::Network, target, reason);

@@ -88,12 +88,13 @@ impl Peers {
 mod tests {
     use std::path::Path;
     use std::sync::Arc;
+    use wardian_access::{AccessRequest, NetworkRequest};
     use wardian_plugin::PluginCall;
 
     use wardian_address::ProviderAddress;
     use wardian_diagnostic::SourceFile;
     use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
-    use wardian_policy::{Level, NetworkRequest, Policy, PolicyFile, Request};
+    use wardian_policy::{Level, Policy, PolicyFile};
 
     use super::*;
 
@@ -114,7 +115,7 @@ mod tests {
         let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         let mut peers = Peers::default();
         for port in 1..=1_500 {
-            let request = Request::Network(NetworkRequest::udp("127.0.0.1", port).unwrap());
+            let request = AccessRequest::Network(NetworkRequest::udp("127.0.0.1", port).unwrap());
             peers.begin(address(port), monitor.begin(&call, request).unwrap());
         }
         assert_eq!((peers.uses.len(), peers.order.len()), (MAX_PEERS, MAX_PEERS));

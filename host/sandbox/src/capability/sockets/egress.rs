@@ -5,9 +5,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use wardian_access::{AccessRequest, AccessRequestError, Host, NetworkRequest, Scheme};
 use wardian_monitor::Capability;
 use wardian_network::Ticket;
-use wardian_policy::{Host, NetworkRequest, Request, RequestError, Scheme};
 use wasmtime_wasi::sockets::SocketAddrUse;
 
 use super::connections::{Connection, Connections, ReceivedTooMuch};
@@ -163,21 +163,21 @@ impl SocketEgress {
 
     /// As which of its names an address is reached, or as itself: one that is granted, where
     /// one is.
-    fn choose_request(&self, scheme: Scheme, address: SocketAddr) -> Option<Request> {
+    fn choose_request(&self, scheme: Scheme, address: SocketAddr) -> Option<AccessRequest> {
         let policy = self.current_call.monitor().policy();
         let mut requests = Vec::new();
         let names = self.known().names.get(&address.ip()).cloned().unwrap_or_default();
         let hosts = names.into_iter().map(|name| name.to_string()).chain([address.ip().to_string()]);
         for host in hosts {
             match request(scheme, &host, address.port()) {
-                Ok(request) => requests.push(Request::Network(request)),
+                Ok(request) => requests.push(AccessRequest::Network(request)),
                 Err(error) => {
                     self.refuse(format!("{scheme}://{address}"), error);
                     return None;
                 }
             }
         }
-        let is_allowed = |request: &Request| policy.decide_at(request, address.ip()).is_allowed();
+        let is_allowed = |request: &AccessRequest| policy.decide_at(request, address.ip()).is_allowed();
         let chosen = requests.iter().position(is_allowed).unwrap_or_default();
         requests.into_iter().nth(chosen)
     }
@@ -210,7 +210,7 @@ fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-fn request(scheme: Scheme, host: &str, port: u16) -> Result<NetworkRequest, RequestError> {
+fn request(scheme: Scheme, host: &str, port: u16) -> Result<NetworkRequest, AccessRequestError> {
     match scheme {
         Scheme::Udp => NetworkRequest::udp(host, port),
         _ => NetworkRequest::tcp(host, port),

@@ -8,8 +8,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::vec;
 
+use wardian_access::{AccessRequest, Host};
 use wardian_monitor::Capability;
-use wardian_policy::{Host, Request};
 use wasmtime::component::{Linker, Resource, ResourceType};
 use wasmtime_wasi::p2::bindings::sockets::network::{ErrorCode, IpAddress, Network};
 use wasmtime_wasi::p2::{DynPollable, Pollable, subscribe};
@@ -83,7 +83,7 @@ fn resolve(state: &GuestState, name: &str) -> Result<Answers, ErrorCode> {
         Host::Address(address) => return Ok(Answers::KnownNames(Ok(vec![*address].into_iter()))),
         Host::Name(text) => text.clone(),
     };
-    let asked = Request::LookUp(host.clone());
+    let asked = AccessRequest::LookUp(host.clone());
     let usage =
         current_call.monitor().begin(&current_call.get(), asked).map_err(|_| ErrorCode::AccessDenied)?;
     let (resolver, egress) = (Arc::clone(state.network().resolver()), Arc::clone(state.egress()));

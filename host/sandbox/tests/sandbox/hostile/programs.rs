@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use wardian_access::{Denied, FinishedProgram, ProcessAuthority, ProgramLaunch};
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
 use wardian_plugin::{CallContext, ProvisionRequest, Provisioner, SharedByObject};
 use wardian_policy::{Level, Policy, PolicyFile};
-use wardian_process::{Authority, Denied, Ended, Launcher, Start};
+use wardian_process::Launcher;
 use wardian_sandbox::ProvisionerGrants;
 use wardian_value::{Type, Value};
 
@@ -57,12 +58,12 @@ const NOT_DECIDED: &[(&[&str], &str)] = &[
 
 struct Nobody;
 
-impl Authority for Nobody {
-    fn may_start(&self, _start: &Start<'_>) -> Result<(), Denied> {
-        Err(Denied("nobody asked".to_owned()))
+impl ProcessAuthority for Nobody {
+    fn may_start(&self, _start: &ProgramLaunch<'_>) -> Result<(), Denied> {
+        Err(Denied::new("nobody asked"))
     }
 
-    fn ended(&self, _ended: &Ended) {}
+    fn finished(&self, _ended: &FinishedProgram) {}
 }
 
 fn provisioner(directory: &Path, log: &Arc<AuditLog>) -> Arc<dyn Provisioner> {

@@ -1,33 +1,36 @@
-//! Paths by their words alone: what a path names if no link is in its way.
+//! Lexical normalization of paths.
 //!
-//! Links are not looked at here: whoever opens a file opens it below a directory that
-//! is held open, so that no link leads out of it.
+//! Symbolic links are not resolved here: a file is opened below a directory handle, so
+//! that no link leads out of that directory.
 
 use std::path::{Component, Path, PathBuf};
 
-/// Why a path can be none.
+/// The reason why a path is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathProblem {
-    /// There is nothing.
+    /// The path is empty.
     #[error("it is empty")]
     Empty,
-    /// `..` beyond what it is relative to.
+    /// The path leaves the directory that it is relative to.
     #[error("it leaves the root module's directory by \"..\"")]
     Leaves,
-    /// Systems end paths there.
-    #[error("it has a zero byte in it")]
-    Zero,
+    /// The path contains a NUL byte, which ends paths in system calls.
+    #[error("it contains a NUL byte")]
+    NulByte,
 }
 
-/// A path without `.` and `..`, absolute where `root` is; relative ones begin there and
-/// stay below it.
-pub(crate) fn normalised(root: &Path, path: &Path) -> Result<PathBuf, PathProblem> {
+/// Returns a path without `.` and `..`. A relative path is resolved against `root`, and
+/// must stay below it.
+///
+/// # Errors
+/// Returns an error if the path is empty, leaves `root` or contains a NUL byte.
+pub fn normalize(root: &Path, path: &Path) -> Result<PathBuf, PathProblem> {
     if path.as_os_str().is_empty() {
         return Err(PathProblem::Empty);
     }
     if path.as_os_str().as_encoded_bytes().contains(&0) {
-        return Err(PathProblem::Zero);
+        return Err(PathProblem::NulByte);
     }
     let is_relative = !path.has_root();
     let mut result = if is_relative { root.to_owned() } else { PathBuf::new() };
@@ -45,15 +48,15 @@ pub(crate) fn normalised(root: &Path, path: &Path) -> Result<PathBuf, PathProble
                 depth -= 1;
             }
             Component::ParentDir if is_relative => return Err(PathProblem::Leaves),
-            // Above the root is the root.
+            // The root's parent is the root.
             Component::ParentDir => {}
         }
     }
     Ok(result)
 }
 
-/// Whether a normalised path is a directory or below it.
-pub(crate) fn is_within(path: &Path, directory: &Path) -> bool {
+/// Returns whether a normalized path is `directory` or below it.
+pub fn is_within(path: &Path, directory: &Path) -> bool {
     path.starts_with(directory)
 }
 
@@ -63,29 +66,29 @@ mod tests {
     use proptest::prelude::*;
 
     fn path(text: &str) -> Result<PathBuf, PathProblem> {
-        normalised(Path::new("/srv/project"), Path::new(text))
+        normalize(Path::new("/srv/project"), Path::new(text))
     }
 
     #[test]
-    fn paths_have_one_form() {
-        for (written, expected) in [
+    fn path_has_one_normal_form() {
+        for (text, expected) in [
             (".", "/srv/project"),
             ("a/./b//c/", "/srv/project/a/b/c"),
             ("a/../b", "/srv/project/b"),
             ("/etc/../etc/./passwd", "/etc/passwd"),
             ("/../..", "/"),
         ] {
-            assert_eq!(path(written), Ok(expected.into()), "{written}");
+            assert_eq!(path(text), Ok(expected.into()), "{text}");
         }
         for leaving in ["..", "a/../..", "../project", "a/../../project/a"] {
             assert_eq!(path(leaving), Err(PathProblem::Leaves), "{leaving}");
         }
         assert_eq!(path(""), Err(PathProblem::Empty));
-        assert_eq!(path("a\0b"), Err(PathProblem::Zero));
+        assert_eq!(path("a\0b"), Err(PathProblem::NulByte));
     }
 
     #[test]
-    fn a_name_that_begins_alike_is_not_within() {
+    fn is_within_compares_complete_components() {
         assert!(is_within(Path::new("/srv/a/b"), Path::new("/srv/a")));
         assert!(is_within(Path::new("/srv/a"), Path::new("/srv/a")));
         assert!(!is_within(Path::new("/srv/ab"), Path::new("/srv/a")));
@@ -94,10 +97,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_one_form_is_its_own(text in "[a./]{1,16}") {
+        fn normalized_path_is_stable(text in "[a./]{1,16}") {
             if let Ok(once) = path(&text) {
                 prop_assert!(!once.components().any(|part| matches!(part, Component::ParentDir | Component::CurDir)));
-                prop_assert_eq!(normalised(Path::new("/srv/project"), &once), Ok(once.clone()));
+                prop_assert_eq!(normalize(Path::new("/srv/project"), &once), Ok(once.clone()));
                 prop_assert!(text.starts_with('/') || is_within(&once, Path::new("/srv/project")));
             }
         }

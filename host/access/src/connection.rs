@@ -1,0 +1,71 @@
+//! The authority over connections to machines that are provisioned.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::Denied;
+
+/// Decides on connections to machines, and records them.
+pub trait ConnectionAuthority: Send + Sync + 'static {
+    /// Checks whether a machine may be connected to; called before its name is resolved,
+    /// for each machine on the way: proxy, bastion, and the machine that is provisioned.
+    ///
+    /// # Errors
+    /// Returns the denial.
+    fn may_connect(&self, host: &str, port: u16) -> Result<(), Denied>;
+
+    /// Checks whether a machine may be connected to at this address; called right before
+    /// connecting. A proxy or bastion resolves the name of the machine behind it, so that
+    /// machine is checked here only if its host is an address.
+    ///
+    /// # Errors
+    /// Returns the denial.
+    fn may_connect_at(&self, host: &str, port: u16, address: IpAddr) -> Result<(), Denied>;
+
+    /// Checks whether a local file or directory may be read for copying it to the machine.
+    /// The path is absolute and contains no symbolic links.
+    ///
+    /// # Errors
+    /// Returns the denial.
+    fn may_read(&self, path: &Path) -> Result<(), Denied>;
+
+    /// Reports that an attempt to connect begins or has succeeded.
+    fn report_progress(&self, _progress: &ConnectProgress<'_>) {}
+
+    /// Records a connection that ended or failed. If several users share a connection, each
+    /// user's authority is called when that use ends, with the bytes of that use.
+    fn finished(&self, connection: &FinishedConnection);
+}
+
+/// The progress of connecting.
+#[derive(Clone, Copy, Debug)]
+pub enum ConnectProgress<'a> {
+    /// An attempt begins.
+    Connecting {
+        /// The number of the attempt, from 1.
+        attempt: u32,
+        /// The failure of the previous attempt.
+        failed: Option<&'a str>,
+    },
+    /// The connection is open.
+    Connected,
+}
+
+/// The record of a connection.
+#[derive(Clone, Debug)]
+pub struct FinishedConnection {
+    /// The machine that was provisioned.
+    pub host: String,
+    pub port: u16,
+    /// The address that was connected to: the machine's own, or that of the first machine
+    /// on the way. `None` if no connection was opened.
+    pub address: Option<IpAddr>,
+    /// The number of bytes sent.
+    pub sent: u64,
+    /// The number of bytes received.
+    pub received: u64,
+    /// The time from the first attempt, or from the first use of an open connection, to the
+    /// end.
+    pub duration: Duration,
+}

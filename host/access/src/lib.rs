@@ -1,0 +1,38 @@
+//! The vocabulary of access: requests, hosts, paths and IP addresses in one canonical
+//! form, and the traits through which a crate asks whether an access is allowed.
+//!
+//! [`AccessRequest`] describes one use of a capability. `policy` decides on it, `monitor`
+//! records it. [`HttpAuthority`], [`ProcessAuthority`] and [`ConnectionAuthority`] let
+//! `network`, `process` and `communicator` ask for a decision without depending on
+//! either; [`Denied`] is the negative answer.
+//!
+//! This crate calls nothing else in the workspace. It does no I/O, resolves no names, and
+//! decides nothing.
+//!
+//! Always holds: each host, IP address, path and port has one canonical form; input that
+//! has none, or that could be read in two ways, is an error, which callers treat as a
+//! denial.
+
+mod connection;
+mod denied;
+mod host;
+pub mod host_name;
+mod http;
+mod ip_address;
+mod path;
+mod process;
+mod reach_error;
+mod request;
+
+pub use connection::{ConnectProgress, ConnectionAuthority, FinishedConnection};
+pub use denied::Denied;
+pub use host::{Host, HostProblem};
+pub use http::{HttpAuthority, HttpCredential, HttpExchange, is_token_byte};
+pub use ip_address::{AddressKind, canonical};
+pub use path::{PathProblem, is_within, normalize};
+pub use process::{ExitStatus, FinishedProgram, ProcessAuthority, ProgramLaunch};
+pub use reach_error::ReachError;
+pub use request::{
+    AccessRequest, AccessRequestError, CommunicatorConnection, EnvironmentName, FileAccess, FileOperation,
+    NetworkRequest, ProcessStart, Scheme, parse_port,
+};

@@ -1,0 +1,59 @@
+//! The authority over programs that run on this machine.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::Denied;
+
+/// Decides whether programs may run, and records those that did.
+pub trait ProcessAuthority: Send + Sync + 'static {
+    /// Checks whether a program may be launched; called before its name is looked up.
+    ///
+    /// # Errors
+    /// Returns the denial.
+    fn may_start(&self, launch: &ProgramLaunch<'_>) -> Result<(), Denied>;
+
+    /// Records a program that ended or failed to launch.
+    fn finished(&self, program: &FinishedProgram);
+}
+
+/// A program that is about to be launched.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramLaunch<'a> {
+    /// A bare name, or an absolute path without `.` and `..`.
+    pub program: &'a str,
+    /// The arguments, without the program's name.
+    pub arguments: &'a [String],
+    /// The working directory.
+    pub directory: &'a Path,
+    pub environment: &'a [(OsString, OsString)],
+}
+
+/// The record of an allowed program.
+#[derive(Clone, Debug)]
+pub struct FinishedProgram {
+    /// The requested program: a bare name or an absolute path.
+    pub program: String,
+    /// The file that was executed; `None` if there was none.
+    pub executable: Option<PathBuf>,
+    pub arguments: Vec<String>,
+    /// The exit status; `None` if the program did not start, or the system did not report
+    /// one.
+    pub status: Option<ExitStatus>,
+    /// The number of output bytes that the caller received.
+    pub written: u64,
+    /// The time from start to end.
+    pub duration: Duration,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// With an exit code.
+    Code(i32),
+    /// By a signal with this number.
+    Signal(i32),
+    /// It was killed after its time limit.
+    TimedOut,
+}

@@ -1,0 +1,522 @@
+//! Access requests in their canonical form.
+//!
+//! A request is built from a plugin's input. Input without a canonical form gives an
+//! [`AccessRequestError`], which is a denial, so rules never match input that could be read
+//! in two ways.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::host::{Host, HostProblem};
+use crate::http::is_token_byte;
+use crate::path::{PathProblem, normalize};
+
+/// The maximum number of arguments of a program.
+const MAX_ARGUMENTS: usize = 10_000;
+
+/// One use of a capability.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AccessRequest {
+    /// Sends data to a host.
+    Network(NetworkRequest),
+    /// Resolves a host name.
+    LookUp(Host),
+    /// Reads or writes a file or directory.
+    File(FileAccess),
+    /// Reads an environment variable.
+    Environment(EnvironmentName),
+    /// Runs a program.
+    Process(ProcessStart),
+    /// Connects to the machine that is provisioned.
+    Communicator(CommunicatorConnection),
+}
+
+/// The protocol of a network request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scheme {
+    /// HTTP over TLS.
+    Https,
+    /// HTTP without TLS.
+    Http,
+    /// A TCP stream.
+    Tcp,
+    /// UDP datagrams.
+    Udp,
+}
+
+impl Scheme {
+    /// All schemes.
+    pub const ALL: [Self; 4] = [Self::Https, Self::Http, Self::Tcp, Self::Udp];
+
+    /// Returns the keyword in a policy.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Https => "https",
+            Self::Http => "http",
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+        }
+    }
+
+    /// Returns the default port.
+    pub const fn port(self) -> Option<u16> {
+        match self {
+            Self::Https => Some(443),
+            Self::Http => Some(80),
+            Self::Tcp | Self::Udp => None,
+        }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.word())
+    }
+}
+
+/// A request over the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkRequest {
+    scheme: Scheme,
+    host: Host,
+    port: u16,
+    /// The HTTP method in upper case.
+    method: Option<Box<str>>,
+}
+
+impl NetworkRequest {
+    /// Creates an HTTP request: `https`, `api.example.com:8443`, `GET`.
+    ///
+    /// # Errors
+    /// Returns an error if the scheme is not `http` or `https`, or if the authority or the
+    /// method is not valid. An authority with a user is not valid: text before an `@` has
+    /// misled readers before.
+    pub fn http(scheme: &str, authority: &str, method: &str) -> Result<Self, AccessRequestError> {
+        let scheme = [Scheme::Https, Scheme::Http]
+            .into_iter()
+            .find(|known| known.word().eq_ignore_ascii_case(scheme))
+            .ok_or_else(|| AccessRequestError::Scheme(truncate(scheme)))?;
+        if authority.contains('@') {
+            return Err(AccessRequestError::User);
+        }
+        let (host, port) = split_authority(authority);
+        let port = match port {
+            // All implementations treat an empty port as the default port.
+            None | Some("") => scheme.port().unwrap_or_default(),
+            Some(port) => parse_port(port).ok_or_else(|| AccessRequestError::Port(truncate(port)))?,
+        };
+        let is_token = !method.is_empty() && method.len() <= 64 && method.bytes().all(is_token_byte);
+        if !is_token {
+            return Err(AccessRequestError::Method(truncate(method)));
+        }
+        let method = Some(method.to_ascii_uppercase().into());
+        Ok(Self { scheme, host: parse_host(host)?, port, method })
+    }
+
+    /// Creates a TCP connection.
+    ///
+    /// # Errors
+    /// Returns an error if the host or the port is not valid.
+    pub fn tcp(host: &str, port: u16) -> Result<Self, AccessRequestError> {
+        Self::socket(Scheme::Tcp, host, port)
+    }
+
+    /// Creates a UDP exchange.
+    ///
+    /// # Errors
+    /// Returns an error if the host or the port is not valid.
+    pub fn udp(host: &str, port: u16) -> Result<Self, AccessRequestError> {
+        Self::socket(Scheme::Udp, host, port)
+    }
+
+    fn socket(scheme: Scheme, host: &str, port: u16) -> Result<Self, AccessRequestError> {
+        let host = parse_host(host)?;
+        if port == 0 {
+            return Err(AccessRequestError::Port("0".to_owned()));
+        }
+        Ok(Self { scheme, host, port, method: None })
+    }
+
+    /// Returns the scheme.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// Returns the host.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Returns the port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Returns the HTTP method in upper case; `None` for a socket.
+    pub fn method(&self) -> Option<&str> {
+        self.method.as_deref()
+    }
+
+    /// Returns the scheme, the host, and the port unless it is the default one:
+    /// `https://api.example.com`.
+    pub fn destination(&self) -> String {
+        let host = match &self.host {
+            Host::Address(address @ std::net::IpAddr::V6(_)) => format!("[{address}]"),
+            host => host.to_string(),
+        };
+        let scheme = self.scheme;
+        if scheme.port() == Some(self.port) {
+            format!("{scheme}://{host}")
+        } else {
+            format!("{scheme}://{host}:{}", self.port)
+        }
+    }
+}
+
+impl fmt::Display for NetworkRequest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(method) = &self.method {
+            write!(formatter, "{method} ")?;
+        }
+        formatter.write_str(&self.destination())
+    }
+}
+
+/// An operation on a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileOperation {
+    /// Reads a file or lists a directory.
+    Read,
+    /// Creates, changes, renames or removes a file.
+    Write,
+}
+
+impl FileOperation {
+    /// All operations.
+    pub const ALL: [Self; 2] = [Self::Read, Self::Write];
+
+    /// Returns the keyword in a policy.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+
+    /// Returns the operation with the given keyword.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|operation| operation.word() == word)
+    }
+}
+
+/// An access to a file or directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileAccess {
+    path: PathBuf,
+    operation: FileOperation,
+    includes_descendants: bool,
+}
+
+impl FileAccess {
+    /// Creates an access to a path, which is absolute or relative to the root module's
+    /// directory.
+    ///
+    /// # Errors
+    /// Returns an error if a relative path leaves that directory, or if the path is not
+    /// valid.
+    pub fn new(
+        root_module: &Path,
+        path: &Path,
+        operation: FileOperation,
+    ) -> Result<Self, AccessRequestError> {
+        Ok(Self { path: normalize(root_module, path)?, operation, includes_descendants: false })
+    }
+
+    /// Creates an access to a path that [`normalize`](crate::normalize) returned.
+    pub fn from_normalized(path: PathBuf, operation: FileOperation) -> Self {
+        Self { path, operation, includes_descendants: false }
+    }
+
+    /// Extends the access to everything below the path. Renaming a directory also moves
+    /// its content, so none of it may be denied.
+    #[must_use]
+    pub fn with_descendants(mut self) -> Self {
+        self.includes_descendants = true;
+        self
+    }
+
+    /// Returns the absolute path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the operation.
+    pub fn operation(&self) -> FileOperation {
+        self.operation
+    }
+
+    /// Returns whether the access extends to everything below the path.
+    pub fn includes_descendants(&self) -> bool {
+        self.includes_descendants
+    }
+}
+
+/// The name of an environment variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnvironmentName(Box<str>);
+
+impl EnvironmentName {
+    /// Creates a name.
+    ///
+    /// # Errors
+    /// Returns an error if no variable can have this name.
+    pub fn new(name: &str) -> Result<Self, AccessRequestError> {
+        if name.is_empty() || name.contains(['=', '\0']) {
+            return Err(AccessRequestError::Variable(truncate(name)));
+        }
+        Ok(Self(name.into()))
+    }
+
+    /// Returns the name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A program and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessStart {
+    program: Box<str>,
+    arguments: Box<[String]>,
+}
+
+impl ProcessStart {
+    /// Creates the start of a program from its bare name, or its absolute path without `.`
+    /// and `..`, and its arguments without the program's name.
+    ///
+    /// # Errors
+    /// Returns an error for any other name, and if no system could start the program.
+    pub fn new(
+        program: &str,
+        arguments: impl IntoIterator<Item = String>,
+    ) -> Result<Self, AccessRequestError> {
+        let arguments: Box<[String]> = arguments.into_iter().take(MAX_ARGUMENTS + 1).collect();
+        if arguments.len() > MAX_ARGUMENTS {
+            return Err(AccessRequestError::Arguments);
+        }
+        if program.contains('\0') || arguments.iter().any(|argument| argument.contains('\0')) {
+            return Err(AccessRequestError::NulByte);
+        }
+        let is_bare = !program.is_empty() && !program.contains(['/', '\\']) && !matches!(program, "." | "..");
+        let is_absolute = Path::new(program).is_absolute()
+            && Path::new(program).file_name().is_some()
+            && normalize(Path::new("/"), Path::new(program)).is_ok_and(|path| path.to_str() == Some(program));
+        if !is_bare && !is_absolute {
+            return Err(AccessRequestError::Program(truncate(program)));
+        }
+        Ok(Self { program: program.into(), arguments })
+    }
+
+    /// Returns the program.
+    pub fn program(&self) -> &str {
+        &self.program
+    }
+
+    /// Returns the arguments.
+    pub fn arguments(&self) -> &[String] {
+        &self.arguments
+    }
+}
+
+/// A connection to a machine that is provisioned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommunicatorConnection {
+    host: Host,
+    port: u16,
+}
+
+impl CommunicatorConnection {
+    /// Creates a connection to a host.
+    ///
+    /// # Errors
+    /// Returns an error if the host or the port is not valid.
+    pub fn new(host: &str, port: u16) -> Result<Self, AccessRequestError> {
+        if port == 0 {
+            return Err(AccessRequestError::Port("0".to_owned()));
+        }
+        Ok(Self { host: parse_host(host)?, port })
+    }
+
+    /// Returns the host.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Returns the port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+/// Writes the access as part of a sentence. Text that the plugin chose is quoted, with
+/// control characters escaped.
+impl fmt::Display for AccessRequest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Network(request) => write!(formatter, "the request {request}"),
+            Self::LookUp(host) => write!(formatter, "resolving the name {host}"),
+            Self::File(FileAccess { path, operation: FileOperation::Read, .. }) => {
+                write!(formatter, "reading {:?}", path.to_string_lossy())
+            }
+            Self::File(FileAccess { path, operation: FileOperation::Write, .. }) => {
+                write!(formatter, "writing to {:?}", path.to_string_lossy())
+            }
+            Self::Environment(name) => write!(formatter, "the environment variable {:?}", name.0),
+            Self::Process(start) => write!(formatter, "running the program {:?}", start.program),
+            Self::Communicator(connection) => {
+                write!(formatter, "a connection to {}, port {}", connection.host, connection.port)
+            }
+        }
+    }
+}
+
+/// The reason why input is not an access request. The access is denied.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AccessRequestError {
+    /// The scheme is not HTTP.
+    #[error("the scheme {0:?} is neither http nor https")]
+    Scheme(String),
+    /// The host is not valid.
+    #[error("{host:?} is not a host: {problem}")]
+    Host {
+        /// The input, truncated.
+        host: String,
+        problem: HostProblem,
+    },
+    /// The authority has a user: `user@host`.
+    #[error("an address must not contain a user")]
+    User,
+    /// The port is not valid.
+    #[error("{0:?} is not a port")]
+    Port(String),
+    /// The method is not valid.
+    #[error("{0:?} is not an HTTP method")]
+    Method(String),
+    /// The path is not valid.
+    #[error("invalid path: {0}")]
+    Path(#[from] PathProblem),
+    /// The variable name is not valid.
+    #[error("{0:?} is not a valid name of an environment variable")]
+    Variable(String),
+    /// The program name is not valid.
+    #[error("the program {0:?} is neither a bare name nor an absolute path without \"..\"")]
+    Program(String),
+    /// There are too many arguments.
+    #[error("there are more than {MAX_ARGUMENTS} arguments")]
+    Arguments,
+    /// The input contains a NUL byte, which ends strings in system calls.
+    #[error("it contains a NUL byte")]
+    NulByte,
+}
+
+fn parse_host(text: &str) -> Result<Host, AccessRequestError> {
+    Host::parse(text).map_err(|problem| AccessRequestError::Host { host: truncate(text), problem })
+}
+
+/// Splits an authority into host and port. The brackets of an IPv6 address stay.
+fn split_authority(authority: &str) -> (&str, Option<&str>) {
+    let brackets_end = authority.rfind(']').map_or(0, |at| at + 1);
+    match authority.get(brackets_end..).and_then(|rest| rest.rfind(':')) {
+        Some(at) => {
+            let (host, port) = authority.split_at(brackets_end + at);
+            (host, port.get(1..))
+        }
+        None => (authority, None),
+    }
+}
+
+/// Parses a port in decimal digits; zero is not a port.
+pub fn parse_port(text: &str) -> Option<u16> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|port| is_number && *port != 0)
+}
+
+fn truncate(text: &str) -> String {
+    const MAX_LENGTH: usize = 80;
+    let mut truncated: String = text.chars().take(MAX_LENGTH).collect();
+    if truncated.len() < text.len() {
+        truncated.push_str("...");
+    }
+    truncated
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn http(scheme: &str, authority: &str, method: &str) -> String {
+        match NetworkRequest::http(scheme, authority, method) {
+            Ok(request) => request.to_string(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn network_request_has_one_canonical_form() {
+        assert_eq!(http("HTTPS", "API.example.com.:443", "get"), "GET https://api.example.com");
+        assert_eq!(http("http", "api.example.com:", "GET"), "GET http://api.example.com");
+        assert_eq!(http("https", "[::1]:8443", "GET"), "GET https://[::1]:8443");
+        assert_eq!(http("https", "[::ffff:127.0.0.1]", "GET"), "GET https://127.0.0.1");
+        assert_eq!(http("https", "0x7f.1:80", "GET"), "GET https://127.0.0.1:80");
+    }
+
+    #[test]
+    fn rejects_ambiguous_http_requests() {
+        for (scheme, authority, method) in [
+            ("ftp", "a", "GET"),
+            ("https", "", "GET"),
+            ("https", "good.example@evil.example", "GET"),
+            ("https", "a:0", "GET"),
+            ("https", "a:65536", "GET"),
+            ("https", "a:+80", "GET"),
+            ("https", "a:80:80", "GET"),
+            ("https", "a b", "GET"),
+            ("https", "a\r\nHost: b", "GET"),
+            ("https", "a#b", "GET"),
+            ("https", "a\\b", "GET"),
+            ("https", "a", ""),
+            ("https", "a", "GET / HTTP/1.1\r\n"),
+        ] {
+            assert!(
+                NetworkRequest::http(scheme, authority, method).is_err(),
+                "{scheme} {authority} {method}"
+            );
+        }
+    }
+
+    #[test]
+    fn rejects_ambiguous_program_names() {
+        let start = |program: &str| ProcessStart::new(program, []);
+        for good in ["git", "/usr/bin/git"] {
+            assert!(start(good).is_ok(), "{good}");
+        }
+        for bad in
+            ["", "/", ".", "..", "./git", "bin/git", "/usr/../bin/git", "/usr//bin/git", "/usr/bin/", "a\0"]
+        {
+            assert!(start(bad).is_err(), "{bad}");
+        }
+        assert_eq!(
+            ProcessStart::new("git", std::iter::repeat_n(String::new(), MAX_ARGUMENTS + 1)),
+            Err(AccessRequestError::Arguments)
+        );
+        assert_eq!(ProcessStart::new("git", ["a\0".to_owned()]), Err(AccessRequestError::NulByte));
+    }
+
+    #[test]
+    fn rejects_invalid_variable_names() {
+        assert!(EnvironmentName::new("A").is_ok());
+        assert!(EnvironmentName::new("A=B").is_err());
+        assert!(EnvironmentName::new("").is_err());
+    }
+}

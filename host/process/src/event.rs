@@ -1,0 +1,14 @@
+//! Events of a running command.
+
+use wardian_access::ExitStatus;
+
+/// An event of a running command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommandEvent {
+    /// Output on standard output.
+    Stdout(Vec<u8>),
+    /// Output on standard error.
+    Stderr(Vec<u8>),
+    /// The end of the command; always the last event.
+    Exited(ExitStatus),
+}
