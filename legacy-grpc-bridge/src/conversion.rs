@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_ends_before_a_step_that_leads_nowhere() {
+    fn path_ends_before_impossible_step() {
         use m::attribute_path::{Step, step::Selector};
         let steps = [Selector::AttributeName("a".into()), Selector::ElementKeyInt(-1)];
         let steps = steps.into_iter().map(|selector| Step { selector: Some(selector) }).collect();

@@ -1,8 +1,8 @@
-//! What loading, instantiating and calling a component cost.
+//! Measures the cost of loading, instantiating and calling a component.
 //!
-//! `calls COMPONENT.wasm [RESOURCE_TYPE]` prints `name<TAB>value<TAB>unit`. The
-//! component is a provider with a resource type that plans without a network;
-//! `null_resource` if none is named. Each figure is the median of many.
+//! `calls COMPONENT.wasm [RESOURCE_TYPE]` prints `name<TAB>value<TAB>unit`. The component is a
+//! provider with a resource type that plans without network access, by default `null_resource`.
+//! Each figure is a median of many measurements.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ async fn measure(bytes: &[u8], type_name: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A call on an instance that is made for it, which is handed over to be dropped.
+/// Makes a call on a new instance, which is then passed on to be dropped.
 async fn fresh_call(
     plugin: &LoadedPlugin,
     request: &ValidateConfigRequest,
@@ -154,7 +154,7 @@ fn print(name: &str, time: Duration, unit: Unit) {
     }
 }
 
-/// A directory of this process that goes with it.
+/// A directory of this process that is removed on drop.
 struct Place(PathBuf);
 
 impl Place {

@@ -1,8 +1,8 @@
-//! What a request of HTTP costs through the sandbox, beyond the same request made
-//! natively, both on loopback with a connection that is kept.
+//! Measures the cost of an HTTP request through the sandbox in addition to the same native
+//! request, both on loopback with a kept-alive connection.
 //!
 //! `requests COMPONENT.wasm`, with the test component `hostile-network`, prints
-//! `name<TAB>value<TAB>unit`; each figure is the median of many.
+//! `name<TAB>value<TAB>unit`; each figure is a median of many measurements.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ async fn measure(bytes: &[u8]) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Answers everything, without looking at it.
+/// Answers every request without reading it.
 async fn server() -> Result<u16, Failed> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let port = listener.local_addr()?.port();

@@ -1,4 +1,4 @@
-//! From bytes to a component that can be run.
+//! Turns bytes into a component that can be run.
 
 use std::time::Instant;
 
@@ -12,30 +12,19 @@ use crate::error::{LoadError, chain};
 /// The SHA-256 of a component.
 pub type ComponentDigest = [u8; 32];
 
-/// What is worth telling while plugins are loaded.
+/// An event while plugins are loaded.
 #[derive(Clone, Debug)]
 pub enum LoadEvent {
-    /// There is no compiled code: this takes a while.
-    Compiling {
-        /// The plugin.
-        plugin: String,
-        /// The component's size.
-        bytes: usize,
-    },
-    /// That is done.
-    Compiled {
-        /// The plugin.
-        plugin: String,
-        /// How long it took.
-        took: std::time::Duration,
-    },
+    /// There is no cached code, so the component is being compiled, which takes a while.
+    Compiling { plugin: String, bytes: usize },
+    /// Compilation has finished.
+    Compiled { plugin: String, took: std::time::Duration },
 }
 
-/// Reads a component, from the cache of compiled code where it is there.
+/// Reads a component, from the cache of compiled code if it has an entry.
 ///
-/// `known` is the digest of `bytes` where the caller is certain of it, as for
-/// what is embedded in the program: then the bytes are not even touched when the
-/// code is in the cache.
+/// `known` is the digest of `bytes` if the caller is certain of it, as for a component embedded
+/// in the program: if the code is cached, the bytes are then not even touched.
 pub(crate) fn read(
     engine: &Engine,
     cache: Option<&CodeCache>,
@@ -46,7 +35,7 @@ pub(crate) fn read(
 ) -> Result<Component, LoadError> {
     if let Some(component) = cache.and_then(|cache| cache.get(digest)).and_then(|entry| {
         deserialize(engine, &entry)
-            .inspect_err(|error| tracing::warn!(plugin, %error, "compiled code is of no use"))
+            .inspect_err(|error| tracing::warn!(plugin, %error, "cannot use compiled code"))
             .ok()
     }) {
         return Ok(component);
@@ -63,34 +52,32 @@ pub(crate) fn read(
     Ok(component)
 }
 
-/// A cache that cannot be written costs time, not correctness.
+/// Stores compiled code. A cache that cannot be written costs time, not correctness.
 fn keep(cache: &CodeCache, digest: &ComponentDigest, component: &Component) {
     match component.serialize() {
         Ok(code) => {
             if let Err(error) = cache.put(digest, &code) {
-                tracing::warn!(%error, "compiled code cannot be kept");
+                tracing::warn!(%error, "cannot store compiled code");
             }
         }
-        Err(error) => tracing::warn!(%error, "compiled code cannot be kept"),
+        Err(error) => tracing::warn!(%error, "cannot store compiled code"),
     }
 }
 
-#[expect(unsafe_code, reason = "wasmtime cannot check that code is what it compiled; the cache did")]
+#[expect(unsafe_code, reason = "wasmtime cannot check that code is its own output; the cache has checked it")]
 fn deserialize(engine: &Engine, entry: &Entry) -> wasmtime::Result<Component> {
-    // SAFETY: the bytes must be what `Component::serialize` made, unchanged. An
-    // `Entry` exists only with a keyed digest over these very bytes, in memory,
-    // that nobody without the key of this user can make; and the key is used for
-    // nothing but what `serialize` returned.
+    // SAFETY: the bytes must be the unchanged output of `Component::serialize`. An `Entry`
+    // exists only with a keyed digest over these very bytes, in memory, which nobody without
+    // this user's key can make; and the key is used for nothing but the output of `serialize`.
     unsafe { Component::deserialize(engine, entry.code()) }
 }
 
-/// The digest of what is to be loaded.
+/// Returns a component's digest.
 pub(crate) fn digest(bytes: &[u8]) -> ComponentDigest {
     Sha256::digest(bytes).into()
 }
 
-/// Tells apart what people confuse with components, for a better message than a
-/// parser's.
+/// Recognizes formats that people confuse with components, for a better message than a parser's.
 fn check_kind(plugin: &str, bytes: &[u8]) -> Result<(), LoadError> {
     let found = match bytes {
         [b'\0', b'a', b's', b'm', version @ ..] => match version {

@@ -1,6 +1,6 @@
-//! What `wit/` becomes in Rust on the host's side. Nothing is written by hand
-//! here; the shapes are turned into the protocol's own types by
-//! [`crate::conversion`] and [`crate::schema`].
+//! Rust bindings for the host, generated from `wit/`. Nothing here is written by hand;
+//! [`crate::conversion`] and [`crate::schema`] convert the generated types into the protocol's
+//! own.
 
 wasmtime::component::bindgen!({
     path: "../../wit",
@@ -10,7 +10,7 @@ wasmtime::component::bindgen!({
     with: { "wardian:plugin/file-mode.writable-file": crate::capability::WritableFile },
 });
 
-/// The world of provisioners. What both worlds speak about is the same.
+/// The world of provisioners, which shares its types with the providers' world.
 pub(crate) mod provisioner {
     wasmtime::component::bindgen!({
         path: "../../wit",

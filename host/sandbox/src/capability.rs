@@ -1,39 +1,38 @@
-//! What a plugin is able to do: one module for each capability.
+//! Capabilities of plugins, one module for each.
 //!
-//! A capability has four moments.
+//! A capability takes part in four steps.
 //!
-//! 1. *Link*: its interfaces are put into the linker, one by one. An interface
-//!    that nothing links cannot be imported: [`crate::imports`] refuses the
-//!    component first and names what it wanted.
-//! 2. *Instantiate*: an instance is made and receives what [`crate::Grants`] contain. Rust's
-//!    standard library imports all of `wasi:cli` and `wasi:filesystem`, whether a component
-//!    needs them or not; for such interfaces the capability is given or withheld here, with
-//!    an empty environment or no directory.
-//! 3. *Begin call*: budgets are renewed, and accesses are recorded for this call from here
-//!    on.
-//! 4. *End call*: the operation that the call was part of is over. Its requests and
-//!    connections are closed.
+//! 1. *Link*: its interfaces are added to the linker, one by one. An interface that no
+//!    capability links cannot be imported: [`crate::imports`] rejects the component first and
+//!    names the import.
+//! 2. *Instantiate*: a new instance receives the access in [`crate::Grants`]. Rust's standard
+//!    library imports all of `wasi:cli` and `wasi:filesystem`, whether a component needs them or
+//!    not; for such interfaces the capability is granted or withheld here, with an empty
+//!    environment or no directory.
+//! 3. *Begin call*: budgets are renewed, and from here on accesses are recorded for this call.
+//! 4. *End call*: the operation that the call was part of is over. Its requests and connections
+//!    are closed.
 //!
 //! | capability | interfaces | default |
 //! |---|---|---|
 //! | [`baseline`] | `wasi:cli`, `wasi:clocks`, `wasi:io`, `wasi:random` | always; empty environment, output to the log |
 //! | [`filesystem`] | `wasi:filesystem` | no directory |
 //! | [`file_mode`] | `wardian:plugin/file-mode` | the same directories |
-//! | [`http`] | `wasi:http` but for incoming requests | no request |
+//! | [`http`] | `wasi:http` except incoming requests | no request |
 //! | [`log`] | `wardian:plugin/log` | always |
 //! | [`sockets`] | `wasi:sockets` | no destination, no name |
 //!
-//! Provisioners have these besides, which no provider may import:
+//! Provisioners also have these, which providers may not import:
 //!
 //! | capability | interfaces | default |
 //! |---|---|---|
 //! | [`ui`] | `wardian:plugin/ui` | always |
-//! | [`process`] | `wardian:plugin/process` | by handles of one call, whose every use is decided |
-//! | [`communicator`] | `wardian:plugin/communicator` | by a handle of one call, which leads to one machine and whose every use is decided |
+//! | [`process`] | `wardian:plugin/process` | through handles valid for one call; each use is decided |
+//! | [`communicator`] | `wardian:plugin/communicator` | through a handle valid for one call and connected to one machine; each use is decided |
 //!
-//! To add a capability, write its module and add it to [`OF_PROVIDERS`] or
-//! [`OF_PROVISIONERS`]. Interfaces with a message of their own for a provider that imports
-//! them are in [`NOT_FOR_PROVIDERS`].
+//! To add a capability, write its module and add it to [`OF_PROVIDERS`] or [`OF_PROVISIONERS`].
+//! [`NOT_FOR_PROVIDERS`] lists interfaces with a specific message for a provider that imports
+//! them.
 
 mod baseline;
 mod communicator;
@@ -65,25 +64,25 @@ pub use file_mode::WritableFile;
 pub(crate) use process::Programs;
 pub use process::{RunningProcess, Spawner};
 
-/// One thing that a plugin may be able to do.
+/// One capability of plugins.
 trait Capability: Sync {
-    /// The interfaces it offers.
+    /// Returns the interfaces that it provides.
     fn interfaces(&self) -> &'static [InterfaceName<'static>];
 
-    /// Puts them into the linker. Once for each engine.
+    /// Adds the interfaces to the linker. Called once for each engine.
     fn link(&self, linker: &mut Linker<GuestState>) -> wasmtime::Result<()>;
 
-    /// Gives a new instance what was granted.
+    /// Gives a new instance the access that was granted.
     fn instantiate(&self, _new: &mut NewInstance<'_>) {}
 
     /// Prepares for a call.
     fn begin_call(&self, _state: &mut GuestState) {}
 
-    /// Ends what the operation of the last call left running.
+    /// Ends anything that the operation of the last call left running.
     fn end_call(&self, _state: &mut GuestState) {}
 }
 
-/// An instance that is about to be made.
+/// An instance that is about to be created.
 pub(crate) struct NewInstance<'a> {
     pub(crate) grants: &'a Grants,
     pub(crate) wasi: &'a mut WasiCtxBuilder,
@@ -102,24 +101,24 @@ const OF_PROVIDERS: [&dyn Capability; 6] = [
     &sockets::Sockets,
 ];
 
-/// The capabilities of provisioners alone.
+/// The capabilities of provisioners only.
 const OF_PROVISIONERS: [&dyn Capability; 3] = [&ui::Ui, &process::Process, &communicator::Communicator];
 
-/// Paths of interfaces that no provider may import, and what they are for.
+/// Paths of interfaces that providers may not import, with their purposes.
 const NOT_FOR_PROVIDERS: [(&str, &str); 4] = [
-    ("wasi:config/", "it reads configuration of the host's"),
+    ("wasi:config/", "it reads configuration of the host"),
     ("wardian:plugin/process", "it runs programs"),
     ("wardian:plugin/communicator", "it connects to the machine that is provisioned"),
     ("wardian:plugin/ui", "it shows output, which is for provisioners"),
 ];
 
-/// Makes a linker that offers everything there is. What a component may import of it is
-/// seen before.
+/// Makes a linker that offers all interfaces. The imports that a component may use are checked
+/// before linking.
 pub(crate) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     OF_PROVIDERS.iter().chain(&OF_PROVISIONERS).try_for_each(|capability| capability.link(linker))
 }
 
-/// Gives a new instance what was granted.
+/// Gives a new instance the access that was granted.
 pub(crate) fn instantiate(new: &mut NewInstance<'_>) {
     for capability in OF_PROVIDERS {
         capability.instantiate(new);
@@ -133,19 +132,19 @@ pub(crate) fn begin_call(state: &mut GuestState) {
     }
 }
 
-/// Ends what the operation of the last call left running.
+/// Ends anything that the operation of the last call left running.
 pub(crate) fn end_call(state: &mut GuestState) {
     for capability in OF_PROVIDERS {
         capability.end_call(state);
     }
 }
 
-/// All interfaces of the host.
+/// Returns all interfaces of the host.
 pub(crate) fn interfaces() -> impl Iterator<Item = &'static InterfaceName<'static>> {
     OF_PROVIDERS.iter().flat_map(|capability| capability.interfaces())
 }
 
-/// Whether the host has an interface that serves the one that is wanted.
+/// Whether the host has an interface that serves the wanted one.
 pub(crate) fn offers(wanted: &InterfaceName<'_>) -> bool {
     interfaces().any(|offered| offered.serves(wanted))
 }
@@ -156,7 +155,7 @@ pub(crate) fn offers_provisioners(wanted: &InterfaceName<'_>) -> bool {
     offered.into_iter().any(|offered| offered.serves(wanted))
 }
 
-/// What an interface is for that no provider may import.
+/// Returns the purpose of an interface that providers may not import.
 pub(crate) fn not_for_providers(path: &str) -> Option<&'static str> {
     NOT_FOR_PROVIDERS.iter().find(|(prefix, _)| path.starts_with(prefix)).map(|(_, what)| *what)
 }

@@ -1,9 +1,8 @@
-//! Between the protocol's own types and what crosses to a component.
+//! Converts between the protocol's own types and the values that cross to a component.
 //!
-//! What a component answers is checked here: bytes that are no value of the type
-//! they should have, paths and moments that cannot be. Whether an answer is
-//! allowed at its place (unknown values, changes that were not planned) is the
-//! engine's to check.
+//! A component's responses are checked here for bytes that do not decode as their type, and for
+//! impossible paths and times. Whether a value is allowed where it occurs (unknown values,
+//! changes that were not planned) is checked by the engine.
 
 use std::time::SystemTime;
 
@@ -16,12 +15,12 @@ use wardian_value::{Path, PathStep, Type, Value, msgpack};
 use crate::bindings::wardian::plugin::types as wit;
 use crate::output::printable;
 
-/// How many diagnostics of one answer are kept.
+/// Maximum number of diagnostics retained from one response.
 const MAX_DIAGNOSTICS: usize = 100;
-/// Bytes of all their summaries, of all their details, and of all their paths.
+/// Maximum number of bytes of all their summaries, of all their details, and of all their paths.
 const MAX_DIAGNOSTIC_TEXT: usize = 64 << 10;
 
-/// Bytes as a value of a type; none are a null.
+/// Decodes bytes as a value of a type; no bytes are a null.
 pub(crate) fn decode(what: &str, bytes: &[u8], ty: &Type) -> Result<Value, PluginFailure> {
     if bytes.is_empty() {
         return Ok(Value::null(ty.clone()));
@@ -41,7 +40,7 @@ pub(crate) fn decode_optional(
     }
 }
 
-/// A result that is absent where the call failed without one.
+/// Decodes a result, which may be absent if the call failed.
 pub(crate) fn decode_result(
     what: &str,
     bytes: &[u8],
@@ -54,8 +53,8 @@ pub(crate) fn decode_result(
     decode(what, bytes, ty).map(Some)
 }
 
-/// What a component has to say, as far as a person can be expected to read it.
-/// Errors come before warnings where there is room for some only.
+/// Converts a component's diagnostics, as many as a person can be expected to read. If there is
+/// room for some only, errors come before warnings.
 pub(crate) fn diagnostics(answered: Vec<wit::Diagnostic>) -> PluginDiagnostics {
     let count = answered.len();
     let mut room = DiagnosticRoom {
@@ -77,15 +76,15 @@ pub(crate) fn diagnostics(answered: Vec<wit::Diagnostic>) -> PluginDiagnostics {
     if left_out > 0 {
         kept.push(PluginDiagnostic {
             severity: Severity::Warning,
-            summary: "Plugin said too much".into(),
-            detail: format!("Of its {count} errors and warnings {left_out} are not shown."),
+            summary: "Plugin returned too many diagnostics".into(),
+            detail: format!("{left_out} of its {count} errors and warnings are not shown."),
             attribute: None,
         });
     }
     kept
 }
 
-/// What is left for diagnostics.
+/// The remaining room for diagnostics.
 struct DiagnosticRoom {
     count: usize,
     summaries: usize,
@@ -94,7 +93,7 @@ struct DiagnosticRoom {
 }
 
 impl DiagnosticRoom {
-    /// `None` where there is no room at all.
+    /// Takes a diagnostic, shortened if necessary; `None` if there is no room at all.
     fn take(&mut self, diagnostic: wit::Diagnostic) -> Option<PluginDiagnostic> {
         if self.count == 0 || self.summaries == 0 {
             return None;
@@ -112,10 +111,10 @@ impl DiagnosticRoom {
     }
 }
 
-/// As much of a text as there is room for.
+/// Returns as much of a string as there is room for.
 fn beginning(text: &str, room: &mut usize) -> String {
     let (begin, rest) = text.split_at(text.floor_char_boundary(*room));
-    // What is left may be less than a character.
+    // The remaining room may be less than a character.
     *room = if rest.is_empty() { *room - begin.len() } else { 0 };
     let mut shown = printable(begin);
     if !rest.is_empty() {
@@ -124,14 +123,14 @@ fn beginning(text: &str, room: &mut usize) -> String {
     shown
 }
 
-/// As many steps of a path as there is room for.
+/// Returns as many steps of a path as there is room for.
 fn first_steps(mut steps: Vec<wit::PathStep>, room: &mut usize) -> Vec<wit::PathStep> {
     let fits = |step: &wit::PathStep| {
         let text = match step {
             wit::PathStep::AttributeName(text) | wit::PathStep::ElementKeyString(text) => text.len(),
             wit::PathStep::ElementKeyInt(_) => 0,
         };
-        // A step is something even if its name is empty.
+        // A step takes room even if its name is empty.
         let left = room.checked_sub(text + 8);
         *room = left.unwrap_or(0);
         left.is_some()
@@ -141,7 +140,7 @@ fn first_steps(mut steps: Vec<wit::PathStep>, room: &mut usize) -> Vec<wit::Path
     steps
 }
 
-/// A path, as far as its steps can lead anywhere.
+/// Converts a path up to the first step that cannot lead anywhere.
 pub(crate) fn path(steps: Vec<wit::PathStep>) -> Path {
     let steps: Vec<PathStep> = steps
         .into_iter()
@@ -179,7 +178,7 @@ pub(crate) fn raw_state(raw: &RawState) -> wit::RawState {
     }
 }
 
-/// The time at which to renew an ephemeral resource.
+/// Converts the time at which to renew an ephemeral resource.
 pub(crate) fn renew_at(at: Option<wit::Timestamp>) -> Result<Option<SystemTime>, PluginFailure> {
     at.map(|at| decode_timestamp(at.seconds, at.nanoseconds.into())).transpose()
 }
@@ -189,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_ends_before_a_step_that_leads_nowhere() {
+    fn path_ends_before_impossible_step() {
         let steps = vec![
             wit::PathStep::AttributeName("a".into()),
             wit::PathStep::ElementKeyInt(-1),
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn few_diagnostics_stay_as_they_are() {
+    fn few_diagnostics_are_unchanged() {
         let said = diagnostics(vec![
             diagnostic(wit::Severity::Warning, "first", "a\u{1b}"),
             diagnostic(wit::Severity::Error, "second", ""),
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_diagnostics_the_errors_are_kept_and_the_rest_is_counted() {
+    fn excess_diagnostics_keep_errors_and_count_rest() {
         let mut many = vec![diagnostic(wit::Severity::Warning, "warning", ""); 5_000];
         many.push(diagnostic(wit::Severity::Error, "error", ""));
         let said = diagnostics(many);
@@ -224,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn text_and_paths_of_diagnostics_are_cut() {
+    fn diagnostic_text_and_paths_are_truncated() {
         let long = "\u{e4}".repeat(MAX_DIAGNOSTIC_TEXT);
         let step = wit::PathStep::ElementKeyInt(0);
         let one = wit::Diagnostic {
@@ -243,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bytes_are_null_unless_the_call_failed() {
+    fn empty_bytes_are_null_unless_call_failed() {
         let error = [PluginDiagnostic::error("no", "")];
         let null = Value::null(Type::String);
         assert_eq!(decode_result("it", &[], &Type::String, &[]).unwrap(), Some(null));

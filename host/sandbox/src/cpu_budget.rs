@@ -1,17 +1,16 @@
-//! What a call computes: the time of the processor that it uses.
+//! The CPU time that a call may use.
 //!
-//! Epochs pass by the wall clock, and one that has passed is noticed when guest code runs
-//! next, be it for a moment only, after it has waited in the host or its thread stood still
-//! for others. So an epoch is but the occasion to look at the thread's own clock, which runs
-//! while the thread does. It counts what the guest computes and what the host computes on
-//! the way of its futures.
+//! Epochs advance by the wall clock, and an advance is noticed when guest code next runs, even
+//! if only for a moment after it has waited in the host or its thread was preempted. So an epoch
+//! is only an occasion to read the thread's own clock, which runs while the thread does. It
+//! counts the guest's computing and the host's while polling the call's futures.
 //!
-//! Looking at that clock costs more than half a microsecond, a tenth of a small call. So
-//! nothing is measured before a call has waited for the first time or has gone on for an
-//! epoch: most calls have ended by then.
+//! Reading that clock costs more than half a microsecond, a tenth of a small call. So nothing is
+//! measured before a call has waited for the first time or has run for an epoch: most calls have
+//! ended by then.
 //!
-//! Each tick also yields to the executor, so that a guest that computes cannot keep the wall
-//! clock, or a cancellation, from being noticed.
+//! Each tick also yields to the executor, so that a computing guest cannot keep the wall clock
+//! or a cancellation from being noticed.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -23,26 +22,25 @@ use wasmtime::UpdateDeadline;
 
 use crate::limits::{Bound, EffectiveLimits};
 
-/// The call computed for too long.
+/// The call exceeded its CPU time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it computed for longer than {:?}", .0.value)]
 pub(crate) struct CpuTimeExceeded(pub(crate) Bound<Duration>);
 
-/// Measures what the calls of one instance compute, each by itself.
+/// Measures the CPU time of one instance's calls, each separately.
 #[derive(Debug)]
 pub(crate) struct CpuClock {
     limit: Bound<Duration>,
     measured: Mutex<Measured>,
 }
 
-/// What is known of one call.
+/// The measurements of one call.
 #[derive(Debug, Default)]
 struct Measured {
-    /// Computed while it was polled before.
+    /// CPU time used in earlier polls.
     before: Duration,
-    /// What its thread's clock showed when it was polled, or an epoch had passed first.
+    /// The thread's clock when the call was polled, or at the first epoch after that.
     since: Option<Duration>,
-    /// Whether it has waited.
     has_waited: bool,
 }
 
@@ -51,12 +49,12 @@ impl CpuClock {
         Self { limit: limits.computation.clone(), measured: Mutex::default() }
     }
 
-    /// A call begins.
+    /// Starts measuring a new call.
     pub(crate) fn restart(&self) {
         *self.measured() = Measured::default();
     }
 
-    /// Counts what the future computes, which is the call, or the start of the instance.
+    /// Measures the CPU time of the future, which is the call or the start of the instance.
     pub(crate) async fn measure<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
         poll_fn(|context| {
@@ -70,8 +68,8 @@ impl CpuClock {
         .await
     }
 
-    /// To be called by the epoch's callback: when guest code runs, once for one or several
-    /// epochs that have passed.
+    /// Checks the budget. To be called by the epoch callback: when guest code runs, once for one
+    /// or several epochs that have passed.
     pub(crate) fn tick(&self) -> wasmtime::Result<UpdateDeadline> {
         if self.measured().at(thread_clock()) > self.limit.value {
             return Err(wasmtime::Error::new(CpuTimeExceeded(self.limit.clone())));
@@ -85,17 +83,17 @@ impl CpuClock {
 }
 
 impl Measured {
-    /// What was computed when the thread's clock shows this.
+    /// Returns the CPU time used when the thread's clock has this value.
     fn at(&mut self, now: Duration) -> Duration {
         self.before + now.saturating_sub(*self.since.get_or_insert(now))
     }
 
-    /// The call is polled.
+    /// Notes that the call is being polled.
     fn enter(&mut self, clock: impl FnOnce() -> Duration) {
         self.since = self.has_waited.then(clock);
     }
 
-    /// The call waits; where it goes on may be another thread.
+    /// Notes that the call waits; it may continue on another thread.
     fn leave(&mut self, clock: impl FnOnce() -> Duration) {
         if self.since.is_some() {
             self.before = self.at(clock());
@@ -105,7 +103,7 @@ impl Measured {
     }
 }
 
-/// How long this thread has run.
+/// Returns the CPU time of this thread.
 fn thread_clock() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
@@ -123,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_charged_for_what_its_threads_did_while_it_was_polled() {
+    fn call_is_charged_for_threads_only_while_polled() {
         let mut call = Measured::default();
         call.enter(|| unreachable!("most calls end with the first poll"));
         assert_eq!(call.at(milliseconds(1_000)), milliseconds(0), "from the first epoch on");
@@ -138,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_is_charged_for_when_it_is_often() {
+    fn frequent_short_polls_are_charged() {
         let mut call = Measured::default();
         call.enter(Duration::default);
         call.leave(|| unreachable!("nothing was measured yet"));
@@ -150,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_stands_still_computes_nothing_and_each_call_has_all_of_its_time() {
+    fn idle_thread_is_not_charged_and_each_call_starts_anew() {
         let limits = SandboxLimits { computation: milliseconds(30), ..SandboxLimits::default() };
         let clock = CpuClock::new(&EffectiveLimits::new(&limits, Grants::nothing().monitor.policy()));
         for _ in 0..2 {

@@ -1,12 +1,12 @@
-//! The call that an instance is in, and the monitor that decides on accesses in it.
+//! The call that an instance is executing, and the monitor that decides on its accesses.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wardian_monitor::Monitor;
 use wardian_plugin::PluginCall;
 
-/// The call that an instance is in, for capabilities that have an access decided and
-/// recorded, also after the function that began it has returned. Clones are of the same
+/// The call that an instance is executing, for capabilities that have accesses decided and
+/// recorded, also after the function that began an access has returned. Clones refer to the same
 /// instance.
 #[derive(Clone)]
 pub(crate) struct CurrentCall {
@@ -35,7 +35,7 @@ impl CurrentCall {
         current.call = call;
     }
 
-    /// The monitor that decides on the plugin's accesses.
+    /// Returns the monitor that decides on the plugin's accesses.
     pub(crate) fn monitor(&self) -> &Monitor {
         &self.monitor
     }
@@ -44,7 +44,7 @@ impl CurrentCall {
         self.lock().number
     }
 
-    /// The call at this moment. An access that outlives the call keeps the one it began in.
+    /// Returns the current call. An access that outlives the call keeps the call it began in.
     pub(crate) fn get(&self) -> PluginCall {
         self.lock().call.clone()
     }

@@ -1,44 +1,44 @@
-//! The one wasmtime engine of the process, and how it compiles.
+//! The process's single wasmtime engine, and its compilation settings.
 
 use std::hash::{Hash, Hasher};
 
 use wasmtime::{Config, Engine, OptLevel, WasmBacktraceDetails};
 
-/// Stack for the guest's own frames. Deep recursion ends in a trap.
+/// Stack size for the guest's own frames. Deeper recursion traps.
 const GUEST_STACK: usize = 1 << 20;
-/// The guest's stack and what host functions need on top of it.
+/// Stack size for the guest and the host functions that it calls.
 const FIBER_STACK: usize = GUEST_STACK + (1 << 20);
 
-/// An engine for components of WASI 0.2.
+/// Creates an engine for components of WASI 0.2.
 ///
-/// On-demand allocation suits a command line: pools reserve terabytes of address
-/// space and fail under `ulimit -v`. A memory's pages come copy-on-write from
-/// the compiled artefact, so that an instance costs what it touches.
+/// On-demand allocation suits a command line: pools reserve terabytes of address space and fail
+/// under `ulimit -v`. A memory's pages are mapped copy-on-write from the compiled artifact, so
+/// that an instance costs only the pages it touches.
 pub(crate) fn create() -> wasmtime::Result<Engine> {
     let mut config = Config::new();
     config
         .epoch_interruption(true)
-        // WASI 0.2 knows no concurrent calls; keeping their bookkeeping would
-        // make every call several times dearer.
+        // WASI 0.2 has no concurrent calls; the bookkeeping for them would make each call
+        // several times as expensive.
         .concurrency_support(false)
         .wasm_component_model(true)
         .cranelift_opt_level(OptLevel::Speed)
         .parallel_compilation(true)
         .max_wasm_stack(GUEST_STACK)
         .async_stack_size(FIBER_STACK)
-        // Traps find their way by frame pointers. Without this each load would
-        // register tables with the system's unwinder that nothing reads.
+        // Traps are unwound by frame pointers. Without this setting each load would register
+        // tables with the system's unwinder that nothing reads.
         .native_unwind_info(cfg!(windows))
-        // What maps code back to offsets in the component is a tenth of an
-        // artefact, and messages name functions only.
+        // The map from code back to offsets in the component is a tenth of an artifact, and
+        // messages name functions only.
         .generate_address_map(false)
-        // An environment variable must not change what the engine does.
+        // An environment variable must not change the engine's behavior.
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
     Engine::new(&config)
 }
 
-/// What compiled code must agree on with the engine that runs it: version,
-/// target, settings.
+/// A digest of everything that compiled code and the engine that runs it must have in common:
+/// version, target, settings.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Compatibility([u8; 32]);
 
@@ -54,8 +54,8 @@ impl Compatibility {
     }
 }
 
-/// Takes what is hashed as it comes. The 64 bits of [`Hasher::finish`] are too
-/// few to tell engines of many versions apart for certain.
+/// Hashes its input as it arrives. The 64 bits of [`Hasher::finish`] are too few to distinguish
+/// engines of many versions reliably.
 struct WideHasher(blake3::Hasher);
 
 impl Hasher for WideHasher {
@@ -76,13 +76,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn engines_made_alike_run_each_others_code() {
+    fn equally_configured_engines_are_compatible() {
         let (one, other) = (create().unwrap(), create().unwrap());
         assert!(Compatibility::from_engine(&one) == Compatibility::from_engine(&other));
     }
 
     #[test]
-    fn an_engine_with_other_settings_does_not() {
+    fn engine_with_other_settings_is_incompatible() {
         let other = Engine::new(Config::new().concurrency_support(false)).unwrap();
         assert!(Compatibility::from_engine(&create().unwrap()) != Compatibility::from_engine(&other));
     }

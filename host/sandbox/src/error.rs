@@ -1,54 +1,48 @@
-//! Why a plugin is not loaded, or not started.
+//! Errors of loading and starting plugins.
 
 use std::fmt;
 
 use crate::output::printable;
 
-/// Why bytes did not become a [`crate::LoadedPlugin`].
+/// An error of loading a [`crate::LoadedPlugin`].
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The bytes are something else.
+    /// The bytes are of another format.
     #[error("{plugin} is not a WebAssembly component: {found}")]
     NotAComponent {
-        /// The plugin.
         plugin: String,
-        /// What the bytes are.
+        /// The format of the bytes.
         found: String,
     },
-    /// The bytes say that they are a component, and are not a valid one.
+    /// The bytes begin like a component but are not a valid one.
     #[error("{plugin} is not a valid WebAssembly component: {reason}")]
     Invalid {
-        /// The plugin.
         plugin: String,
-        /// The whole chain of causes.
+        /// The chain of causes.
         reason: String,
     },
-    /// It imports what no plugin of its world may.
-    #[error("{plugin} imports what it may not have:\n{}", lines(.imports))]
+    /// The component imports interfaces that its world does not allow.
+    #[error("{plugin} imports interfaces that it may not use:\n{}", lines(.imports))]
     Imports {
-        /// The plugin.
         plugin: String,
         /// All such imports.
         imports: Vec<SurplusImport>,
     },
-    /// It does not offer the interface of what it is to be.
+    /// The component does not export the interface of its intended world.
     #[error("{plugin} is not a {noun}: it does not export {missing}{}", exports_instead(.found))]
     Exports {
-        /// The plugin.
         plugin: String,
-        /// What it is to be: `provider`, `provisioner`.
+        /// The expected kind of plugin: `provider`, `provisioner`.
         noun: &'static str,
-        /// The interface that is missing.
         missing: String,
-        /// What it exports.
+        /// The interfaces that it exports.
         found: Vec<String>,
     },
-    /// An interface is there under the right name and has another shape.
-    #[error("{plugin} was built against other interfaces than this host has: {reason}")]
+    /// An interface with the right name has another shape.
+    #[error("{plugin} was built against interfaces that differ from this host's: {reason}")]
     Mismatch {
-        /// The plugin.
         plugin: String,
-        /// The whole chain of causes.
+        /// The chain of causes.
         reason: String,
     },
 }
@@ -56,9 +50,9 @@ pub enum LoadError {
 /// An import that a plugin may not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SurplusImport {
-    /// The import's name, as it is in the component.
+    /// The import's name as in the component.
     pub name: String,
-    /// What would have to be otherwise.
+    /// The change that would make the component acceptable.
     pub remedy: String,
 }
 
@@ -79,13 +73,13 @@ fn exports_instead(found: &[String]) -> String {
     format!(" (it exports {})", found.join(", "))
 }
 
-/// Why the sandbox could not be made.
+/// An error of creating the sandbox.
 #[derive(Debug, thiserror::Error)]
 #[error("could not set up the WebAssembly engine: {0}")]
 pub struct SandboxError(pub(crate) String);
 
-/// All causes of an error, the outermost first. Causes that only repeat what
-/// stands before them are left out. They can quote the component.
+/// Returns all causes of an error, the outermost first. Causes that only repeat the preceding
+/// one are left out. They can quote the component.
 pub(crate) fn chain(error: &wasmtime::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {

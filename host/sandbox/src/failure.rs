@@ -1,5 +1,5 @@
-//! Failures of calls that are the sandbox's own: traps with their whole chain of causes,
-//! timeouts and exceeded limits.
+//! Call failures that originate in the sandbox: traps with their chain of causes, timeouts and
+//! exceeded limits.
 
 use std::time::Duration;
 use wardian_plugin::transport::{PluginFailure, format_seconds};
@@ -11,22 +11,22 @@ use crate::cpu_budget::CpuTimeExceeded;
 use crate::error::chain;
 use crate::limits::{Bound, Refusal, WroteTooMuch};
 
-/// A trap with all that is known about it.
+/// A trap with its details.
 struct Trapped {
     causes: String,
-    /// The guest's functions, innermost first, as far as they have names.
+    /// The guest's functions, innermost first, if they have names.
     functions: Vec<String>,
     /// The end of the guest's standard error.
     last_output: Option<String>,
     refusal: Option<Refusal>,
 }
 
-/// How many functions of a backtrace are shown.
+/// Maximum number of backtrace functions in a message.
 const SHOWN_FUNCTIONS: usize = 12;
 
 const CRASHED: &str = "Plugin crashed";
 
-/// The failure that an error of wasmtime's, out of a guest, stands for.
+/// Converts a wasmtime error from a guest into a failure.
 pub(crate) fn from_guest(
     error: &wasmtime::Error,
     last_output: Option<String>,
@@ -45,7 +45,7 @@ pub(crate) fn from_guest(
         return PluginFailure::transport("Plugin wrote too much", problem);
     }
     if let Some(I32Exit(status)) = error.downcast_ref::<I32Exit>() {
-        let problem = format!("it ended itself with exit status {status} instead of answering.");
+        let problem = format!("it exited with status {status} instead of responding.");
         return PluginFailure::transport(CRASHED, problem);
     }
     let (functions, causes) = match error.downcast_ref::<WasmBacktrace>() {
@@ -54,8 +54,8 @@ pub(crate) fn from_guest(
     };
     // The error's type is private to wasmtime.
     if causes.contains("fuel allocated for hostcalls has been exhausted") {
-        let problem = format!("it handed over more than {answer_limit} bytes, which is its limit.");
-        return PluginFailure::transport("Plugin answered too much", problem);
+        let problem = format!("it passed more than {answer_limit} bytes, which is its limit.");
+        return PluginFailure::transport("Plugin response is too large", problem);
     }
     let causes = match error.downcast_ref::<Trap>() {
         Some(Trap::UnreachableCodeReached) if last_output.is_some() => "it panicked".into(),
@@ -65,12 +65,12 @@ pub(crate) fn from_guest(
     PluginFailure::transport(CRASHED, trapped.describe())
 }
 
-/// The guest waited, or made the host wait, for too long.
+/// Returns the failure of a guest that waited, or made the host wait, for too long.
 pub(crate) fn timed_out(limit: &Bound<Duration>) -> PluginFailure {
     let (time, origin) = (format_seconds(limit.value), limit.origin());
     PluginFailure::transport(
         "Plugin timed out",
-        format!("no answer came within {time}{origin}. The instance was ended."),
+        format!("no response came within {time}{origin}. The instance was ended."),
     )
 }
 
@@ -83,15 +83,15 @@ impl Trapped {
             text.push('.');
         }
         if let Some(output) = self.last_output {
-            text += "\n\nWhat it said last:";
-            // A backtrace of the guest's own is not to be had by a variable here.
+            text += "\n\nIts last output:";
+            // The guest cannot be given a backtrace by a variable here.
             for line in output.lines().filter(|line| !line.starts_with("note: run with `RUST_BACKTRACE")) {
                 text += "\n  ";
                 text += line;
             }
         }
         if !self.functions.is_empty() {
-            text += "\n\nWhere it was, innermost first:";
+            text += "\n\nGuest functions, innermost first:";
             for function in &self.functions {
                 text += "\n  ";
                 text += function;
@@ -101,7 +101,8 @@ impl Trapped {
     }
 }
 
-/// Functions without names (of a stripped plugin) say nothing to anybody.
+/// Returns the names of the guest's functions. Functions without names (of a stripped plugin)
+/// are left out.
 fn functions(backtrace: &WasmBacktrace) -> Vec<String> {
     backtrace
         .frames()
@@ -112,7 +113,7 @@ fn functions(backtrace: &WasmBacktrace) -> Vec<String> {
         .collect()
 }
 
-/// The chain without the link that is the rendered backtrace.
+/// Returns the chain of causes without the rendered backtrace.
 fn causes_without(backtrace: &WasmBacktrace, error: &wasmtime::Error) -> String {
     let rendered = backtrace.to_string();
     let rendered = rendered.trim();

@@ -1,4 +1,4 @@
-//! What a caller gives a plugin. The default is nothing.
+//! The access that a caller gives a plugin. The default is none.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,44 +10,44 @@ use wardian_plugin::PluginCall;
 
 use crate::capability::filesystem::granted::GrantedFiles;
 
-/// Everything that one provider configuration may reach beyond clocks and
-/// randomness.
+/// All access of one provider configuration beyond clocks and randomness.
 #[derive(Clone, Debug)]
 pub struct Grants {
-    /// Decides on everything that is asked for while the plugin runs.
+    /// Decides on every access while the plugin runs.
     pub(crate) monitor: Monitor,
     pub(crate) files: Arc<GrantedFiles>,
-    /// The guest's name of the directory that it works in: its `initial-cwd` and
-    /// its variable `PWD`. By itself this gives access to nothing.
+    /// The guest's name of its working directory: its `initial-cwd` and its variable `PWD`. By
+    /// itself this gives access to nothing.
     pub(crate) working_directory: Option<String>,
-    /// Variables of the host's environment that the plugin sees.
+    /// The host's environment variables that are visible to the plugin.
     pub(crate) environment: Vec<(String, String)>,
 }
 
 impl Grants {
-    /// Nothing, for a plugin that nobody has named.
+    /// Returns no access, for a plugin without a name.
     pub fn nothing() -> Self {
         let nobody = ProviderAddress::built_in("nobody");
         Self::denied_by(Monitor::deny_all(&nobody))
     }
 
-    /// No directory and no variable, for a plugin of which a monitor decides the rest.
+    /// Returns no directory and no variable, for a plugin whose other accesses a monitor
+    /// decides.
     pub(crate) fn denied_by(monitor: Monitor) -> Self {
         Self { monitor, files: Arc::default(), working_directory: None, environment: Vec::new() }
     }
 
-    /// What a monitor's policy grants in a run whose root module is in `root_module`,
-    /// an absolute path. `environment` is the host's; of it the plugin sees what the
-    /// policy names.
+    /// Returns the access that a monitor's policy grants in a run whose root module is in
+    /// `root_module`, an absolute path. `environment` is the host's; the plugin sees the
+    /// variables that the policy names.
     ///
-    /// Directories are found under their absolute names, and under relative ones where
-    /// they are in the root module. One that is not there is no error: the plugin finds
-    /// nothing in it, and makes it where it may write.
+    /// Directories are available under their absolute names, and also under relative ones if
+    /// they are in the root module. A missing directory is not an error: the plugin finds
+    /// nothing in it, and creates it if it may write there.
     ///
-    /// The C library of a guest does not tell `/tmp/x` from `tmp/x` unless the guest has
-    /// made the directory its own in which it works: `initial-cwd` and `PWD` say which
-    /// that is. What a path of a guest that has not is taken for, says
-    /// `capability/filesystem/beginning.rs`.
+    /// A guest's C library does not distinguish `/tmp/x` from `tmp/x` unless the guest has
+    /// changed to its working directory, which `initial-cwd` and `PWD` name.
+    /// `capability/filesystem/implicit_preopens.rs` describes how the path of a guest that has
+    /// not is interpreted.
     pub fn by_policy(
         monitor: Monitor,
         root_module: &Path,
@@ -58,7 +58,7 @@ impl Grants {
         let working_directory = root_module.to_str().filter(|_| works_there).map(str::to_owned);
         let plugin = monitor.policy().plugin().for_display().to_string().into();
         let call = PluginCall::outside_of_calls(&plugin);
-        // What is granted is given, and recorded, once for all instances.
+        // Grants are made, and recorded, once for all instances.
         let given = |name: &str| {
             let name = EnvironmentName::new(name).ok().filter(|name| monitor.grants_variable(name.as_str()));
             name.is_some_and(|name| monitor.begin(&call, AccessRequest::Environment(name)).is_ok())

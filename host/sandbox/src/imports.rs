@@ -1,10 +1,8 @@
-//! What a component imports and exports, held against what its world allows,
-//! before anything is linked.
+//! Checks a component's imports and exports against its world, before anything is linked.
 //!
-//! All surplus imports are reported at once. Names are compared as the linker
-//! does it: by package, interface and semver track (`0.2.x` is one track, `1.x`
-//! another), so that a plugin built against an older minor version is met by
-//! this host's newer one.
+//! All surplus imports are reported at once. Names are compared as in the linker: by package,
+//! interface and semver track (`0.2.x` is one track, `1.x` another), so that a plugin built
+//! against an older minor version can be linked with this host's newer one.
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -22,10 +20,10 @@ pub(crate) const PROVIDER: InterfaceName<'static> =
 pub(crate) const PROVISIONER: InterfaceName<'static> =
     InterfaceName { path: "wardian:plugin/provisioner", major: 0, minor: 1 };
 
-/// Interfaces of types alone, which nothing has to implement.
+/// The interface of types only, which needs no implementation.
 const TYPES: InterfaceName<'static> = InterfaceName { path: "wardian:plugin/types", major: 0, minor: 1 };
 
-/// What a component is to be.
+/// The intended world of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum World {
     Provider,
@@ -54,7 +52,7 @@ impl World {
     }
 }
 
-/// Checks a component that is to be of a world.
+/// Checks a component against a world.
 pub(crate) fn check(
     plugin: &str,
     world: World,
@@ -90,13 +88,13 @@ fn surplus(world: World, import: &str) -> Option<SurplusImport> {
     }
     let remedy = match name {
         Some(name) => remedy(&name),
-        None => "it is no interface that this host knows".to_owned(),
+        None => "this host has no such interface".to_owned(),
     };
     Some(SurplusImport { name: printable(import), remedy })
 }
 
-/// Whether this host has what a component of some world imports under a name. Whether it
-/// grants anything through it is another matter.
+/// Whether this host has the interface that a component of some world imports under a name.
+/// Whether it grants any access through it is another matter.
 pub fn offers_import(import: &str) -> bool {
     [World::Provider, World::Provisioner].into_iter().any(|world| surplus(world, import).is_none())
 }
@@ -107,7 +105,7 @@ fn remedy(wanted: &InterfaceName<'_>) -> String {
     }
     match capability::not_for_providers(wanted.path) {
         Some(what) => format!("{what}; this version of the host cannot grant it to a provider"),
-        None => "it is no interface that this host knows".to_owned(),
+        None => "this host has no such interface".to_owned(),
     }
 }
 
@@ -120,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_standard_library_imports_is_allowed_in_any_minor_version() {
+    fn standard_library_imports_are_allowed_in_any_minor_version() {
         for import in [
             "wasi:cli/environment@0.2.0",
             "wasi:io/streams@0.2.6",
@@ -136,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_granted_is_named_with_its_remedy() {
+    fn surplus_import_is_reported_with_remedy() {
         for (import, part) in [
             ("wardian:plugin/process@0.1.0", "programs"),
             ("wardian:plugin/log@0.2.0", "offers wardian:plugin/log@0.1"),
             ("wasi:cli/environment@0.3.0", "offers wasi:cli/environment@0.2"),
-            ("acme:keys/vault@1.0.0", "no interface that this host knows"),
-            ("run", "no interface that this host knows"),
-            ("wasi:cli/environment@0.2.0-rc-2023-11-10", "no interface that this host knows"),
+            ("acme:keys/vault@1.0.0", "this host has no such interface"),
+            ("run", "this host has no such interface"),
+            ("wasi:cli/environment@0.2.0-rc-2023-11-10", "this host has no such interface"),
         ] {
             let remedy = remedy_of(import).unwrap_or_default();
             assert!(remedy.contains(part), "{import}: {remedy}");
@@ -151,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_provisioners_import_is_for_them_alone() {
+    fn provisioner_imports_are_rejected_in_providers() {
         for import in
             ["wardian:plugin/process@0.1.0", "wardian:plugin/ui@0.1.0", "wardian:plugin/communicator@0.1.0"]
         {
@@ -163,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_component_of_another_world_is_told_what_it_lacks() {
+    fn component_of_other_world_reports_missing_export() {
         let error = check_exports("acme/x", World::Provider, vec!["wasi:cli/run@0.2.6".into()]).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -178,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn names_out_of_a_component_are_shown_without_what_steers_a_terminal() {
+    fn names_from_components_are_shown_without_control_characters() {
         let name = "acme:\u{1b}[2J/\u{202e}x";
         let shown = "acme:\u{fffd}[2J/\\u{202e}x";
         assert_eq!(surplus(World::Provider, name).map(|surplus| surplus.name).as_deref(), Some(shown));

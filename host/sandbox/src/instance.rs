@@ -1,4 +1,4 @@
-//! One instance of a component, and one call on it.
+//! An instance of a component, and a call on it.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use crate::state::GuestState;
 use crate::store;
 use crate::ticker::{Ticker, Ticking};
 
-/// A call on its way.
+/// A call in progress.
 pub(crate) type Running<'a, R> = Pin<Box<dyn Future<Output = wasmtime::Result<R>> + Send + 'a>>;
 
-/// A component's memory and tables, with a store of their own.
+/// A component's memory and tables, with their own store.
 ///
-/// After a failed or cancelled call its state means nothing any more: it must
-/// not be used again. [`crate::pool`] sees to that.
+/// After a failed or cancelled call its state is meaningless: it must not be used again.
+/// [`crate::pool`] ensures that.
 pub(crate) struct Instance {
     plugin: Arc<Plugin>,
     limits: Arc<EffectiveLimits>,
@@ -36,8 +36,8 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    /// Makes an instance. The guest's own start code runs within the limits of a
-    /// call that reaches nothing outside.
+    /// Creates an instance. The guest's own start code runs within the limits of a call without
+    /// external access.
     pub(crate) async fn start(
         plugin: &Arc<Plugin>,
         grants: &Grants,
@@ -55,7 +55,6 @@ impl Instance {
         Ok(Self { plugin: Arc::clone(plugin), limits: Arc::clone(limits), store, exports })
     }
 
-    /// Makes a call.
     pub(crate) async fn call<R: Send>(
         &mut self,
         call: PluginCall,
@@ -76,7 +75,7 @@ impl Instance {
     }
 }
 
-/// The guest may run while the guard lives.
+/// Lets the guest run as long as the guard lives.
 pub(crate) fn begin<'a>(
     ticker: &'a Ticker,
     store: &mut Store<GuestState>,
@@ -88,7 +87,7 @@ pub(crate) fn begin<'a>(
     Ok(ticking)
 }
 
-/// What came of what ran.
+/// Converts the outcome of a run.
 pub(crate) fn finish<R>(
     limits: &EffectiveLimits,
     store: &mut Store<GuestState>,

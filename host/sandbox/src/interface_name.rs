@@ -7,12 +7,12 @@ use std::fmt;
 pub(crate) struct InterfaceName<'a> {
     pub(crate) path: &'a str,
     pub(crate) major: u64,
-    /// Tells tracks apart where `major` is 0.
+    /// Distinguishes tracks if `major` is 0.
     pub(crate) minor: u64,
 }
 
 impl<'a> InterfaceName<'a> {
-    /// An interface of WASI 0.2.
+    /// Returns an interface of WASI 0.2.
     pub(crate) const fn wasi(path: &'a str) -> Self {
         Self { path, major: 0, minor: 2 }
     }
@@ -22,7 +22,7 @@ impl<'a> InterfaceName<'a> {
         let (path, version) = name.split_once('@')?;
         path.split_once('/')?;
         let version = semver::Version::parse(version).ok()?;
-        // A pre-release is on no track.
+        // A pre-release belongs to no track.
         version.pre.is_empty().then_some(Self { path, major: version.major, minor: version.minor })
     }
 

@@ -1,25 +1,25 @@
-//! Plugins that are WebAssembly components, run in this process under wasmtime
-//! with no rights but those that are granted.
+//! Runs plugins that are WebAssembly components in this process under wasmtime, with granted
+//! access only.
 //!
-//! A [`Sandbox`] loads a component's bytes (from its cache of compiled code,
-//! where it can), checks its imports and links it. The [`LoadedPlugin`] makes
-//! providers, each with its own [`Grants`], a pool of instances behind it, and
-//! the protocol of `wardian-plugin` in front. wasmtime is mentioned in no other
-//! crate; this one knows no configuration, no state, no engine and no terminal,
-//! and takes every path from its caller.
+//! A [`Sandbox`] loads a component's bytes (from its cache of compiled code, if possible),
+//! checks its imports and links it. The [`LoadedPlugin`] makes providers, each with its own
+//! [`Grants`] and pool of instances, which implement the protocol of `wardian-plugin`. No other
+//! crate mentions wasmtime; this one knows no configuration, no state, no engine and no
+//! terminal, and receives every path from its caller.
 //!
 //! Always holds:
-//! - a component that imports what nothing offers is refused before it is linked;
-//! - a call ends: what it computes is bounded by epochs, what it waits for by the
-//!   wall clock, what it takes and answers by sizes;
-//! - an instance whose call did not come to its regular end is never used again;
-//! - native code is run only if it was compiled here just now, or carries this
-//!   user's keyed digest over the very bytes that are run;
-//! - whatever a component answers, the host does not panic: it becomes an error
-//!   diagnostic that names plugin, call and resource.
+//! - a component that imports an interface that the host does not offer is rejected before it is
+//!   linked;
+//! - a call ends: its CPU time is bounded by epochs, its waiting by the wall clock, its memory
+//!   and response by sizes;
+//! - an instance whose call did not end regularly is never used again;
+//! - native code is run only if it was just compiled here, or carries this user's keyed digest
+//!   over the very bytes that are run;
+//! - no response of a component makes the host panic: it becomes an error diagnostic that names
+//!   plugin, call and resource.
 //!
-//! Diagnostics and log lines name the resource that the call's
-//! [context](wardian_plugin::CallContext) has.
+//! Diagnostics and log lines name the resource of the call's
+//! [context](wardian_plugin::CallContext).
 
 mod artifact;
 mod bindings;

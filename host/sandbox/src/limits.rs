@@ -1,7 +1,7 @@
-//! How much a plugin may use, per instance and per call.
+//! Limits of a plugin, per instance and per call.
 //!
-//! Two clocks bound a call: what it computes ([`crate::computation`]), and the wall clock,
-//! which bounds everything, waiting in the host included.
+//! Two clocks bound a call: its CPU time ([`crate::cpu_budget`]), and the wall clock, which
+//! bounds everything including waiting in the host.
 
 use std::time::Duration;
 
@@ -11,25 +11,25 @@ use wasmtime::ResourceLimiter;
 /// Limits of one instance and of each call on it.
 #[derive(Clone, Debug)]
 pub struct SandboxLimits {
-    /// Time that a call may compute.
+    /// CPU time of a call.
     pub computation: Duration,
-    /// Time for calls that reach nothing outside: schemas, validation, state
-    /// upgrades, moves, functions.
+    /// Time for calls without external access: schemas, validation, state upgrades, moves,
+    /// functions.
     pub local_call: Duration,
     /// Time for calls that may wait for a remote system.
     pub remote_call: Duration,
-    /// Bytes of all linear memories of an instance together.
+    /// Total bytes of an instance's linear memories.
     pub memory: usize,
-    /// Elements of all tables of an instance together.
+    /// Total number of elements in an instance's tables.
     pub table_elements: usize,
-    /// Core instances, memories and tables, each.
+    /// Number of core instances, of memories and of tables, each.
     pub parts: usize,
-    /// Handles to resources that an instance may hold at a time; of the host's
+    /// Number of handles to resources that an instance may hold at a time; of the host's
     /// resources (open files, streams) it may hold a tenth of that.
     pub handles: usize,
-    /// Bytes that cross from the guest to the host in one answer or host call.
+    /// Bytes that cross from the guest to the host in one response or host call.
     pub answer: usize,
-    /// Bytes of log lines and standard output that are kept of one call.
+    /// Bytes of log lines and standard output that are retained from one call.
     pub output: usize,
 }
 
@@ -49,7 +49,7 @@ impl Default for SandboxLimits {
     }
 }
 
-/// A limit, and the line of a policy that sets it, where one does.
+/// A limit, and the line of the policy that sets it, if any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bound<T> {
     pub(crate) value: T,
@@ -61,7 +61,8 @@ impl<T: Copy + Ord> Bound<T> {
         Self { value, set_at: None }
     }
 
-    /// The host's own, unless a policy sets a smaller one, or may set a larger one.
+    /// Returns the host's own limit, unless a policy sets a smaller one, or a larger one if it
+    /// may.
     fn new(host: T, set: Option<&Setting<T>>, may_widen: bool) -> Self {
         match set {
             Some(set) if may_widen || set.value < host => {
@@ -77,24 +78,23 @@ impl<T: Copy + Ord> Bound<T> {
 }
 
 impl<T> Bound<T> {
-    /// Whose limit it is, to be put behind it.
+    /// Returns the limit's origin, to be appended to its value.
     pub(crate) fn origin(&self) -> String {
         self.set_at.as_ref().map(|place| format!(", which {place} sets")).unwrap_or_default()
     }
 }
 
-/// The host's limits and a policy's together, for one provider configuration.
+/// The limits of the host and of a policy, combined for one provider configuration.
 ///
-/// A policy makes limits smaller. Larger than the host's they become where the policy of
-/// the organisation or of the user says so: who changes a configuration is not the one
-/// who answers for the machine.
+/// A policy can lower limits. Only the organisation's or the user's policy can raise them above
+/// the host's: the author of a configuration is not responsible for the machine.
 #[derive(Clone, Debug)]
 pub(crate) struct EffectiveLimits {
     pub(crate) computation: Bound<Duration>,
     pub(crate) local_call: Bound<Duration>,
     pub(crate) remote_call: Bound<Duration>,
     pub(crate) memory: Bound<usize>,
-    /// Of one call, to files.
+    /// Bytes that one call may write to files.
     pub(crate) bytes_written: Option<Bound<u64>>,
     table_elements: usize,
     parts: usize,
@@ -133,13 +133,13 @@ impl EffectiveLimits {
     }
 }
 
-/// The call wrote more to files than it may.
+/// The call wrote too much to files.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it wrote more than {} bytes to files{}", .0.value, .0.origin())]
 pub(crate) struct WroteTooMuch(pub(crate) Bound<u64>);
 
-/// What an instance asked for and was not given. Guests seldom say why they gave
-/// up, so this is told with the trap that follows.
+/// A resource that an instance requested and was refused. Guests seldom report why they gave up,
+/// so the refusal is reported with the trap that follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     Memory { wanted: usize, limit: Bound<usize> },
@@ -160,8 +160,8 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// Counts memories and tables of a store together, so that many small ones are
-/// bounded like one large one.
+/// Counts the memories and tables of a store together, so that many small ones are bounded like
+/// one large one.
 #[derive(Debug)]
 pub(crate) struct MemoryLimiter {
     memory: usize,
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_module_narrows_and_who_answers_for_the_machine_widens() {
+    fn root_module_lowers_and_user_policy_raises_limits() {
         let host = SandboxLimits { memory: 100 << 20, ..SandboxLimits::default() };
         let memory = |policy: &[(Level, &str)]| {
             let memory = effective(&host, policy).memory;
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn many_small_memories_count_as_one_large_one() {
+    fn many_small_memories_count_as_one() {
         let mut budget =
             MemoryLimiter::new(&effective(&SandboxLimits { memory: 100, ..SandboxLimits::default() }, &[]));
         assert!(budget.memory_growing(0, 60, None).unwrap());
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_big_sdks_fit() {
+    fn tables_of_large_sdks_fit() {
         let mut budget = MemoryLimiter::new(&effective(&SandboxLimits::default(), &[]));
         assert!(budget.table_growing(0, 65_536, None).unwrap());
         assert!(!budget.table_growing(65_536, usize::MAX, None).unwrap());

@@ -1,7 +1,6 @@
-//! What the requests of providers are sent with: whom to believe, which proxies, how
-//! names are looked up, where secrets are. A provider's instances share one client with its
-//! connections, and one queue for requests and for connections of their own; providers
-//! share none.
+//! How the requests of providers are sent: trusted certificates, proxies, name resolution and
+//! secrets. A provider's instances share one client with its connections, and one queue for
+//! requests and for their own connections; providers share none.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -15,27 +14,26 @@ use wardian_policy::{CredentialSource, Setting};
 
 use crate::limits::Bound;
 
-/// Requests and connections of one provider at a time, where no policy says otherwise.
+/// Default limit of a provider's concurrent requests and connections.
 const CONCURRENT_REQUESTS: u64 = 32;
-/// Bytes of one answer, or that one connection receives in a call, where no policy says otherwise.
+/// Default limit of the bytes of one response, or of those that one connection receives in a
+/// call.
 const RESPONSE_SIZE: u64 = 64 << 20;
 
-/// How plugins reach the network, where a policy lets them.
+/// How plugins reach the network, if a policy allows it.
 #[derive(Clone)]
 pub struct NetworkOptions {
-    /// Whose certificates are believed.
+    /// The trusted root certificates.
     pub roots: TlsRoots,
-    /// What is reached through which proxy. An error is told when something is to be
-    /// sent, since most plugins send nothing.
+    /// The proxies. An error is reported with the first request, since most plugins send none.
     pub proxies: Result<ProxySettings, ProxyError>,
-    /// Who looks names up.
     pub resolver: Arc<dyn Resolver>,
-    /// Where the secrets are that policies bind to destinations.
+    /// The source of the secrets that policies bind to destinations.
     pub secrets: Arc<dyn Secrets>,
 }
 
 impl Default for NetworkOptions {
-    /// The system's roots and names, no proxy, no secrets.
+    /// Returns the system's root certificates and name resolution, no proxy, no secrets.
     fn default() -> Self {
         Self {
             roots: TlsRoots::from_system(),
@@ -52,26 +50,25 @@ impl fmt::Debug for NetworkOptions {
     }
 }
 
-/// Hands out the secrets that policies bind to destinations.
+/// Provides the secrets that policies bind to destinations.
 pub trait Secrets: Send + Sync + 'static {
-    /// The secret that a policy names.
+    /// Returns the secret that a policy names.
     ///
     /// # Errors
-    /// Where it is not there.
+    /// If the secret does not exist.
     fn read(&self, source: &CredentialSource) -> Result<Secret, MissingSecret>;
 }
 
-/// A text that nobody is to see.
+/// A secret string.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// This text.
     pub fn new(text: String) -> Self {
         Self(text)
     }
 
-    /// The text, for whoever sends it.
+    /// Returns the string, to be sent.
     pub(crate) fn text(&self) -> &str {
         &self.0
     }
@@ -83,7 +80,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A secret that is not where a policy says.
+/// A secret that is missing from the source that a policy names.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct MissingSecret(pub String);
@@ -92,11 +89,12 @@ struct NoSecrets;
 
 impl Secrets for NoSecrets {
     fn read(&self, _: &CredentialSource) -> Result<Secret, MissingSecret> {
-        Err(MissingSecret("there are no secrets here".to_owned()))
+        Err(MissingSecret("no secrets are available".to_owned()))
     }
 }
 
-/// What one provider configuration sends with. Its client is made with the first request.
+/// The network settings of one provider configuration. Its client is created with the first
+/// request.
 pub(crate) struct ProviderNetwork {
     options: Arc<NetworkOptions>,
     limiter: RequestLimiter,
@@ -130,17 +128,17 @@ impl ProviderNetwork {
         }))
     }
 
-    /// Requests and connections that go on at once.
+    /// Returns the limiter of concurrent requests and connections.
     pub(crate) fn limiter(&self) -> &RequestLimiter {
         &self.limiter
     }
 
-    /// How many of them, and who says so.
+    /// Returns the maximum number of them, and its origin.
     pub(crate) fn concurrent(&self) -> &Bound<u64> {
         &self.concurrent
     }
 
-    /// Bytes of one answer.
+    /// Returns the maximum number of bytes of one response.
     pub(crate) fn response(&self) -> &Bound<u64> {
         &self.response
     }

@@ -1,11 +1,10 @@
-//! What a guest says: log lines, standard output, standard error.
+//! A guest's output: log lines, standard output, standard error.
 //!
-//! Everything goes to tracing events of the target `wardian::plugin` with the
-//! call that it belongs to. The end of standard error is kept besides: it is
-//! where a guest that gives up says why. Text is bounded per call and shown
-//! without control characters, so that a guest can neither fill a log nor steer
-//! a terminal; a line is one line, so that it cannot look like somebody
-//! else's; and what the call was told in confidence is masked.
+//! All output becomes tracing events of the target `wardian::plugin` with the call that it
+//! belongs to. The end of standard error is also retained: a guest that gives up reports the
+//! reason there. Text is bounded per call and shown without control characters, so that a guest
+//! can neither fill a log nor control a terminal; a line stays one line, so that it cannot look
+//! like another source's; and the call's sensitive values are redacted.
 
 use std::fmt::Write as _;
 use std::pin::Pin;
@@ -21,21 +20,21 @@ use wasmtime_wasi_io::streams::{DynOutputStream, OutputStream, StreamResult};
 pub(crate) use wardian_plugin::printable;
 use wardian_plugin::{MAX_SENSITIVE_LENGTH, PluginCall, printable_line};
 
-/// The longest line that is kept together.
+/// The longest line that is kept in one piece.
 const MAX_LINE_LENGTH: usize = MAX_SENSITIVE_LENGTH + (8 << 10);
-/// How much of standard error is kept for the message about a trap.
+/// Number of bytes of standard error that are retained for the message about a trap.
 const MAX_LAST_OUTPUT: usize = 8 << 10;
-/// The most bytes of one write.
+/// Maximum number of bytes of one write.
 const MAX_WRITE_LENGTH: usize = 64 << 10;
 
-/// Which of the two.
+/// Standard output or standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
     Out,
     Error,
 }
 
-/// How much a line matters.
+/// The severity of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Severity {
     Trace,
@@ -45,7 +44,7 @@ pub(crate) enum Severity {
     Error,
 }
 
-/// One instance's output. Clones are the same output.
+/// One instance's output. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Output(Arc<Mutex<OutputState>>);
 
@@ -70,7 +69,7 @@ impl Output {
         })))
     }
 
-    /// A call begins: what is said from here on is said in it.
+    /// Begins a call: all output from here on belongs to it.
     pub(crate) fn begin(&self, call: PluginCall) {
         let mut spoken = self.lock();
         spoken.finish_lines();
@@ -79,12 +78,12 @@ impl Output {
         spoken.call = call;
     }
 
-    /// The call that is heard.
+    /// Returns the call that the output belongs to.
     pub(crate) fn call(&self) -> PluginCall {
         self.lock().call.clone()
     }
 
-    /// The call is over. What standard error said at its end, if anything.
+    /// Ends the call and returns the end of its standard error, if any.
     pub(crate) fn last_output(&self) -> Option<String> {
         let mut spoken = self.lock();
         spoken.finish_lines();
@@ -93,7 +92,7 @@ impl Output {
         (!words.is_empty()).then_some(words)
     }
 
-    /// It is paid for before it is put together.
+    /// Logs a line. It is charged to the budget before it is formatted.
     pub(crate) fn log(&self, severity: Severity, module: &str, message: String, fields: &[(String, String)]) {
         let lengths = fields.iter().map(|(name, value)| name.len() + value.len() + " =\"\"".len());
         let mut spoken = self.lock();
@@ -135,8 +134,8 @@ impl OutputState {
     }
 
     fn feed(&mut self, stream: Stream, bytes: &[u8]) {
-        // The end of a panic message must be there whatever was said before.
-        // Of a secret that is cut at their beginning enough is kept to find it.
+        // The end of a panic message must be retained whatever output preceded it. If a secret
+        // is cut at its beginning, enough of it is retained to find it.
         if stream == Stream::Error {
             self.last_output.extend_from_slice(bytes);
             let surplus = self.last_output.len().saturating_sub(MAX_SENSITIVE_LENGTH + MAX_LAST_OUTPUT);
@@ -168,8 +167,7 @@ impl OutputState {
         self.finish_line(Stream::Error);
     }
 
-    /// Says what there is of a line that is too long, but what may be the beginning of a
-    /// secret.
+    /// Logs a line that is too long so far, except for a possible start of a secret at its end.
     fn begin_line_anew(&mut self, stream: Stream) {
         let line = std::mem::take(self.line(stream));
         if !is_heard(Severity::Debug) {
@@ -226,7 +224,7 @@ impl OutputState {
     }
 }
 
-/// Whether anybody listens to lines of a severity.
+/// Whether lines of a severity are logged.
 pub(crate) fn is_heard(severity: Severity) -> bool {
     macro_rules! enabled {
         ($level:expr) => {
@@ -322,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn last_words_are_those_of_the_call() {
+    fn last_output_is_of_current_call() {
         let output = output(1_000);
         feed(&output, "of the call before\n");
         output.begin(PluginCall::outside_of_calls(&Arc::from("acme/x")));
@@ -333,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_paid_for_by_their_raw_lengths() {
+    fn fields_are_charged_by_raw_length() {
         let fields = [("name".to_owned(), "\n".repeat(80))];
         let log = |budget, fields: &[_]| {
             let output = output(budget);
@@ -346,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn last_words_are_kept_after_a_flood() {
+    fn last_output_is_retained_after_flood() {
         let output = output(10);
         feed(&output, &"x".repeat(3 * MAX_LAST_OUTPUT));
         feed(&output, "the reason");

@@ -12,7 +12,7 @@ use crate::network::NetworkOptions;
 use crate::state::GuestState;
 use crate::ticker::Ticker;
 
-/// What all provider configurations of one component share.
+/// State shared by all provider configurations of one component.
 pub(crate) struct Plugin {
     pub(crate) name: Arc<str>,
     pub(crate) engine: Engine,
@@ -20,8 +20,8 @@ pub(crate) struct Plugin {
     pub(crate) ticker: Arc<Ticker>,
     pub(crate) limits: SandboxLimits,
     pub(crate) network: Arc<NetworkOptions>,
-    /// The most instances of one provider configuration at a time.
+    /// Maximum number of instances of one provider configuration.
     pub(crate) parallelism: usize,
-    /// Asked of the component once, whichever configuration asks first.
+    /// Requested from the component once, by the first configuration that needs it.
     pub(crate) schema: OnceCell<Arc<DecodedSchema>>,
 }

@@ -1,11 +1,10 @@
 //! The instances of one provider configuration.
 //!
-//! An instance serves one call at a time, so concurrent calls need several. A
-//! call takes an idle instance or makes a new one, and each new one is given the
-//! provider's configuration before its first call that needs it. Only an
-//! instance whose call came to its regular end goes back: one that trapped, ran
-//! out of time or was abandoned half way (its future dropped) is gone with its
-//! memory. So nothing of a broken call reaches another one.
+//! An instance serves one call at a time, so concurrent calls need several. A call takes an idle
+//! instance or creates a new one, and each new one is configured before its first call that
+//! needs the provider's configuration. Only an instance whose call ended regularly is returned
+//! to the pool: one that trapped, ran out of time or was abandoned (its future dropped) is
+//! destroyed with its memory. So a broken call cannot affect another one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -26,9 +25,9 @@ use crate::state::GuestState;
 /// Whether a call needs the provider's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needs {
-    /// It does; it may also wait for a remote system.
+    /// It needs it, and may also wait for a remote system.
     Configuration,
-    /// Any instance will do.
+    /// Any instance can serve it.
     Nothing,
 }
 
@@ -52,10 +51,10 @@ struct Idle {
     configured: Option<Arc<Configuration>>,
 }
 
-/// What every instance is configured with.
+/// The configuration of every instance.
 struct Configuration(ConfigureProviderRequest);
 
-/// An instance that is in use. Without [`Lease::give_back`] it is gone.
+/// An instance that is in use. Without [`Lease::give_back`] it is destroyed.
 pub(crate) struct Lease<'a> {
     pool: &'a Pool,
     needs: Needs,
@@ -75,7 +74,7 @@ impl Pool {
         &self.plugin
     }
 
-    /// Makes a call on some instance.
+    /// Makes a call on any suitable instance.
     pub(crate) async fn call<R: Send>(
         &self,
         call: PluginCall,
@@ -88,7 +87,7 @@ impl Pool {
         Ok(answer)
     }
 
-    /// Configures the provider: one instance now, the others when they are made.
+    /// Configures the provider: one instance now, the others when they are created.
     pub(crate) async fn configure(
         &self,
         call: PluginCall,
@@ -108,8 +107,8 @@ impl Pool {
         Ok(diagnostics)
     }
 
-    /// Asks idle instances to stop. One that is in a call cannot be reached: a
-    /// component of WASI 0.2 does one thing at a time.
+    /// Stops idle instances. One that is in a call cannot be reached: a component of WASI 0.2
+    /// executes one call at a time.
     pub(crate) async fn stop(&self) -> Result<(), PluginFailure> {
         let idle = std::mem::take(&mut self.state().idle);
         for mut idle in idle.into_iter().filter(|idle| idle.configured.is_some()) {
@@ -132,7 +131,7 @@ impl Pool {
         self.state().idle.clear();
     }
 
-    /// Takes an instance for several calls in a row, all in this context.
+    /// Takes an instance for several successive calls, all in this context.
     pub(crate) async fn lease(
         &self,
         context: &CallContext,
@@ -185,8 +184,8 @@ impl Pool {
 }
 
 impl State {
-    /// The instance used last: its memory is warm. With a configuration, one that
-    /// has it, else one that has none yet.
+    /// Takes the most recently used instance, whose memory is warm. If a configuration is
+    /// wanted, one that has it, otherwise one without a configuration.
     fn take(&mut self, wanted: Option<&Arc<Configuration>>) -> Option<Idle> {
         match wanted {
             None => self.idle.pop(),
@@ -239,8 +238,8 @@ impl Lease<'_> {
         Ok(conversion::diagnostics(answer))
     }
 
-    /// Puts the instance back, unless it has a configuration that is no longer
-    /// the provider's, or the provider was closed meanwhile.
+    /// Returns the instance to the pool, unless its configuration is no longer the provider's,
+    /// or the provider was closed meanwhile.
     pub(crate) fn give_back(mut self) {
         self.in_use.instance.end_call();
         let mut state = self.pool.state();
@@ -249,7 +248,7 @@ impl Lease<'_> {
             (Some(has), Some(wanted)) => Arc::ptr_eq(has, wanted),
             (Some(_), None) => false,
         };
-        // What one call leaves in memory must make no difference to another then.
+        // In deterministic mode, memory left by one call must not affect another.
         let is_reused = !self.pool.grants.is_deterministic();
         if current && is_reused && !self.pool.permits.is_closed() {
             state.idle.push(self.in_use);

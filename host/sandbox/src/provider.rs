@@ -1,12 +1,11 @@
-//! A component as a wire of the plugin protocol: each call of a provider becomes one call
-//! of the component.
+//! A component as a transport of the plugin protocol: each provider call becomes one call of the
+//! component.
 //!
-//! Values cross in the encoding of the protocol, against the types that the
-//! component's own schema implies. Whatever goes wrong on the way becomes an
-//! error diagnostic of the call, beside what the component itself said.
+//! Values cross in the protocol's encoding, as the types implied by the component's own schema.
+//! Any failure on the way becomes an error diagnostic of the call, in addition to those of the
+//! component itself.
 //!
-//! The calls are in modules by what they are about; this one has the provider's
-//! own and the trait.
+//! The calls are in modules by topic; this one has the provider's own calls and the trait.
 
 mod listing;
 mod reading;
@@ -34,7 +33,7 @@ use crate::pool::{Needs, Pool};
 use crate::schema;
 use crate::state::GuestState;
 
-/// The calls of one provider configuration, which a component carries out.
+/// The calls of one provider configuration, executed by a component.
 pub(crate) struct ComponentWire {
     pool: Pool,
 }
@@ -53,7 +52,6 @@ impl ComponentWire {
         PluginCall::new(&self.pool.plugin().name, function, type_name, context)
     }
 
-    /// Makes a call of the component.
     async fn ask<R: Send>(
         &self,
         call: &PluginCall,
@@ -63,7 +61,7 @@ impl ComponentWire {
         or_diagnostics(call, self.pool.call(call.clone(), needs, make).await)
     }
 
-    /// The schema, which the component is asked for once.
+    /// Returns the schema, which is requested from the component once.
     async fn known_schema(&self, context: &CallContext) -> WireResult<&Arc<DecodedSchema>> {
         self.pool.plugin().schema.get_or_try_init(|| self.ask_for_schema(context)).await
     }

@@ -1,9 +1,9 @@
 //! A component as a [`Provisioner`].
 //!
-//! Each call has an instance of its own: provisioners are called seldom, and nothing of one
-//! call is left for another. What a call may touch it is handed for its time: a [`Spawner`],
-//! and a [`Connection`] with the machine that a connection block names. Every use of either
-//! is decided and recorded on behalf of the call's resource.
+//! Each call has its own instance: provisioners are called seldom, and no call leaves anything
+//! for another. A call receives handles that are valid while it runs: a [`Spawner`], and a
+//! [`Connection`] to the machine that a connection block names. Each use of either is decided
+//! and recorded on behalf of the call's resource.
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -37,14 +37,14 @@ use crate::state::GuestState;
 use crate::store;
 use crate::ticker::Ticker;
 
-/// Texts that wait to be shown.
+/// Number of output messages that can be queued.
 const WAITING_TEXTS: usize = 16;
 
-/// What of a connection is a secret, which the host keeps to itself.
+/// The arguments of a connection that are secret and not passed to the guest.
 const SECRETS: [&str; 5] =
     ["bastion_password", "bastion_private_key", "password", "private_key", "proxy_user_password"];
 
-/// What all provisioners of one component share.
+/// State shared by all provisioners of one component.
 pub(crate) struct ProvisionerPlugin {
     pub(crate) name: Arc<str>,
     pub(crate) engine: Engine,
@@ -61,18 +61,18 @@ pub struct LoadedProvisioner {
     plugin: Arc<ProvisionerPlugin>,
 }
 
-/// What a provisioner works with.
+/// The access and settings of a provisioner.
 pub struct ProvisionerGrants {
-    /// Decides on every program that it runs.
+    /// Decides on every program that it starts.
     pub monitor: Monitor,
-    /// Runs them.
+    /// Starts the programs.
     pub runner: Arc<Launcher>,
-    /// The root module's directory, absolute: programs begin there.
+    /// The root module's directory, absolute: the working directory of programs.
     pub directory: PathBuf,
-    /// The host's environment. Programs find in it what the policy grants; the provisioner
-    /// itself has none.
+    /// The host's environment. Programs receive the variables that the policy grants; the
+    /// provisioner itself receives none.
     pub environment: Vec<(String, String)>,
-    /// What `~` stands for in a path of what is copied.
+    /// The directory that `~` stands for in paths of copied files.
     pub home: Option<PathBuf>,
     /// The socket of the SSH agent that connections may use.
     pub ssh_agent: Option<PathBuf>,
@@ -83,7 +83,7 @@ impl LoadedProvisioner {
         Self { plugin: Arc::new(plugin) }
     }
 
-    /// A provisioner with rights of its own.
+    /// Returns a provisioner with its own access.
     pub fn provisioner(&self, grants: ProvisionerGrants) -> Arc<dyn Provisioner> {
         let ProvisionerGrants { monitor, runner, directory, mut environment, home, ssh_agent } = grants;
         environment.retain(|(name, _)| monitor.grants_variable(name));
@@ -113,7 +113,7 @@ impl ComponentProvisioner {
         PluginCall::new(&self.plugin.name, function, None, context)
     }
 
-    /// Makes a call on an instance of its own.
+    /// Makes a call on its own instance.
     async fn call<R: Send>(
         &self,
         call: &PluginCall,
@@ -151,7 +151,7 @@ impl ComponentProvisioner {
         finish(limits, &mut store, limit, answer)
     }
 
-    /// The schema, which the component is asked for once.
+    /// Returns the schema, which is requested from the component once.
     async fn known_schema(&self, context: &CallContext) -> Result<&Arc<Schema>, PluginDiagnostics> {
         self.plugin.schema.get_or_try_init(|| self.ask_for_schema(context)).await
     }
@@ -237,7 +237,7 @@ impl ComponentProvisioner {
     }
 }
 
-/// A connection as its plugin may know it.
+/// Returns a connection as the guest may see it.
 fn without_secrets(connection: &Value) -> Value {
     let secret = |path: &Path| match path.steps() {
         [PathStep::Attribute(name)] => SECRETS.contains(&&**name),
@@ -266,7 +266,8 @@ impl Provisioner for ComponentProvisioner {
     }
 
     async fn stop(&self) -> Result<(), String> {
-        // Instances are in a call or gone: what can be reached is what they started.
+        // Instances are in a call or gone: only the programs and connections they started can be
+        // stopped.
         self.stop.send_replace(true);
         Ok(())
     }
@@ -277,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_of_a_connection_stay_with_the_host() {
+    fn connection_secrets_are_not_passed_to_guest() {
         let connection = Value::object([
             ("host", Value::string("example.com")),
             ("password", Value::string("hush")),

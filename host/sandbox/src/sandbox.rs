@@ -1,4 +1,4 @@
-//! The way in: a sandbox loads plugins, a loaded plugin makes providers.
+//! The entry points: a sandbox loads plugins, a loaded plugin makes providers.
 
 use std::sync::Arc;
 
@@ -30,15 +30,13 @@ use crate::{capability, imports};
 /// How plugins are loaded and run.
 #[derive(Clone, Debug)]
 pub struct SandboxOptions {
-    /// Where compiled code is kept; nowhere if absent, so that every load
-    /// compiles.
+    /// The directories of the code cache; if absent, each load compiles.
     pub cache: Option<CacheDirectories>,
-    /// What an instance and a call may use.
+    /// Limits of an instance and of a call.
     pub limits: SandboxLimits,
-    /// The most instances, and so the most concurrent calls, of one provider
-    /// configuration.
+    /// Maximum number of instances, and so of concurrent calls, of one provider configuration.
     pub parallelism: usize,
-    /// How the network is reached, by whom a policy lets.
+    /// How plugins reach the network, if a policy allows it.
     pub network: NetworkOptions,
 }
 
@@ -53,7 +51,7 @@ impl Default for SandboxOptions {
     }
 }
 
-/// Where plugins run. One is enough for a process.
+/// Loads and runs plugins. One is enough for a process.
 ///
 /// Calls of its providers need a tokio runtime with its clock enabled.
 pub struct Sandbox {
@@ -67,8 +65,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Makes a sandbox. A cache that cannot be used is no error, but see
-    /// [`Sandbox::cache_refusal`].
+    /// Creates a sandbox. An unusable cache is not an error, but see [`Sandbox::cache_refusal`].
     pub fn new(options: SandboxOptions) -> Result<Self, SandboxError> {
         let failed = |error: wasmtime::Error| SandboxError(chain(&error));
         let engine = engine::create().map_err(failed)?;
@@ -89,7 +86,7 @@ impl Sandbox {
         })
     }
 
-    /// Why compiled code is not kept, where a cache was asked for and refused.
+    /// Returns why compiled code is not cached, if a cache was requested and refused.
     pub fn cache_refusal(&self) -> Option<&CacheError> {
         self.cache.as_ref().err()
     }
@@ -97,7 +94,7 @@ impl Sandbox {
     /// Loads a provisioner from a component's bytes, as [`Sandbox::load`] does a provider.
     ///
     /// # Errors
-    /// Where it cannot be read, or is no provisioner that this host can run.
+    /// If it cannot be read, or is not a provisioner that this host can run.
     pub fn load_provisioner(
         &self,
         name: impl Into<Arc<str>>,
@@ -129,10 +126,9 @@ impl Sandbox {
 
     /// Loads a provider from a component's bytes.
     ///
-    /// `name` is what people know it by. `known` is the SHA-256 of `bytes` where
-    /// the caller is certain of it (embedded plugins, or a file just verified):
-    /// it is not computed again. Compiling can take seconds on all cores, and
-    /// blocks; `tell` says so.
+    /// `name` is its name for users. `known` is the SHA-256 of `bytes` if the caller is certain
+    /// of it (embedded plugins, or a file just verified): it is not computed again. Compiling
+    /// can take seconds on all cores, and blocks; `tell` reports it.
     pub fn load(
         &self,
         name: impl Into<Arc<str>>,
@@ -174,20 +170,20 @@ pub struct LoadedPlugin {
 }
 
 impl LoadedPlugin {
-    /// What people know it by.
+    /// Returns its name for users.
     pub fn name(&self) -> &str {
         &self.plugin.name
     }
 
-    /// The SHA-256 of its bytes.
+    /// Returns the SHA-256 of its bytes.
     pub fn digest(&self) -> &ComponentDigest {
         &self.digest
     }
 
-    /// A provider that is not configured yet, with rights of its own. It shares
-    /// code and schema with every other one of this component, and nothing else.
+    /// Returns a provider that is not configured yet, with its own access. It shares code and
+    /// schema with all others of this component, and nothing else.
     ///
-    /// No instance is made before the first call.
+    /// No instance is created before the first call.
     pub fn provider(&self, grants: Grants) -> Arc<dyn Provider> {
         Arc::new(Transport::new(ComponentWire::new(Pool::new(Arc::clone(&self.plugin), grants))))
     }

@@ -1,10 +1,10 @@
-//! Schemas out of what a component answers.
+//! Decodes schemas from a component's response.
 //!
-//! WIT has no recursive types: blocks and nested objects lie in flat lists and
-//! refer to each other by index. An index must lead forward, so that no cycle can
-//! be written; and since an entry may be referred to more than once, what a short
-//! list stands for can still be exponentially large. So elements and text are
-//! counted as they unfold, and all schemas of a provider share one [`Budget`].
+//! WIT has no recursive types: blocks and nested objects are in flat lists and refer to each
+//! other by index. An index must refer forward, so that cycles are impossible; and since an
+//! entry may be referenced more than once, a short list can still unfold to an exponential size.
+//! So elements and text are counted as they unfold, and all schemas of a provider share one
+//! [`Budget`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,17 +21,17 @@ use crate::bindings::exports::wardian::plugin::provider as wit;
 use crate::bindings::wardian::plugin::types as wit_types;
 use crate::output::printable;
 
-/// Attributes and blocks of all schemas together, unfolded. The AWS provider has
-/// some hundreds of thousands.
+/// Maximum number of attributes and blocks of all schemas together, unfolded. The AWS provider
+/// has some hundreds of thousands.
 const MAX_ELEMENTS: usize = 1 << 21;
-/// Bytes of all their names, types and descriptions together, unfolded.
+/// Maximum number of bytes of all their names, types and descriptions together, unfolded.
 const MAX_TEXT: usize = 128 << 20;
-/// Blocks and objects inside each other.
+/// Maximum nesting of blocks and objects.
 const MAX_SCHEMA_DEPTH: usize = 64;
-/// Characters of a name that a message shows.
+/// Number of characters of a name that a message shows.
 const SHOWN_NAME: usize = 200;
 
-/// Decodes all schemas. The error says where something is wrong and what.
+/// Decodes all schemas. The error describes the fault and its location.
 pub(crate) fn provider_schema(
     answer: wit::ProviderSchema,
     identities: Vec<(String, wit::IdentitySchema)>,
@@ -98,19 +98,19 @@ fn insert<T>(
     }
     match into.insert(name.into(), value) {
         None => Ok(()),
-        Some(_) if kind.is_empty() => Err(format!("{place}: stated twice")),
-        Some(_) => Err(format!("{place}: {kind} {shown:?} is stated twice")),
+        Some(_) if kind.is_empty() => Err(format!("{place}: defined twice")),
+        Some(_) => Err(format!("{place}: {kind} {shown:?} is defined twice")),
     }
 }
 
-/// As much of a name as a message needs. Places are put together for each
-/// attribute, so a name without end would be costly.
+/// Shortens a name for a message. Locations are formatted for each attribute, so a name of
+/// unlimited length would be costly.
 fn shown(name: &str) -> String {
     let end = name.char_indices().nth(SHOWN_NAME).map_or(name.len(), |(end, _)| end);
     printable(name.get(..end).unwrap_or_default())
 }
 
-/// The schema of a provisioner's configuration.
+/// Decodes the schema of a provisioner's configuration.
 pub(crate) fn provisioner_schema(answer: wit_types::Schema) -> Result<Schema, String> {
     schema("provisioner", answer, &mut Budget::whole())
 }
@@ -121,7 +121,7 @@ fn schema(place: &str, answer: wit_types::Schema, budget: &mut Budget) -> Result
     Ok(Schema::new(answer.version, root))
 }
 
-/// What an entry of a list stands for when it is unfolded.
+/// The unfolded size of a list entry.
 #[derive(Clone, Copy, Default)]
 struct Extent {
     elements: usize,
@@ -130,7 +130,7 @@ struct Extent {
 }
 
 impl Extent {
-    /// One element with so much text.
+    /// Returns one element with this much text.
     fn with_text(text: usize) -> Self {
         Self { elements: 1, text, depth: 0 }
     }
@@ -150,8 +150,8 @@ impl Extent {
     }
 }
 
-/// What is left for the schemas of a provider. What stands in the answer is paid
-/// for once, and again before each time that it is repeated.
+/// The remaining budget for a provider's schemas. Each element of the response is charged once,
+/// and again before each repetition.
 struct Budget {
     elements: usize,
     text: usize,
@@ -165,26 +165,26 @@ impl Budget {
     fn spend(&mut self, place: &str, extent: Extent) -> Result<(), String> {
         let Some(elements) = self.elements.checked_sub(extent.elements) else {
             return Err(format!(
-                "{place}: here the schemas become larger than {MAX_ELEMENTS} attributes and blocks"
+                "{place}: at this point the schemas exceed {MAX_ELEMENTS} attributes and blocks"
             ));
         };
         let Some(text) = self.text.checked_sub(extent.text) else {
-            return Err(format!("{place}: here the schemas become larger than {MAX_TEXT} bytes of text"));
+            return Err(format!("{place}: at this point the schemas exceed {MAX_TEXT} bytes of text"));
         };
         *self = Self { elements, text };
         Ok(())
     }
 }
 
-/// The nested objects of a schema. Entries lead forward only, so the last is
-/// decoded first, and each finds what it refers to.
+/// A schema's nested objects. Entries refer forward only, so the last is decoded first, and each
+/// finds those it refers to.
 struct Objects(Vec<Option<DecodedObject>>);
 
 #[derive(Clone)]
 struct DecodedObject {
     object: Arc<NestedObject>,
     extent: Extent,
-    /// Something refers to it already.
+    /// Whether another entry refers to it already.
     used: bool,
 }
 
@@ -212,8 +212,8 @@ impl Objects {
         Ok(objects)
     }
 
-    /// `from` is the object that refers, where it is one. Objects are shared, but
-    /// the types that they imply are not: further uses are paid for.
+    /// Returns an object. `from` is the referring object, if it is one. Objects are shared, but
+    /// the types that they imply are not: further uses are charged.
     fn get(
         &mut self,
         place: &str,
@@ -367,7 +367,7 @@ fn type_of_json(place: &str, json: &str) -> Result<Type, String> {
     Type::from_json(json).map_err(|error| format!("{place}: {error}"))
 }
 
-/// Bytes of what is said about an element.
+/// Returns the bytes of an element's description and deprecation message.
 fn remarks(description: &wit_types::Description, deprecation: &wit_types::Deprecation) -> usize {
     let deprecation = match deprecation {
         wit_types::Deprecation::Message(message) => message.len(),
@@ -438,7 +438,7 @@ fn identity(
             ty => ty.is_primitive(),
         };
         if !primitives {
-            return Err(format!("{here}: an identity holds primitives and lists of them only"));
+            return Err(format!("{here}: an identity can have primitives and lists of primitives only"));
         }
         let value = IdentityAttribute {
             ty,
@@ -500,7 +500,7 @@ mod tests {
         schema("it", wit_types::Schema { version: 0, blocks, objects }, &mut Budget::whole())
     }
 
-    /// Each block has the next one twice; the last has the text.
+    /// Returns blocks that each contain the next one twice; the last has the text.
     fn doubling_blocks(levels: u32, length: usize) -> Vec<wit_types::Block> {
         let twice = |next| block(Vec::new(), &[("b", next), ("c", next)], text(0));
         let mut blocks: Vec<_> = (1..=levels).map(twice).collect();
@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn text_counts_each_time_that_it_unfolds() {
+    fn text_counts_each_time_it_unfolds() {
         assert!(decode(doubling_blocks(6, 1 << 20), Vec::new()).is_ok());
         let error = decode(doubling_blocks(7, 1 << 20), Vec::new()).unwrap_err();
         assert!(error.contains("bytes of text"), "{error}");
@@ -526,9 +526,9 @@ mod tests {
         assert!(error.contains("bytes of text"), "{error}");
     }
 
-    /// Nothing that the root reaches is large.
+    /// The root does not reach any large block.
     #[test]
-    fn copies_that_are_not_used_count_as_well() {
+    fn unused_copies_count_too() {
         let mut blocks = vec![block(Vec::new(), &[], text(0))];
         blocks.extend((0..200).map(|_| block(Vec::new(), &[("b", 201)], text(0))));
         blocks.push(block(vec![string(1 << 20)], &[], text(0)));
@@ -546,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_of_a_large_provider_leave_most_of_the_budget() {
+    fn large_provider_leaves_most_of_budget() {
         let mut budget = Budget::whole();
         for _ in 0..2_000 {
             let names: Vec<String> = (0..40).map(|index| format!("attribute_{index}")).collect();
@@ -561,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_name_a_message_shows_the_beginning() {
+    fn messages_shorten_long_names() {
         assert_eq!(shown(&"\u{e4}".repeat(1_000)).chars().count(), SHOWN_NAME);
         assert_eq!(shown("a"), "a");
     }

@@ -1,4 +1,4 @@
-//! What the host keeps for one instance.
+//! The host's state of one instance.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::limits::MemoryLimiter;
 use crate::network::ProviderNetwork;
 use crate::output::Output;
 
-/// The data of an instance's store. [`crate::store`] makes it.
+/// The data of an instance's store, created by [`crate::store`].
 pub(crate) struct GuestState {
     pub(crate) wasi: WasiCtx,
     pub(crate) files: Files,
@@ -36,14 +36,14 @@ pub(crate) struct GuestState {
 }
 
 impl GuestState {
-    /// A call begins. The capabilities are prepared by [`crate::store`].
+    /// Begins a call. [`crate::store`] prepares the capabilities.
     pub(crate) fn begin_call(&mut self, call: PluginCall) {
         self.clock.restart();
         self.output.begin(call.clone());
         self.current_call.begin(call);
     }
 
-    /// What measures the call's computing.
+    /// Returns the clock that measures the call's CPU time.
     pub(crate) fn clock(&self) -> Arc<CpuClock> {
         Arc::clone(&self.clock)
     }
@@ -60,7 +60,7 @@ impl GuestState {
         &mut self.files
     }
 
-    /// The call that the instance is in.
+    /// Returns the call that the instance executes.
     pub(crate) fn call(&self) -> PluginCall {
         self.current_call.get()
     }
@@ -73,7 +73,7 @@ impl GuestState {
         &mut self.memory
     }
 
-    /// What this provider's requests are sent with.
+    /// Returns the network settings for this provider's requests.
     pub(crate) fn network(&self) -> &ProviderNetwork {
         &self.network
     }
@@ -86,7 +86,7 @@ impl GuestState {
         &self.egress
     }
 
-    /// Sends the output that is shown from here on to this sink.
+    /// Sends output from here on to this sink.
     pub(crate) fn set_output_sink(&mut self, sink: mpsc::Sender<String>) {
         self.output_sink = Some(sink);
     }

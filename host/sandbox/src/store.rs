@@ -1,5 +1,4 @@
-//! Stores: an instance's state with its grants and limits, and the beginnings and ends of
-//! calls in it.
+//! Stores: an instance's state with its grants and limits, and the begin and end of its calls.
 
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ use crate::network::ProviderNetwork;
 use crate::output::Output;
 use crate::state::GuestState;
 
-/// Makes a store in which nothing runs yet, with these grants and limits.
+/// Creates a store with these grants and limits, in which nothing runs yet.
 pub(crate) fn create(
     engine: &Engine,
     plugin: &Arc<str>,
@@ -69,7 +68,6 @@ pub(crate) fn create(
     store
 }
 
-/// Begins a call.
 pub(crate) fn begin_call(store: &mut Store<GuestState>, call: PluginCall) {
     store.data_mut().begin_call(call);
     capability::begin_call(store.data_mut());
@@ -87,20 +85,20 @@ mod tests {
     use super::*;
     use crate::limits::SandboxLimits;
 
-    /// A core module with nothing in it but a table of that many functions.
+    /// Returns a core module that contains only a table of this many functions.
     fn module_with_table(elements: u32) -> Vec<u8> {
         assert!((1 << 14..1 << 21).contains(&elements), "written as three bytes of seven bits");
         let [low, middle, high, _] = elements.to_le_bytes();
         let size = [low | 0x80, (middle << 1 | low >> 7) | 0x80, (high << 2 | middle >> 6) & 0x7f];
         let mut module = vec![0, b'a', b's', b'm', 1, 0, 0, 0];
-        // The section of tables: its length, one table, functions, no maximum.
+        // The table section: its length, one table, functions, no maximum.
         module.extend([4, 6, 1, 0x70, 0]);
         module.extend(size);
         module
     }
 
     #[test]
-    fn a_store_bounds_the_tables_of_what_runs_in_it() {
+    fn store_bounds_table_elements() {
         let engine = crate::engine::create().unwrap();
         let limits = SandboxLimits { table_elements: 70_000, ..SandboxLimits::default() };
         let grants = Grants::nothing();

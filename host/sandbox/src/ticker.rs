@@ -1,8 +1,7 @@
 //! The thread that advances the engine's epoch while calls are in flight.
 //!
-//! It starts with the first call, sleeps whenever nothing has run for a while
-//! (so that an idle process is not woken a hundred times a second), and holds
-//! the engine weakly, so that it ends with it.
+//! It starts with the first call, sleeps if nothing has run for a while (so that an idle process
+//! is not woken a hundred times a second), and holds the engine weakly, so that it ends with it.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -11,11 +10,11 @@ use std::time::Duration;
 
 use wasmtime::{Engine, EngineWeak};
 
-/// How long an epoch lasts.
+/// Duration of an epoch.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
-/// Ticks without a call after which the thread sleeps until the next one. Much
-/// shorter, and each of a row of calls would pay for waking it.
+/// Number of ticks without a call after which the thread sleeps until the next one. If it were
+/// much smaller, each of several successive calls would pay for waking the thread.
 const PATIENCE: u32 = 50;
 
 pub(crate) struct Ticker {
@@ -31,7 +30,7 @@ struct Shared {
     stopped: AtomicBool,
 }
 
-/// While it lives, epochs pass.
+/// Epochs advance while it lives.
 pub(crate) struct Ticking<'a>(&'a Shared);
 
 impl Ticker {
@@ -39,11 +38,11 @@ impl Ticker {
         Self { engine: engine.weak(), shared: Arc::default(), thread: OnceLock::new() }
     }
 
-    /// Lets epochs pass until the guard goes. Cost: two atomic operations, but
-    /// for the first call and after a pause.
+    /// Advances epochs until the guard is dropped. Costs two atomic operations, except for the
+    /// first call and after a pause.
     ///
-    /// Fails where the system gives no thread: a guest that cannot be interrupted
-    /// must not run.
+    /// Fails if the system cannot start a thread: a guest that cannot be interrupted must not
+    /// run.
     pub(crate) fn start(&self) -> Result<Ticking<'_>, String> {
         let thread = self.thread.get_or_init(|| self.spawn()).as_ref().map_err(String::clone)?;
         self.shared.running.fetch_add(1, Ordering::SeqCst);
@@ -61,7 +60,7 @@ impl Ticker {
             .stack_size(64 << 10)
             .spawn(move || shared.tick_while(&engine))
             .map(|handle| handle.thread().clone())
-            .map_err(|error| format!("no thread for the clock that interrupts plugins: {error}"))
+            .map_err(|error| format!("cannot start the thread that interrupts plugins: {error}"))
     }
 }
 
@@ -84,8 +83,8 @@ impl Shared {
         }
     }
 
-    /// A call that starts between the two loads finds `asleep` and unparks, and
-    /// an unpark before the park makes the park return at once.
+    /// A call that starts between the two loads finds `asleep` set and unparks, and an unpark
+    /// before the park makes the park return at once.
     fn sleep(&self) {
         self.asleep.store(true, Ordering::SeqCst);
         while self.running.load(Ordering::SeqCst) == 0 && !self.stopped.load(Ordering::SeqCst) {
@@ -116,10 +115,10 @@ mod tests {
 
     use super::*;
 
-    /// Advances of the epoch are seen through a store's callback only; the
-    /// thread's own state is what is left to look at.
+    /// Epoch advances are visible through a store's callback only, so the test looks at the
+    /// thread's own state.
     #[test]
-    fn the_thread_sleeps_when_nothing_runs_and_wakes_for_a_call() {
+    fn thread_sleeps_when_idle_and_wakes_for_call() {
         let engine = crate::engine::create().unwrap();
         let ticker = Ticker::new(&engine);
         assert!(ticker.thread.get().is_none(), "no thread before the first call");

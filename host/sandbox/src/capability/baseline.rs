@@ -1,9 +1,9 @@
-//! What every component has: clocks, randomness, streams, an environment without
-//! variables and arguments, standard input that is at its end, and standard
-//! output and error that become log lines.
+//! Interfaces of every component: clocks, randomness, streams, an environment without variables
+//! and arguments, standard input at its end, and standard output and error that become log
+//! lines.
 //!
-//! None of it reaches anything outside the instance. Where a policy wants them
-//! deterministic, clocks and randomness are [`super::deterministic`].
+//! None of them reaches anything outside the instance. If a policy requires deterministic clocks
+//! and randomness, they come from [`super::deterministic`].
 
 use wasmtime::component::{HasData, HasSelf, Linker, Resource, ResourceTable};
 use wasmtime_wasi::cli::{WasiCli, WasiCliView as _};
@@ -18,12 +18,12 @@ use crate::interface_name::InterfaceName;
 use crate::output::Stream;
 use crate::state::GuestState;
 
-/// The most random bytes of one host call.
+/// Maximum number of random bytes of one host call.
 const MAX_RANDOM_BYTES: u64 = 16 << 20;
 
 pub(super) struct Baseline;
 
-/// What `wasi:io` needs of the state.
+/// Gives `wasi:io` access to the state.
 struct Io;
 
 impl HasData for Io {

@@ -1,10 +1,10 @@
 //! `wardian:plugin/communicator`: the machine that is provisioned.
 //!
-//! The host connects, by what the connection block says: a guest gets a handle for one call
-//! that leads to that one machine, and sees neither password nor key. All provisioners of an
-//! object use one connection. Before one of them uses it, each machine on the way is put to
-//! *its* monitor ([`authority`]), whoever connected; what is copied is put to it file by
-//! file. When the run is to end, what goes on over a connection is given up.
+//! The host connects as the connection block describes: a guest gets a handle, valid for one
+//! call and connected to that one machine, and sees neither password nor key. All provisioners
+//! of an object share one connection. Before a provisioner uses it, each machine on the way is
+//! submitted to *its* monitor ([`authority`]), whichever provisioner connected; copies are
+//! submitted file by file. When the run is being stopped, work over a connection is abandoned.
 
 mod authority;
 mod connect_attempt;
@@ -35,7 +35,7 @@ use crate::bindings::provisioner::wardian::plugin::process::ProcessEvent;
 use crate::interface_name::InterfaceName;
 use crate::state::GuestState;
 
-/// After how long a silence a machine is asked whether it is still there.
+/// Idle time after which a machine is probed.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 pub(super) struct Communicator;
@@ -52,12 +52,12 @@ impl Capability for Communicator {
     }
 }
 
-/// Where this machine's part of a connection is.
+/// The local paths of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalPaths {
-    /// Where relative paths begin.
+    /// The base of relative paths.
     pub(crate) directory: PathBuf,
-    /// What `~` stands for.
+    /// The directory that `~` stands for.
     pub(crate) home: Option<PathBuf>,
     /// The socket of an SSH agent.
     pub(crate) agent: Option<PathBuf>,
@@ -72,12 +72,12 @@ impl LocalPaths {
             _ => None,
         };
         let said = at_home.as_deref().unwrap_or(said);
-        // A slash at the end means something, and stays.
+        // A trailing slash is significant and stays.
         self.directory.join(said).to_string_lossy().into_owned()
     }
 }
 
-/// A connection as one call has it.
+/// A connection as used by one call.
 #[derive(Clone)]
 pub struct Connection {
     machine: Arc<Machine>,
@@ -85,15 +85,14 @@ pub struct Connection {
 }
 
 struct Machine {
-    /// What the block says may make no sense: then that is what every use comes to.
+    /// An error if the block is invalid: each use then returns it.
     shared: Result<Shared, SettingsError>,
     user: Arc<CallAuthority>,
     here: LocalPaths,
 }
 
-/// What the provisioners of an object have in common of a connection.
+/// The part of a connection that an object's provisioners share.
 struct KeptConnection {
-    /// The block's value.
     block: Value,
     shared: Result<Shared, SettingsError>,
 }
@@ -108,7 +107,7 @@ impl Shareable for KeptConnection {
 }
 
 impl Connection {
-    /// For one call, by what the connection block says.
+    /// Returns a connection for one call, as described by the connection block.
     pub(crate) fn for_call(
         block: &Value,
         object: &SharedByObject,
@@ -143,7 +142,7 @@ impl Connection {
         })
     }
 
-    /// Does something, unless the run is to end before it is done.
+    /// Awaits a future, unless a stop is requested first.
     async fn meanwhile<T>(
         &self,
         doing: impl Future<Output = Result<T, Cause>>,
@@ -179,13 +178,13 @@ impl Connection {
                 biased;
                 Some(Attempt) = attempts.recv() => {
                     is_shown = true;
-                    // Whoever has gone away hears nothing.
+                    // If the receiver is gone, the output is discarded.
                     let _ = sink.send(block.clone()).await;
                 }
                 connected = &mut connecting => break connected,
             }
         };
-        // A connection that is there already is told of like one that is made.
+        // An existing connection is reported like a new one.
         if attempts.try_recv().is_ok() || !is_shown && connected.is_ok() {
             let _ = sink.send(block).await;
         }
@@ -200,9 +199,9 @@ impl Connection {
     }
 }
 
-/// A command on the other machine.
+/// A command on the remote machine.
 pub struct RemoteCommand {
-    /// None once it was given up.
+    /// `None` once it was abandoned.
     command: Option<wardian_communicator::RunningCommand>,
     connection: Connection,
 }
@@ -212,7 +211,7 @@ impl RemoteCommand {
         let command = self.command.as_mut().ok_or_else(cancelled)?;
         let next = self.connection.meanwhile(command.next_event()).await;
         if next.is_err() {
-            // What has a terminal ends with its channel.
+            // A command with a terminal ends with its channel.
             self.command = None;
         }
         Ok(next?.map(event_told))
@@ -221,7 +220,7 @@ impl RemoteCommand {
 
 fn cancelled() -> CommunicatorError {
     CommunicatorError::Failed(
-        "the run is about to end: what went on there is given up, and nothing further is begun".into(),
+        "the run is being stopped: the remote command is abandoned and no further one is started".into(),
     )
 }
 
@@ -236,7 +235,7 @@ fn convert_error(error: &Cause) -> CommunicatorError {
     }
 }
 
-/// An argument of the block as text.
+/// Returns an argument of the block as a string.
 fn text(value: &Value) -> Option<String> {
     let text = value.as_str().map(str::to_owned);
     let number = || value.as_number().map(ToString::to_string);
@@ -253,7 +252,7 @@ impl HostConnection for GuestState {
     ) -> wasmtime::Result<Result<(), CommunicatorError>> {
         let sink = self.output_sink();
         let connection = self.table().get(&connection)?.clone();
-        // Making a connection is a large machine of states, which stands on the heap.
+        // The future that connects is a large state machine, so it is boxed.
         Ok(Box::pin(connection.connect(telling, sink)).await)
     }
 
@@ -335,7 +334,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_begin_at_the_root_module_or_at_home() {
+    fn paths_are_relative_to_root_module_or_home() {
         let here =
             LocalPaths { directory: "/srv/module".into(), home: Some("/home/joe".into()), agent: None };
         for (said, meant) in [
@@ -351,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_texts_whatever_their_type() {
+    fn arguments_of_any_type_become_strings() {
         assert_eq!(text(&Value::string("a")).as_deref(), Some("a"));
         assert_eq!(text(&Value::number(22_i64)).as_deref(), Some("22"));
         assert_eq!(text(&Value::bool(true)).as_deref(), Some("true"));

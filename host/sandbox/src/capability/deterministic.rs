@@ -1,15 +1,15 @@
-//! The same clock and the same randomness in each run, where a policy says so.
+//! The same clock and the same randomness in each run, if a policy requires it.
 //!
-//! - The wall clock stands at a moment.
-//! - The monotonic clock begins at zero with each call. Looking at it takes a
-//!   microsecond, and waiting takes as long as the guest wants to wait, so that nothing
-//!   waits for ever; in truth the guest waits as well.
-//! - Randomness follows from the plugin, the call and the resource that it is made for,
-//!   so that it does not matter which calls run at a time. It is no secret then: who
-//!   knows these knows it, and a password made of it is none.
+//! - The wall clock is fixed.
+//! - The monotonic clock begins at zero with each call. Reading it takes a microsecond, and
+//!   waiting advances it by the requested time, so that no wait is endless; the guest really
+//!   waits as well.
+//! - Randomness is derived from the plugin, the call and the resource that it is made for, so
+//!   that it does not depend on which calls run concurrently. It is then not secret: anyone who
+//!   knows these can compute it, and a password made from it is not one.
 //!
-//! An instance serves one call only (see [`crate::pool`]): what an earlier one left in
-//! its memory is no part of the call either.
+//! An instance serves one call only (see [`crate::pool`]): memory left by an earlier one must
+//! not affect the call either.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,10 +23,10 @@ use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtxBuilder};
 
 /// From the beginning of 1970 to that of 2000: 10,957 days.
 const MOMENT: Duration = Duration::from_hours(10_957 * 24);
-/// What looking at the monotonic clock takes, in nanoseconds.
+/// Time that reading the monotonic clock takes, in nanoseconds.
 const LOOK: u64 = 1_000;
 
-/// An instance's own clock and randomness. Clones are the same.
+/// An instance's own clock and randomness. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Deterministic {
     plugin: Arc<str>,
@@ -57,7 +57,7 @@ impl Deterministic {
         }
     }
 
-    /// What an instance gets instead of the host's.
+    /// Gives an instance these instead of the host's.
     pub(super) fn instantiate(&self, call: &PluginCall, wasi: &mut WasiCtxBuilder) {
         let mut seed = [0; 16];
         seeded(&self.plugin, call, Kind::Seed).fill(&mut seed);
@@ -68,7 +68,7 @@ impl Deterministic {
             .insecure_random_seed(u128::from_le_bytes(seed));
     }
 
-    /// A call begins.
+    /// Resets clock and randomness for a call.
     pub(super) fn begin_call(&self, call: &PluginCall) {
         self.clock.store(0, Ordering::Relaxed);
         self.secure.restart(seeded(&self.plugin, call, Kind::Secure));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn randomness_follows_from_plugin_call_and_resource() {
+    fn randomness_depends_on_plugin_call_and_resource() {
         let one = || randomness("acme/x", "plan-resource-change", Some("a.b"));
         assert_eq!(one(), one());
         for other in [
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_looked_at_goes_on() {
+    fn reading_the_clock_advances_it() {
         let clock = Arc::new(AtomicU64::new(0));
         let looked = AdvancingClock(Arc::clone(&clock));
         assert!(looked.now() < looked.now());

@@ -1,14 +1,13 @@
-//! `wardian:plugin/file-mode`: files and directories with a mode from their first
-//! moment.
+//! `wardian:plugin/file-mode`: files and directories that have their mode from creation.
 //!
-//! It adds no reach to [`super::filesystem`]: the directories are those that were
-//! granted, under the same names, and what is done there is decided and done by the same
-//! code. As with `wasi:filesystem` the interface is always linked, since a component is
-//! loaded, and asked for its schema, before anybody knows what it is granted; without a
-//! directory every call is denied, and the answer says what would have to be granted.
+//! It gives no access beyond [`super::filesystem`]: the directories are the granted ones, under
+//! the same names, and the same code decides and performs the operations. As with
+//! `wasi:filesystem` the interface is always linked, since a component is loaded, and its schema
+//! requested, before its grants are known; without a directory every call is denied, and the
+//! error names the missing grant.
 //!
-//! What a mode becomes is the system's business: the umask applies to what is created,
-//! nothing applies to what is already there.
+//! The system determines the effective mode: the umask applies to new files, nothing applies to
+//! existing ones.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
@@ -26,8 +25,8 @@ use crate::bindings::wardian::plugin::file_mode::{self, Host, HostWritableFile, 
 use crate::interface_name::InterfaceName;
 use crate::state::GuestState;
 
-/// Reading, writing and searching. Bits that lend the owner's rights to others
-/// (setuid and its like) are nothing that a guest hands out.
+/// Reading, writing and searching. A guest cannot set the bits that confer the owner's rights on
+/// others (setuid and the like).
 const ALL_MODES: u32 = 0o777;
 
 pub(super) struct FileMode;
@@ -44,15 +43,15 @@ impl Capability for FileMode {
     }
 }
 
-/// A path, and where it starts.
+/// A path, and the directory it starts at.
 struct Place {
     start: Start,
     path: String,
 }
 
-/// Where a guest's path leads, and whether something may get the mode there. Names are
-/// looked up as a guest's C library does it: the longest that fits, and the last of two
-/// that are alike. That finds a directory and protects none.
+/// Resolves a guest's path, and checks whether the mode may be set there. Names are matched as
+/// in a guest's C library: the longest match, and the last of two equal ones. That finds a
+/// directory and protects none.
 fn place(guard: &FileGuard, path: &str, mode: u32) -> Result<Place, ModeError> {
     if mode & !ALL_MODES != 0 {
         return Err(ModeError::Denied(format!("the mode {mode:#o} is beyond {ALL_MODES:#o}")));
@@ -73,8 +72,8 @@ fn place(guard: &FileGuard, path: &str, mode: u32) -> Result<Place, ModeError> {
     Ok(Place { start: Start::PathRoot(beginning), path: or_itself(without_no_steps(path)) })
 }
 
-/// What of the path is left beneath the directory. Guests separate names by `/`,
-/// whatever the host does.
+/// Returns the rest of the path below the directory. Guests separate names by `/`, whatever the
+/// host does.
 fn beneath<'path>(directory: &str, path: &'path str) -> Option<&'path str> {
     if directory.starts_with('/') != path.starts_with('/') {
         return None;
@@ -86,7 +85,7 @@ fn beneath<'path>(directory: &str, path: &'path str) -> Option<&'path str> {
     })
 }
 
-/// The path without what leads nowhere at its beginning.
+/// Removes leading path components that lead nowhere.
 fn without_no_steps(mut path: &str) -> &str {
     loop {
         path = match path.strip_prefix('/').or_else(|| path.strip_prefix("./")) {
@@ -180,7 +179,7 @@ impl HostWritableFile for GuestState {
 }
 
 impl GuestState {
-    /// Does something at a path.
+    /// Performs an operation at a path.
     async fn with_mode<T: Send + 'static>(
         &mut self,
         path: &str,
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn relative_paths_lie_beneath_the_working_directory() {
+    fn relative_paths_are_below_working_directory() {
         for (path, rest) in [
             ("file", "file"),
             (".//./file", "file"),
@@ -241,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn absolute_paths_need_an_absolute_name() {
+    fn absolute_paths_need_absolute_preopen() {
         check(".", "/etc/hosts", None);
         check("", "/etc/hosts", None);
         check("/srv", "work/file", None);

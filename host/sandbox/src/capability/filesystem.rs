@@ -1,35 +1,34 @@
-//! Directories, each with what may be done there.
+//! Directories, each with its permitted operations.
 //!
-//! Every component of Rust's standard library imports `wasi:filesystem`, so the
-//! interface is always linked, and every instance finds directories open when it starts:
-//! those that are granted, and `.` and `/`, at which all other paths begin. What begins
-//! at one that is not granted is denied and recorded, whatever is there: what is and what
-//! is not there gives the same answer. What is done below those that are granted is decided each time, by the path that is really
-//! meant, links gone along ([`resolution`]); what a policy denies within a directory that
-//! it grants is not reached by a link, a hard link or another name for a directory.
+//! Every component of Rust's standard library imports `wasi:filesystem`, so the interface is
+//! always linked, and every instance starts with open directories: the granted ones, and `.` and
+//! `/`, at which all other paths begin. A path that begins at a directory that is not granted is
+//! denied and recorded, whether or not the file exists: the answer is the same for both.
+//! Operations below granted directories are decided each time, by the path after all links are
+//! resolved ([`resolution`]); a file that a policy denies within a directory that it grants
+//! cannot be reached by a link, a hard link or another name for a directory.
 //!
-//! | module | what it is about |
+//! | module | contents |
 //! |---|---|
-//! | [`granted`] | the directories, and the names that policies have for what is in them |
-//! | [`beginning`] | paths that begin with no directory's name |
-//! | [`resolution`] | from a path to a name in an opened directory |
-//! | [`watch`] | decisions and records |
-//! | [`operations`] | what is done, and why the decision still holds then |
-//! | [`open_files`] | what an instance has open |
-//! | [`host`], [`metadata`] | the interface of WASI, and its words |
-//! | [`streams`] | what is read and written |
+//! | [`granted`] | the directories, and the names that policies use for files in them |
+//! | [`implicit_preopens`] | paths that begin with no directory's name |
+//! | [`resolution`] | resolving a path to a name in an open directory |
+//! | [`file_guard`] | decisions and records |
+//! | [`operations`] | file operations, and why the decision still holds when they run |
+//! | [`open_files`] | an instance's open files |
+//! | [`host`], [`metadata`] | the WASI interface and its types |
+//! | [`streams`] | reading and writing |
 //!
-//! A directory that must not change is protected twice: the monitor denies each change,
-//! and its handle is one for reading.
+//! A directory that must not change is protected twice: the monitor denies each change, and its
+//! handle is read-only.
 //!
-//! Names in a directory can be seen by whoever may read the directory, also of files
-//! that are denied. A hard link that somebody else made to a file in a denied directory
-//! is a file of its own; to a file that a policy names, it is that file. Only regular
-//! files and directories are opened: no pipes, no devices. Files are opened and read on
-//! the executor's blocking threads: a dead network drive in a granted directory must not
-//! stop the wall clock.
+//! A plugin that may read a directory can see the names in it, also those of denied files. A
+//! hard link that somebody else made to a file in a denied directory is a file of its own; a
+//! hard link to a file that a policy names is that file. Only regular files and directories are
+//! opened, not pipes or devices. Files are opened and read on the executor's blocking threads: a
+//! dead network drive in a granted directory must not stop the wall clock.
 //!
-//! It is for systems in which a file is found beneath an opened directory: Unix.
+//! Supported on systems that can open a file relative to an open directory: Unix.
 
 pub(crate) mod file_guard;
 pub(crate) mod granted;

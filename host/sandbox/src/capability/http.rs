@@ -1,12 +1,12 @@
-//! Requests of HTTP, each decided on and recorded for the call that it is made in.
+//! HTTP requests, each decided and recorded for the call that makes it.
 //!
-//! The interface is always linked; policy says what may be sent. What `wasi:http` asks
-//! for becomes a request of [`wardian_network::Client`], which is the only way out, and
-//! whose walls ask the plugin's monitor. wasmtime's own client is not even compiled in.
+//! The interface is always linked; policy decides which requests may be sent. A `wasi:http`
+//! request becomes a request of [`wardian_network::Client`], which is the only way out, and
+//! whose checks consult the plugin's monitor. wasmtime's own client is not even compiled in.
 //!
-//! A request lives as long as the work that it was begun in: one call, or the calls that
-//! draw the results of a listing or an action. Then what still goes on is broken off, so
-//! that nothing is sent or read in another one's name (`exchanges.rs`).
+//! A request lives as long as the operation that began it: one call, or the calls that fetch the
+//! results of a listing or an action. Requests that are still active are then aborted, so that
+//! nothing is sent or read in the name of another operation (`exchanges.rs`).
 
 mod authority;
 mod errors;

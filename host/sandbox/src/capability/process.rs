@@ -1,9 +1,10 @@
 //! `wardian:plugin/process`: programs on this machine.
 //!
-//! A guest runs programs by a [`Spawner`] that the host hands it for one call. Each start
-//! is put to the plugin's monitor on behalf of that call's resource, and recorded with how
-//! it ended. A program's environment is what the policy grants of the host's, and what the
-//! guest sets. When the call is over, however it ends, what still runs is killed.
+//! A guest runs programs through a [`Spawner`] that the host passes to it for one call. Each
+//! start is submitted to the plugin's monitor on behalf of that call's resource, and recorded
+//! with its outcome. A program's environment consists of the host's variables that policy grants
+//! and those that the guest sets. When the call ends, in whatever way, running programs are
+//! killed.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -44,11 +45,11 @@ impl Capability for Process {
 pub(crate) struct Programs {
     pub(crate) runner: Arc<Launcher>,
     pub(crate) monitor: Monitor,
-    /// Where they begin; absolute.
+    /// The working directory of programs; absolute.
     pub(crate) directory: PathBuf,
-    /// What they find in their environment, unless the plugin says otherwise.
+    /// The environment of programs, unless the plugin sets another.
     pub(crate) environment: Vec<(String, String)>,
-    /// Whether the run is to end.
+    /// Whether a stop is requested.
     pub(crate) stopping: watch::Receiver<bool>,
 }
 
@@ -58,14 +59,14 @@ pub struct Spawner {
     pub(crate) call: PluginCall,
 }
 
-/// A program that runs.
+/// A running program.
 pub struct RunningProcess {
     running: ChildProcess,
     stopping: watch::Receiver<bool>,
     is_interrupted: bool,
 }
 
-/// Puts one start to the monitor.
+/// Submits one start to the monitor.
 struct StartAuthority {
     monitor: Monitor,
     call: PluginCall,
@@ -90,7 +91,7 @@ impl ProcessAuthority for StartAuthority {
         };
         match ended.status {
             Some(ExitStatus::Code(code)) => begun.set_status(code.into()),
-            // As shells tell it.
+            // The convention of shells.
             Some(ExitStatus::Signal(signal)) => begun.set_status(128 + i64::from(signal)),
             Some(ExitStatus::TimedOut) | None => {}
         }
@@ -102,7 +103,9 @@ impl Spawner {
     async fn start(&self, command: wit::Command) -> Result<RunningProcess, ProcessError> {
         let Programs { runner, monitor, directory, environment, stopping } = &*self.programs;
         if *stopping.borrow() {
-            return Err(ProcessError::Failed("the run is about to end, and nothing more is started".into()));
+            return Err(ProcessError::Failed(
+                "the run is being stopped, so no further program is started".into(),
+            ));
         }
         let set = &command.environment;
         let kept = environment.iter().filter(|(name, _)| set.iter().all(|(other, _)| other != name));
@@ -160,7 +163,7 @@ impl RunningProcess {
     }
 }
 
-/// Waits until the run is to end; false where nobody can say so any more.
+/// Waits until a stop is requested; returns false if the sender is gone.
 pub(super) async fn is_stop_requested(stopping: &mut watch::Receiver<bool>) -> bool {
     stopping.wait_for(|stopping| *stopping).await.is_ok()
 }

@@ -1,23 +1,23 @@
-//! Sockets of TCP and UDP, each destination decided on before it is reached.
+//! TCP and UDP sockets whose every destination is decided before it is reached.
 //!
-//! Rust's standard library imports `wasi:sockets` wherever `std::net` is used, so the
-//! interfaces are always linked, and policy says where they lead (`schemes = ["tcp"]` or
-//! `["udp"]`). Sockets are wasmtime's own; what is asked at each use of an address is
-//! [`SocketEgress`]. Names are looked up here (`look_up.rs`), by name, and what a name
-//! was found to lead to counts as that name from then on.
+//! Rust's standard library imports `wasi:sockets` whenever `std::net` is used, so the interfaces
+//! are always linked, and policy decides the destinations (`schemes = ["tcp"]` or `["udp"]`).
+//! Sockets are wasmtime's own, with [`SocketEgress`] checking each use of an address. Names are
+//! resolved here (`name_lookup.rs`), under a policy for names, and an address that a name
+//! resolved to counts as that name from then on.
 //!
 //! | use | |
 //! |---|---|
-//! | connect, send a datagram | as policy says, of the address itself or a name that led to it |
-//! | receive a datagram | from where one may be sent, and was |
-//! | bind | to no address and port of one's own choice |
+//! | connect, send a datagram | as policy decides, for the address itself or a name that resolved to it |
+//! | receive a datagram | from addresses to which one may be, and was, sent |
+//! | bind | to no address and port of the guest's choice |
 //! | listen, accept | never |
 //!
-//! A connection is one use, from when it may begin to connect until its socket and streams
-//! are gone, with the bytes that went either way ([`connections`]); so is each place that
-//! datagrams go to in a call ([`peers`]). Both may receive as much as an answer of HTTP may
-//! have, in each call, and a connection takes its turn among the requests: a plugin that
-//! speaks HTTP by itself has no more of it.
+//! A connection is one use, from the moment it may begin to connect until its socket and streams
+//! are gone, with the bytes in both directions ([`connections`]); so is each destination of
+//! datagrams in a call ([`datagram_accounting`]). Both may receive as much as an HTTP response
+//! in each call, and a connection waits for its turn among the requests: a plugin gains nothing
+//! by implementing HTTP itself.
 
 mod connections;
 mod datagram_accounting;
@@ -81,7 +81,7 @@ impl Capability for Sockets {
     }
 }
 
-/// Puts functions of ours in the place of some that are linked already.
+/// Replaces some functions that are already linked with our own.
 fn shadowing(
     linker: &mut Linker<GuestState>,
     replace: impl FnOnce(&mut Linker<GuestState>) -> wasmtime::Result<()>,

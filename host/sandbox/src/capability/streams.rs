@@ -1,4 +1,4 @@
-//! Streams with a meter on them: what goes through is decided on, counted and bounded.
+//! Metered streams: reads and writes are decided, counted and bounded.
 
 use std::sync::Arc;
 
@@ -9,34 +9,34 @@ use wasmtime_wasi_io::streams::{
     DynInputStream, DynOutputStream, InputStream, OutputStream, StreamError, StreamResult,
 };
 
-/// What the streams of a file or of a connection are counted by.
+/// Counts the bytes of a file's or a connection's streams.
 pub(super) trait Meter: Send + Sync + 'static {
-    /// It is about to be read. How many of that many bytes may be asked for.
+    /// Checks an upcoming read; returns how many of the requested bytes may be read.
     fn check_read(&self, size: usize) -> StreamResult<usize>;
 
-    /// So much came. Where that is too much, nothing of it is handed over.
+    /// Counts bytes that were read. If they are too many, the guest receives none of them.
     fn has_read(&self, bytes: usize) -> StreamResult<()>;
 
-    /// So much is about to be written.
+    /// Checks an upcoming write of this many bytes.
     fn check_write(&self, bytes: usize) -> StreamResult<()>;
 
-    /// So much was written.
+    /// Counts bytes that were written.
     fn has_written(&self, bytes: usize);
 }
 
-/// What is read.
+/// An input stream with a meter.
 pub(super) struct CountedInput<M> {
     pub(super) stream: DynInputStream,
     pub(super) meter: Arc<M>,
 }
 
-/// What is written.
+/// An output stream with a meter.
 pub(super) struct CountedOutput<M> {
     pub(super) stream: DynOutputStream,
     pub(super) meter: Arc<M>,
 }
 
-/// What the guest is told of what policy does not let it do.
+/// Returns the guest's error for an access that policy denies.
 pub(super) fn denied(reason: impl std::error::Error + Send + Sync + 'static) -> StreamError {
     let error = std::io::Error::new(std::io::ErrorKind::PermissionDenied, reason);
     StreamError::LastOperationFailed(error.into())
@@ -72,7 +72,7 @@ impl<M: Meter> InputStream for CountedInput<M> {
 #[async_trait]
 impl<M: Meter> Pollable for CountedInput<M> {
     async fn ready(&mut self) {
-        // Getting ready reads ahead.
+        // Becoming ready reads ahead.
         if self.meter.check_read(0).is_ok() {
             self.stream.ready().await;
         }

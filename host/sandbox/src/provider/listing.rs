@@ -1,7 +1,7 @@
-//! Calls that give many answers: listing objects, and actions.
+//! Calls with many results: listing objects, and actions.
 //!
-//! What they answer is a resource of the component's, out of which the answers
-//! are drawn one after the other. So the instance is held until the end.
+//! Their response is a resource of the component, from which the results are fetched one after
+//! the other. So the instance is held until the end.
 
 use wardian_plugin::transport::{
     DecodedSchema, PluginFailure, StreamingCalls, WireResult, decode_field, encode_value, or_diagnostics,
@@ -18,7 +18,7 @@ use crate::conversion::{capabilities, decode_optional, deferred, diagnostics};
 use crate::output::printable;
 use crate::pool::Needs;
 
-/// How many listed objects cross at a time.
+/// Number of listed objects that cross at a time.
 const AT_A_TIME: u32 = 32;
 
 impl StreamingCalls for ComponentWire {
@@ -138,7 +138,7 @@ impl StreamingCalls for ComponentWire {
                     Some(wit::ActionEvent::Completed(said)) => break diagnostics(said),
                     None => {
                         return Err(PluginFailure::InvalidResponse(
-                            "the action ended without saying whether it succeeded".into(),
+                            "the action ended without reporting whether it succeeded".into(),
                         ));
                     }
                 }

@@ -292,10 +292,10 @@ fn import_request(
 
 fn imported(schema: &DecodedSchema, one: wit::ImportedResource) -> Result<ImportedResource, PluginFailure> {
     let type_name = Str::from(one.type_name);
-    // Here it is the component that names the type.
+    // The component chooses the type here.
     let ty = schema.resource(&type_name).map_err(|_| {
         PluginFailure::InvalidResponse(format!(
-            "it found a resource of the type {:?}, which it does not have",
+            "it returned a resource of type {:?}, which it does not have",
             crate::output::printable(&type_name)
         ))
     })?;
@@ -322,7 +322,7 @@ fn move_request(request: &MoveRequest) -> wit::MoveResourceStateRequest {
     }
 }
 
-/// What the module tells the provider; nothing where the provider does not ask.
+/// Returns the module's metadata for the provider; empty if the provider has no schema for it.
 pub(super) fn meta(schema: &DecodedSchema, meta: Option<&Value>) -> Result<Vec<u8>, PluginFailure> {
     let encoded = encode_optional("the provider's metadata", meta, schema.provider_meta())?;
     Ok(encoded.unwrap_or_default())

@@ -1,5 +1,4 @@
-//! Calls whose answers are more than one value, and answers that are wrong in one
-//! part only.
+//! Calls with more than one result, and responses of which only one part is invalid.
 
 use wardian_plugin::{
     ActionRequest, ApplyRequest, CallContext, ClientCapabilities, ConfigKind, Continue, ImportRequest,
@@ -11,7 +10,7 @@ use wardian_value::{Path, Value};
 use crate::guest::{object, object_type, plan, provider, short, text};
 
 #[tokio::test]
-async fn what_an_apply_did_is_not_lost_for_a_wrong_identity() {
+async fn apply_result_survives_invalid_identity() {
     let request = ApplyRequest {
         type_name: "hostile_identity".into(),
         prior_state: Value::null(object_type()),
@@ -28,13 +27,13 @@ async fn what_an_apply_did_is_not_lost_for_a_wrong_identity() {
 }
 
 #[tokio::test]
-async fn a_path_that_leads_nowhere_ends_before_that() {
+async fn path_ends_before_impossible_attribute() {
     let response = plan(&*provider(short()), "hostile_path").await;
     assert_eq!(response.requires_replace, [Path::root().attribute("input")]);
 }
 
 #[tokio::test]
-async fn stored_states_cross_as_they_were_stored() {
+async fn stored_states_cross_unchanged() {
     let provider = provider(short());
     let json = RawState::Json(r#"{"a": 1e400}"#.into());
     let flatmap = RawState::Flatmap(std::sync::Arc::new([("a.#".into(), "1".into())].into()));
@@ -66,7 +65,7 @@ async fn stored_states_cross_as_they_were_stored() {
 }
 
 #[tokio::test]
-async fn of_an_import_what_can_be_used_is_used() {
+async fn import_keeps_valid_objects() {
     let request = ImportRequest {
         type_name: "hostile_honest".into(),
         target: ImportTarget::Id("some".into()),
@@ -81,7 +80,7 @@ async fn of_an_import_what_can_be_used_is_used() {
 }
 
 #[tokio::test]
-async fn names_that_the_provider_does_not_have_are_not_asked_for() {
+async fn names_missing_from_provider_are_not_requested() {
     let provider = provider(short());
     let response = plan(&*provider, "hostile_unheard_of").await;
     assert!(response.diagnostics[0].detail.contains("no resource type \"hostile_unheard_of\""));
@@ -102,7 +101,7 @@ async fn names_that_the_provider_does_not_have_are_not_asked_for() {
 }
 
 #[tokio::test]
-async fn functions_answer_or_say_why_not() {
+async fn functions_return_results_or_errors() {
     let provider = provider(short());
     let context = CallContext::default();
     let call = |name: &'static str, arguments| provider.call_function(&context, name.into(), arguments);
@@ -121,7 +120,7 @@ async fn functions_answer_or_say_why_not() {
 }
 
 #[tokio::test]
-async fn a_moment_that_cannot_be_is_told_and_left_out() {
+async fn impossible_time_is_reported_and_omitted() {
     let request = OpenEphemeralRequest {
         type_name: "hostile_honest".into(),
         config: object("x"),
@@ -158,7 +157,7 @@ async fn listed(provider: &dyn Provider, limit: Option<u64>, stop_after: usize) 
 }
 
 #[tokio::test]
-async fn a_listing_ends_at_its_end_or_when_the_caller_has_enough() {
+async fn listing_ends_at_end_or_when_caller_stops() {
     let provider = provider(short());
     assert_eq!(listed(&*provider, Some(70), usize::MAX).await.len(), 70);
     assert_eq!(listed(&*provider, None, 100).await.len(), 100, "it would go on for ever");
@@ -166,7 +165,7 @@ async fn a_listing_ends_at_its_end_or_when_the_caller_has_enough() {
 }
 
 #[tokio::test]
-async fn an_action_tells_its_progress_and_must_say_how_it_ended() {
+async fn action_reports_progress_and_must_report_outcome() {
     let provider = provider(short());
     let request = |input| ActionRequest {
         action_type: "hostile_act".into(),
@@ -179,5 +178,5 @@ async fn an_action_tells_its_progress_and_must_say_how_it_ended() {
     assert_eq!(said, []);
     assert_eq!(progress[0], "3 to go \u{fffd}[2J x", "no control characters reach the terminal");
     let said = provider.invoke_action(&CallContext::default(), request("vanish"), &mut |_| {}).await;
-    assert!(said[0].detail.contains("without saying whether it succeeded"), "{said:?}");
+    assert!(said[0].detail.contains("without reporting whether it succeeded"), "{said:?}");
 }

@@ -1,4 +1,4 @@
-//! Compiled code between two runs.
+//! Compiled code across two runs.
 
 use std::fs;
 use std::path::PathBuf;
@@ -24,8 +24,8 @@ impl Place {
         Sandbox::new(SandboxOptions { cache: Some(self.cache.clone()), ..SandboxOptions::default() }).unwrap()
     }
 
-    /// Loads the hostile provider as a new process would, uses it, and says
-    /// whether it was compiled.
+    /// Loads the hostile provider as a new process would, uses it, and returns whether it was
+    /// compiled.
     async fn load_compiles(&self) -> bool {
         let compiled = Mutex::new(false);
         let tell = |event| {
@@ -47,7 +47,7 @@ impl Place {
 }
 
 #[tokio::test]
-async fn code_is_compiled_once_and_again_only_where_it_was_touched() {
+async fn code_is_compiled_once_and_after_tampering() {
     let place = Place::new();
     assert!(place.load_compiles().await);
     assert!(!place.load_compiles().await);
@@ -63,7 +63,7 @@ async fn code_is_compiled_once_and_again_only_where_it_was_touched() {
     fs::write(&entry, &fs::read(&entry).unwrap()[..middle]).unwrap();
     assert!(place.load_compiles().await, "a truncated entry was run");
 
-    // What another key signed, as of another machine or user.
+    // An entry signed with another key, as of another machine or user.
     let other = Place::new();
     assert!(other.load_compiles().await);
     fs::copy(other.entry(), &entry).unwrap();
@@ -72,7 +72,7 @@ async fn code_is_compiled_once_and_again_only_where_it_was_touched() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_directory_that_others_can_write_is_not_used() {
+async fn cache_writable_by_others_is_not_used() {
     use std::os::unix::fs::PermissionsExt as _;
     let place = Place::new();
     assert!(place.load_compiles().await);

@@ -1,5 +1,4 @@
-//! The same clock and randomness in each run, and variables of the environment, where a
-//! policy says so.
+//! Deterministic clock and randomness, and environment variables, as a policy requires.
 
 use std::fs;
 use std::sync::Arc;
@@ -29,7 +28,7 @@ async fn randomness_is_the_same_in_each_run() {
 }
 
 #[tokio::test]
-async fn clocks_stand_and_waiting_ends() {
+async fn clocks_are_fixed_and_waits_end() {
     let provider = deterministic();
     assert_eq!(probe(&*provider, "clocks").await, "946684800s true");
     assert_eq!(probe(&*provider, "clock").await, "946684800");
@@ -46,7 +45,7 @@ async fn each_instance_has_the_configuration() {
 }
 
 #[tokio::test]
-async fn variables_are_those_that_a_policy_names() {
+async fn only_variables_named_by_policy_are_visible() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("audit");
     let log = Arc::new(AuditLog::open(&path).unwrap());
@@ -57,7 +56,7 @@ async fn variables_are_those_that_a_policy_names() {
     }
     let text = fs::read_to_string(&path).unwrap();
     let records = text.lines().map(|line| serde_json::from_str::<Record>(line).unwrap());
-    // The provider looks for a file too, when it is asked for its schema.
+    // The provider also tries to open a file when it returns its schema.
     let records: Vec<Record> = records.filter(|record| record.capability != Capability::Filesystem).collect();
     assert_eq!(records.len(), 1, "once for a configuration: {text}");
     assert_eq!((records[0].capability, &*records[0].target), (Capability::Environment, "GRANTED"));

@@ -1,5 +1,5 @@
-//! Files and directories with a mode from their first moment, and nothing beyond
-//! the directories that were granted for writing.
+//! Files and directories with a mode from creation, only in directories that are granted for
+//! writing.
 #![cfg(unix)]
 
 use std::fs;
@@ -18,7 +18,8 @@ struct Place {
 }
 
 impl Place {
-    /// `granted` beside a file `secret` and a directory `around`, which are not.
+    /// Creates `granted` next to a file `secret` and a directory `around`, which are not
+    /// granted.
     fn new() -> Self {
         let place = Self { root: tempfile::tempdir().unwrap() };
         fs::create_dir(place.granted()).unwrap();
@@ -44,7 +45,7 @@ impl Place {
         mode(&self.granted().join(name))
     }
 
-    /// That nothing around the granted directory was made, emptied or opened up.
+    /// Asserts that nothing around the granted directory was created, emptied or opened up.
     fn assert_unharmed(&self) {
         assert_eq!(fs::read_to_string(self.path("secret")).unwrap(), "secret");
         assert_eq!(mode(&self.path("secret")), 0o640);
@@ -57,8 +58,8 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
-/// What the system makes of a mode that asks for everything: the umask of the
-/// process is not to be had without changing it.
+/// Returns the mode of a file created with all bits: the process's umask cannot be read without
+/// changing it.
 fn least_masked() -> u32 {
     let probe = tempfile::tempdir().unwrap();
     let path = probe.path().join("directory");
@@ -67,7 +68,7 @@ fn least_masked() -> u32 {
 }
 
 #[tokio::test]
-async fn what_is_created_has_its_mode_less_the_umask() {
+async fn new_files_have_their_mode_less_the_umask() {
     let place = Place::new();
     let provider = place.provider("read write");
     let absolute = place.granted().join("absolute");
@@ -87,7 +88,7 @@ async fn what_is_created_has_its_mode_less_the_umask() {
 }
 
 #[tokio::test]
-async fn a_file_that_nobody_may_write_gets_its_content() {
+async fn unwritable_file_receives_its_content() {
     let place = Place::new();
     let provider = place.provider("read write");
     assert_eq!(probe(&*provider, "create:400|key").await, "done");
@@ -96,7 +97,7 @@ async fn a_file_that_nobody_may_write_gets_its_content() {
 }
 
 #[tokio::test]
-async fn what_is_there_keeps_its_mode_until_it_is_set() {
+async fn existing_files_keep_mode_until_set() {
     let place = Place::new();
     let provider = place.provider("read write");
     fs::write(place.granted().join("file"), "more than the guest will write").unwrap();
@@ -114,7 +115,7 @@ async fn what_is_there_keeps_its_mode_until_it_is_set() {
 }
 
 #[tokio::test]
-async fn a_link_within_the_directory_is_followed() {
+async fn link_within_the_directory_is_followed() {
     let place = Place::new();
     fs::create_dir(place.granted().join("directory")).unwrap();
     symlink("directory", place.granted().join("link")).unwrap();
@@ -124,7 +125,7 @@ async fn a_link_within_the_directory_is_followed() {
 }
 
 #[tokio::test]
-async fn nothing_leads_out_of_a_directory() {
+async fn no_path_leads_out_of_a_directory() {
     let place = Place::new();
     let link = |target: &Path, name: &str| symlink(target, place.granted().join(name)).unwrap();
     link(Path::new("../secret"), "link");
@@ -150,7 +151,7 @@ async fn nothing_leads_out_of_a_directory() {
             beyond.to_str().unwrap(),
         ] {
             let answer = probe(&*provider, &format!("{verb}:777|{name}")).await;
-            // A link in the way of a directory is what it is: no directory.
+            // A link in place of a directory is not a directory.
             let expected = if verb == "create-directory" { "" } else { "denied: " };
             assert!(answer != "done" && answer.starts_with(expected), "{verb} {name}: {answer}");
         }
@@ -160,7 +161,7 @@ async fn nothing_leads_out_of_a_directory() {
 }
 
 #[tokio::test]
-async fn a_directory_for_reading_does_not_change() {
+async fn read_only_directory_does_not_change() {
     let place = Place::new();
     fs::write(place.granted().join("file"), "content").unwrap();
     let before = place.mode("file");
@@ -178,10 +179,9 @@ async fn a_directory_for_reading_does_not_change() {
     assert_eq!(fs::read_dir(place.granted()).unwrap().count(), 1);
 }
 
-/// It is loaded all the same: nothing is granted to a component that is asked for
-/// its schema.
+/// The component is loaded nevertheless: nothing is granted when the schema is requested.
 #[tokio::test]
-async fn without_a_grant_every_path_is_denied() {
+async fn every_path_is_denied_without_a_grant() {
     let provider = provider(short());
     for verb in VERBS {
         for name in ["file", ".", "", "/tmp/file", "../file"] {
@@ -192,7 +192,7 @@ async fn without_a_grant_every_path_is_denied() {
 }
 
 #[tokio::test]
-async fn no_rights_are_lent_to_others() {
+async fn setuid_and_sticky_bits_are_rejected() {
     let place = Place::new();
     let provider = place.provider("read write");
     for verb in VERBS {
@@ -205,7 +205,7 @@ async fn no_rights_are_lent_to_others() {
 }
 
 #[tokio::test]
-async fn what_does_not_work_says_why() {
+async fn errors_name_their_cause() {
     let place = Place::new();
     fs::write(place.granted().join("file"), "").unwrap();
     let provider = place.provider("read write");
@@ -226,9 +226,9 @@ async fn what_does_not_work_says_why() {
     assert_eq!(fs::read_dir(place.granted()).unwrap().count(), 1);
 }
 
-/// As with files that are opened through WASI.
+/// As for files that are opened through WASI.
 #[tokio::test]
-async fn files_that_are_held_are_counted() {
+async fn open_writable_files_are_limited() {
     let place = Place::new();
     let provider = place.provider("read write");
     let told = probe_failure(&*provider, "create-many:file").await;

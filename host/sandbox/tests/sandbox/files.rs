@@ -1,5 +1,5 @@
-//! What a policy denies within what it grants: by no name, no link and no move is it
-//! reached; and what is recorded of what is.
+//! Files that a policy denies within a granted directory: they cannot be reached by any name,
+//! link or move; and the records of uses.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use wardian_plugin::{CallContext, Provider};
 
 use crate::guest::{allow, deny, granted, granted_and_recorded, load, probe, probe_for, short};
 
-/// A project with a directory that nobody may touch, and one that nobody may write.
+/// A project with one directory that is denied, and one that is read-only.
 struct Project {
     root: tempfile::TempDir,
 }
@@ -46,7 +46,7 @@ impl Project {
         (load(short()).provider(granted_and_recorded(self.root.path(), rules, &log)), log)
     }
 
-    /// That nothing of what is denied was changed or moved.
+    /// Asserts that no denied file was changed or moved.
     fn assert_unharmed(&self) {
         for file in ["secret/key", "secret/inner/key", "fixed/file", ".terraform.lock.hcl"] {
             assert_eq!(fs::read_to_string(self.path(file)).unwrap(), file);
@@ -65,7 +65,7 @@ async fn assert_refused(provider: &dyn Provider, attempts: &[&str]) {
 }
 
 #[tokio::test]
-async fn what_is_denied_is_reached_by_no_operation() {
+async fn no_operation_reaches_denied_files() {
     let project = Project::new();
     let provider = project.provider();
     assert_refused(
@@ -104,7 +104,7 @@ async fn what_is_denied_is_reached_by_no_operation() {
 }
 
 #[tokio::test]
-async fn what_must_not_change_is_read_and_not_changed() {
+async fn read_only_files_are_read_and_not_changed() {
     let project = Project::new();
     let provider = project.provider();
     assert_eq!(probe(&*provider, "read:fixed/file").await, "fixed/file");
@@ -145,7 +145,7 @@ async fn what_must_not_change_is_read_and_not_changed() {
 }
 
 #[tokio::test]
-async fn no_link_leads_to_what_is_denied() {
+async fn no_link_leads_to_denied_files() {
     let project = Project::new();
     let provider = project.provider();
     for (target, link) in [
@@ -194,9 +194,9 @@ async fn no_link_leads_to_what_is_denied() {
     assert_eq!(probe(&*provider, "remove:way").await, "removed", "the link itself is no secret");
 }
 
-/// Renaming a directory would give everything in it another path.
+/// Renaming a directory would give every file in it another path.
 #[tokio::test]
-async fn nothing_is_moved_along_with_its_directory() {
+async fn denied_files_are_not_moved_with_their_directory() {
     let project = Project::new();
     fs::create_dir_all(project.path("outer/middle/secret")).unwrap();
     fs::write(project.path("outer/middle/secret/key"), "key").unwrap();
@@ -218,7 +218,7 @@ async fn nothing_is_moved_along_with_its_directory() {
 }
 
 #[tokio::test]
-async fn a_link_that_leads_out_is_not_made() {
+async fn link_that_leads_out_is_not_created() {
     let project = Project::new();
     let provider = project.provider();
     assert_refused(
@@ -238,7 +238,7 @@ async fn a_link_that_leads_out_is_not_made() {
 }
 
 #[tokio::test]
-async fn a_hard_link_to_a_file_that_a_policy_names_is_that_file() {
+async fn hard_link_to_named_file_is_that_file() {
     let project = Project::new();
     fs::hard_link(project.path(".terraform.lock.hcl"), project.path("open/lock")).unwrap();
     fs::write(project.path("state"), "state").unwrap();
@@ -265,9 +265,9 @@ async fn a_hard_link_to_a_file_that_a_policy_names_is_that_file() {
     assert_eq!(fs::read_to_string(project.path("state")).unwrap(), "state");
 }
 
-/// What a policy says of a path with links in it, it says of what is there.
+/// A policy's rule for a path with links applies to the link's target.
 #[tokio::test]
-async fn policies_may_name_a_path_with_links_in_it() {
+async fn policies_may_name_paths_with_links() {
     let project = Project::new();
     let elsewhere = tempfile::tempdir().unwrap();
     fs::write(elsewhere.path().join("file"), "elsewhere").unwrap();
@@ -303,12 +303,12 @@ async fn pipes_and_devices_are_not_opened() {
 fn lines(log: &Path) -> Vec<Record> {
     let text = fs::read_to_string(log).unwrap();
     let all = text.lines().map(|line| serde_json::from_str(line).unwrap());
-    // When it is asked for its schema, the provider looks for a file too.
+    // The provider also tries to open a file when it returns its schema.
     all.filter(|record: &Record| record.call == "read-data-source").collect()
 }
 
 #[tokio::test]
-async fn uses_are_recorded_with_what_they_moved() {
+async fn uses_are_recorded_with_bytes() {
     let project = Project::new();
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("audit");
@@ -347,9 +347,9 @@ async fn uses_are_recorded_with_what_they_moved() {
     assert_eq!(log.denials().len(), 1);
 }
 
-/// A handle that outlives its call is used anew by the call that uses it.
+/// A handle that outlives its call begins a new use in the call that uses it.
 #[tokio::test]
-async fn what_is_held_past_its_call_is_recorded_for_the_next() {
+async fn file_held_past_its_call_is_recorded_again() {
     let project = Project::new();
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("audit");
@@ -364,7 +364,7 @@ async fn what_is_held_past_its_call_is_recorded_for_the_next() {
 }
 
 #[tokio::test]
-async fn a_call_writes_as_much_as_it_may() {
+async fn written_bytes_per_call_are_limited() {
     let project = Project::new();
     let rules = Project::rules() + "limits {\n bytes_written = \"10 KiB\"\n}\n";
     let provider = load(short()).provider(granted(project.root.path(), &rules));

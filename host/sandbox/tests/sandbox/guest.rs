@@ -1,4 +1,4 @@
-//! Where the test components are, and the shortest way to a call on one.
+//! Locates the test components, and makes calls on them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use wardian_policy::{Level, Policy, PolicyFile};
 use wardian_sandbox::{CacheDirectories, Grants, LoadedPlugin, Sandbox, SandboxLimits, SandboxOptions};
 use wardian_value::{Type, Value, View};
 
-/// The bytes of a test component.
+/// Reads a test component.
 pub(crate) fn bytes(name: &str) -> Vec<u8> {
     let path = directory().join(format!("{name}.wasm"));
     std::fs::read(&path)
         .unwrap_or_else(|error| panic!("{}: {error}; run `cargo xtask guests`", path.display()))
 }
 
-/// The bytes of a component that is embedded in the program.
+/// Reads a component that is embedded in the program.
 pub(crate) fn embedded(name: &str) -> Vec<u8> {
     let path = directory().join(format!("../{name}.wasm"));
     std::fs::read(&path)
@@ -36,7 +36,7 @@ fn directory() -> PathBuf {
     }
 }
 
-/// Limits that are met at once, and not so tight that a busy machine meets them.
+/// Limits that tests exceed quickly, but that a busy machine does not.
 pub(crate) fn short() -> SandboxLimits {
     SandboxLimits {
         computation: Duration::from_secs(5),
@@ -46,7 +46,7 @@ pub(crate) fn short() -> SandboxLimits {
     }
 }
 
-/// A sandbox whose compiled code all tests share.
+/// Creates a sandbox whose compiled code all tests share.
 pub(crate) fn sandbox(limits: SandboxLimits) -> Sandbox {
     let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let cache = CacheDirectories { code: place.join("code"), key: place.join("key") };
@@ -69,7 +69,7 @@ pub(crate) fn provider(limits: SandboxLimits) -> Arc<dyn Provider> {
     load(limits).provider(Grants::nothing())
 }
 
-/// What a policy of the root module grants the provider. `rules` stand in its block.
+/// Returns the grants of a root module's policy. `rules` are the content of its block.
 pub(crate) fn granted(root: &Path, rules: &str) -> Grants {
     granted_and_recorded(root, rules, &Arc::new(AuditLog::disabled()))
 }
@@ -85,13 +85,13 @@ pub(crate) fn granted_and_recorded(root: &Path, rules: &str, log: &Arc<AuditLog>
     Grants::by_policy(Monitor::new(policy, identity, Arc::clone(log)), root, environment)
 }
 
-/// A rule that grants directories.
+/// Returns a rule that grants directories.
 pub(crate) fn allow(access: &str, directories: &[&str]) -> String {
     let access: Vec<&str> = access.split(' ').collect();
     format!("allow filesystem {{\n directories = {directories:?}\n access = {access:?}\n}}\n")
 }
 
-/// A rule that denies them.
+/// Returns a rule that denies directories.
 pub(crate) fn deny(access: &str, directories: &[&str]) -> String {
     allow(access, directories).replacen("allow", "deny", 1)
 }
@@ -100,7 +100,7 @@ pub(crate) fn object(input: &str) -> Value {
     Value::object([("input", Value::from(input)), ("result", Value::null(Type::String))])
 }
 
-/// One attribute of an object, as text.
+/// Returns an object's attribute as a string.
 pub(crate) fn text(object: &Value, name: &str) -> String {
     let View::Object(attributes) = object.view() else { panic!("{object:?} is no object") };
     match attributes[name].view() {
@@ -125,7 +125,7 @@ pub(crate) async fn plan(provider: &dyn Provider, type_name: &str) -> PlanRespon
     provider.plan_resource_change(&context, request).await
 }
 
-/// The one error that a plan of a type fails with.
+/// Returns the single error with which the plan of a type fails.
 pub(crate) async fn plan_error(provider: &dyn Provider, type_name: &str) -> PluginDiagnostic {
     let mut response = plan(provider, type_name).await;
     assert!(response.planned_state.is_none(), "{response:?}");
@@ -137,14 +137,14 @@ pub(crate) async fn plan_error(provider: &dyn Provider, type_name: &str) -> Plug
     error
 }
 
-/// That the provider still works.
+/// Asserts that the provider still works.
 pub(crate) async fn assert_well(provider: &dyn Provider) {
     let response = plan(provider, "hostile_honest").await;
     assert_eq!(response.diagnostics, []);
     assert_eq!(response.planned_state, Some(object("because")));
 }
 
-/// What reading a probe comes to.
+/// Reads a probe and returns the response.
 pub(crate) async fn read_probe(
     context: &CallContext,
     provider: &dyn Provider,
@@ -164,14 +164,14 @@ pub(crate) async fn probe(provider: &dyn Provider, input: &str) -> String {
     probe_for(&CallContext::default(), provider, input).await
 }
 
-/// As [`probe`], in a call context.
+/// Like [`probe`], in a call context.
 pub(crate) async fn probe_for(context: &CallContext, provider: &dyn Provider, input: &str) -> String {
     let response = read_probe(context, provider, input).await;
     assert_eq!(response.diagnostics, []);
     text(&response.state.unwrap(), "result")
 }
 
-/// What a probe says, or what is told where it did not come back.
+/// Returns a probe's result, or the failure if the call failed.
 pub(crate) async fn probe_or_failure(provider: &dyn Provider, input: &str) -> String {
     let response = read_probe(&CallContext::default(), provider, input).await;
     match response.state {
@@ -180,7 +180,7 @@ pub(crate) async fn probe_or_failure(provider: &dyn Provider, input: &str) -> St
     }
 }
 
-/// What is told of a probe that did not come back.
+/// Returns the failure of a probe whose call fails.
 pub(crate) async fn probe_failure(provider: &dyn Provider, input: &str) -> String {
     let mut response = read_probe(&CallContext::default(), provider, input).await;
     assert!(response.state.is_none(), "{input}: {response:?}");

@@ -1,5 +1,5 @@
-//! What harms the host, or only itself: each costs the call and its instance, is
-//! told with plugin, call and resource, and the next call is as if nothing was.
+//! Attacks on the host, or on the guest itself: each costs the call and its instance, is
+//! reported with plugin, call and resource, and does not affect the next call.
 
 use std::time::{Duration, Instant};
 
@@ -7,8 +7,8 @@ use wardian_sandbox::SandboxLimits;
 
 use crate::guest::{assert_well, plan_error, provider, short};
 
-/// Plans a resource of a type, expects a failure told in these words, and that
-/// the provider is well afterwards.
+/// Plans a resource of a type, expects a failure with these words, and asserts that the provider
+/// works afterwards.
 async fn check(limits: SandboxLimits, type_name: &str, summary: &str, parts: &[&str]) {
     let provider = provider(limits);
     for _ in 0..2 {
@@ -22,79 +22,79 @@ async fn check(limits: SandboxLimits, type_name: &str, summary: &str, parts: &[&
 }
 
 #[tokio::test]
-async fn a_trap_is_told_with_its_cause() {
+async fn trap_is_reported_with_its_cause() {
     check(short(), "hostile_trap", "Plugin crashed", &["unreachable"]).await;
 }
 
 #[tokio::test]
-async fn a_panic_is_told_in_its_own_words() {
+async fn panic_is_reported_with_its_message() {
     let parts = &["it panicked", "the guest panics: because", "behaviour.rs"];
     check(short(), "hostile_panic", "Plugin crashed", parts).await;
 }
 
 #[tokio::test]
-async fn a_guest_that_ends_itself_has_not_answered() {
-    check(short(), "hostile_exit", "Plugin crashed", &["exit status"]).await;
+async fn guest_exit_is_a_failure() {
+    check(short(), "hostile_exit", "Plugin crashed", &["exited with status"]).await;
 }
 
 #[tokio::test]
-async fn what_a_call_waits_for_is_not_taken_for_computing() {
+async fn waiting_is_not_charged_as_computing() {
     let provider = provider(SandboxLimits { computation: Duration::from_millis(300), ..short() });
     let response = crate::guest::plan(&*provider, "hostile_naps").await;
     assert_eq!(response.diagnostics, [], "it slept for three times as long, and computed next to nothing");
 }
 
 #[tokio::test]
-async fn a_loop_ends_when_its_computation_is_used_up() {
+async fn loop_ends_at_cpu_limit() {
     let remote_call = Duration::from_mins(10);
     let limits = SandboxLimits { computation: Duration::from_millis(1_500), remote_call, ..short() };
     check(limits, "hostile_loop", "Plugin timed out", &["computed for longer than 1.5 s"]).await;
 }
 
 #[tokio::test]
-async fn a_loop_ends_by_the_wall_clock_too() {
+async fn loop_ends_at_wall_clock_limit() {
     let limits = SandboxLimits {
         computation: Duration::from_hours(1),
         remote_call: Duration::from_millis(700),
         ..short()
     };
-    check(limits, "hostile_loop", "Plugin timed out", &["no answer came within 0.7 s"]).await;
+    check(limits, "hostile_loop", "Plugin timed out", &["no response came within 0.7 s"]).await;
 }
 
 #[tokio::test]
-async fn waiting_in_the_host_ends_by_the_wall_clock() {
+async fn waiting_in_host_ends_at_wall_clock_limit() {
     let limits = SandboxLimits { remote_call: Duration::from_millis(700), ..short() };
-    check(limits, "hostile_sleep", "Plugin timed out", &["no answer came within 0.7 s"]).await;
+    check(limits, "hostile_sleep", "Plugin timed out", &["no response came within 0.7 s"]).await;
 }
 
 #[tokio::test]
-async fn recursion_ends_with_its_stack() {
+async fn recursion_ends_at_stack_limit() {
     check(short(), "hostile_recursion", "Plugin crashed", &["call stack exhausted"]).await;
     check(short(), "hostile_frames", "Plugin crashed", &["out of bounds memory access"]).await;
 }
 
 #[tokio::test]
-async fn memory_ends_at_its_limit_which_is_told() {
+async fn memory_limit_is_enforced_and_reported() {
     let limits = SandboxLimits { memory: 32 << 20, computation: Duration::from_secs(10), ..short() };
     let parts = &["its limit is 33554432 bytes", "memory allocation of"];
     check(limits, "hostile_memory", "Plugin crashed", parts).await;
 }
 
 #[tokio::test]
-async fn handles_end_at_their_limit() {
+async fn handle_limit_is_enforced() {
     let limits = SandboxLimits { computation: Duration::from_secs(10), ..short() };
     check(limits, "hostile_handles", "Plugin crashed", &["handle"]).await;
 }
 
 #[tokio::test]
-async fn a_large_answer_is_not_taken() {
+async fn large_response_is_rejected() {
     let limits = SandboxLimits { computation: Duration::from_secs(10), ..short() };
     let parts = &["more than 67108864 bytes"];
-    check(limits, "hostile_huge", "Plugin answered too much", parts).await;
+    check(limits, "hostile_huge", "Plugin response is too large", parts).await;
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_value_of_the_schema_are_not_taken() {
+async fn bytes_that_do_not_match_schema_are_rejected() {
     for type_name in ["hostile_garbage", "hostile_wrong_type", "hostile_deep", "hostile_length"] {
         let parts = &["the planned state is not what its schema says", "reported to its author"];
         check(short(), type_name, "Plugin gave an invalid answer", parts).await;
@@ -102,7 +102,7 @@ async fn bytes_that_are_no_value_of_the_schema_are_not_taken() {
 }
 
 #[tokio::test]
-async fn a_flood_of_output_is_dropped() {
+async fn excess_output_is_dropped() {
     let limits = SandboxLimits { computation: Duration::from_mins(1), ..short() };
     let provider = provider(SandboxLimits { remote_call: Duration::from_mins(2), ..limits });
     let response = crate::guest::plan(&*provider, "hostile_flood").await;
@@ -111,7 +111,7 @@ async fn a_flood_of_output_is_dropped() {
 }
 
 #[tokio::test]
-async fn an_abandoned_call_takes_its_instance_with_it() {
+async fn abandoned_call_destroys_its_instance() {
     let provider = provider(SandboxLimits { computation: Duration::from_hours(1), ..short() });
     assert_well(&*provider).await;
     for type_name in ["hostile_sleep", "hostile_loop"] {

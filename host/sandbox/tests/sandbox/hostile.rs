@@ -1,18 +1,18 @@
-//! What hostile components try, in one table, and how much of it was held.
+//! Attacks by hostile components, in one table, with the number of those that are contained.
 //!
-//! Each attempt is made by a component that has the least that lets it be made. It is held
-//! if what it is after did not come about, the log says so where something was denied,
-//! and an honest call is served afterwards. The other modules say more of each: why it
-//! fails, and in which words.
+//! Each attempt is made by a component with the minimal grants that make it possible. It is
+//! contained if it does not reach its goal, the log has a record of every denial, and a
+//! well-behaved call succeeds afterwards. The other test modules check the details of each: its
+//! cause and its message.
 //!
-//! | module | what is tried |
+//! | module | attacks |
 //! |---|---|
 //! | [`files`] | files, links, directories, the environment |
 //! | [`network`] | addresses under all their names, other hosts, ports and methods, listening |
-//! | [`harms`] | what a call does to the host: loops, memory, handles, answers, output |
-//! | [`memory`] | what is kept past a call, or shared with another configuration |
-//! | [`programs`] | programs and arguments beside those that are granted |
-//! | [`code`] | files that are no plugin, and compiled code that somebody changed |
+//! | [`harms`] | denial of service: loops, memory, handles, responses, output |
+//! | [`memory`] | data kept past a call, or shared with another configuration |
+//! | [`programs`] | programs and arguments other than the granted ones |
+//! | [`code`] | files that are not plugins, and compiled code that was tampered with |
 
 mod code;
 mod files;
@@ -30,7 +30,7 @@ use wardian_sandbox::SandboxLimits;
 use crate::guest::{object, plan, read_probe, short, text};
 pub(crate) use network::DISGUISES;
 
-/// One attempt, and what came of it.
+/// One attempt and its outcome.
 struct Attempt {
     wall: &'static str,
     tried: String,
@@ -53,13 +53,13 @@ fn limits() -> SandboxLimits {
     }
 }
 
-/// Whether the next call is served as if nothing had been.
+/// Whether the next call succeeds as if there had been no attack.
 async fn is_well(provider: &dyn Provider) -> bool {
     let response = plan(provider, "hostile_honest").await;
     response.diagnostics.is_empty() && response.planned_state == Some(object("because"))
 }
 
-/// What a probe says, or what is told of it.
+/// Returns a probe's result, or its failure.
 async fn answer(provider: &dyn Provider, input: &str) -> String {
     answer_for(&CallContext::default(), provider, input).await
 }
@@ -76,7 +76,7 @@ async fn answer_for(context: &CallContext, provider: &dyn Provider, input: &str)
 }
 
 #[tokio::test]
-async fn all_is_held() {
+async fn all_attacks_are_contained() {
     let mut attempts = files::attempts().await;
     attempts.extend(network::attempts().await);
     attempts.extend(harms::attempts().await);

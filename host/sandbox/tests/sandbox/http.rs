@@ -1,4 +1,4 @@
-//! Requests of HTTP: what policy grants arrives, and everything else does not leave.
+//! HTTP requests: granted ones arrive, and no other is sent.
 
 use wardian_monitor::Outcome;
 use wardian_plugin::CallContext;
@@ -7,7 +7,7 @@ use crate::guest::{assert_well, probe, probe_for, probe_or_failure, short};
 use crate::hostile::DISGUISES;
 use crate::server::{Reaching, closed, http_server, secure_server};
 
-/// Grants a name that leads to this machine.
+/// Grants a name that resolves to this machine.
 fn allow(hosts: &str, port: u16) -> String {
     format!(
         r#"allow network {{
@@ -20,7 +20,7 @@ fn allow(hosts: &str, port: u16) -> String {
 }
 
 #[tokio::test]
-async fn what_is_granted_arrives_and_is_recorded_for_its_resource() {
+async fn granted_request_arrives_and_is_recorded_for_its_resource() {
     let (port, heard) = http_server().await;
     let reaching = Reaching::new(&allow("\"api.example\"", port));
     let request = format!("http:GET|http://api.example:{port}/hello?secret=1");
@@ -42,7 +42,7 @@ async fn what_is_granted_arrives_and_is_recorded_for_its_resource() {
 }
 
 #[tokio::test]
-async fn a_secure_host_is_who_its_certificate_says() {
+async fn secure_host_must_match_its_certificate() {
     let (port, certificate) = secure_server().await;
     let rules = allow("\"api.example\", \"other.example\"", port).replace("\"http\"", "\"https\"");
     let url = |host: &str| format!("http:GET|https://{host}:{port}/x");
@@ -57,7 +57,7 @@ async fn a_secure_host_is_who_its_certificate_says() {
 }
 
 #[tokio::test]
-async fn a_large_body_is_sent_in_portions() {
+async fn large_body_is_sent_in_portions() {
     let (port, _) = http_server().await;
     let reaching = Reaching::new(&allow("\"api.example\"", port));
     let upload = format!("upload:20000000|http://api.example:{port}/count");
@@ -66,7 +66,7 @@ async fn a_large_body_is_sent_in_portions() {
 }
 
 #[tokio::test]
-async fn nothing_leaves_without_a_grant() {
+async fn no_request_is_sent_without_a_grant() {
     let (port, heard) = http_server().await;
     let reaching = Reaching::new("");
     for host in ["127.0.0.1", "localhost", "api.example", "[::1]"] {
@@ -80,9 +80,9 @@ async fn nothing_leaves_without_a_grant() {
 }
 
 #[tokio::test]
-async fn every_way_to_name_what_is_not_granted_is_that_address() {
+async fn disguised_address_is_denied_like_the_address() {
     let (port, heard) = http_server().await;
-    // Every name, and public addresses only.
+    // Every name, but public addresses only.
     let rules =
         format!("allow network {{\n hosts = [\"**\"]\n schemes = [\"http\"]\n ports = [80, {port}]\n}}");
     let reaching = Reaching::new(&rules);
@@ -94,13 +94,13 @@ async fn every_way_to_name_what_is_not_granted_is_that_address() {
 }
 
 #[tokio::test]
-async fn a_name_that_leads_elsewhere_the_next_time_is_decided_on_again() {
+async fn name_that_resolves_differently_is_decided_again() {
     let (port, heard) = http_server().await;
     let rules = format!(
         "allow network {{\n hosts = [\"rebinds.example\"]\n schemes = [\"http\"]\n ports = [{port}]\n}}"
     );
     let reaching = Reaching::new(&rules);
-    // The first address is one of documentation's, and no public one either.
+    // The first address is reserved for documentation, so it is not public either.
     for _ in 0..3 {
         let answer = probe(&*reaching.provider, &format!("http:GET|http://rebinds.example:{port}/")).await;
         assert_eq!(answer, "denied");
@@ -109,7 +109,7 @@ async fn a_name_that_leads_elsewhere_the_next_time_is_decided_on_again() {
 }
 
 #[tokio::test]
-async fn another_port_method_or_scheme_is_another_request() {
+async fn other_port_method_or_scheme_is_denied() {
     let (port, heard) = http_server().await;
     let (other, others) = http_server().await;
     let rules = allow("\"api.example\"", port).replace("ports", "methods = [\"GET\"]\nports");
@@ -131,7 +131,7 @@ async fn another_port_method_or_scheme_is_another_request() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_followed_by_nobody() {
+async fn redirects_are_not_followed() {
     let (port, heard) = http_server().await;
     let reaching = Reaching::new(&allow("\"api.example\"", port));
     let answer = probe(&*reaching.provider, &format!("http:GET|http://api.example:{port}/redirect")).await;
@@ -141,7 +141,7 @@ async fn a_redirect_is_followed_by_nobody() {
 }
 
 #[tokio::test]
-async fn what_would_deceive_is_refused() {
+async fn deceptive_requests_are_rejected() {
     let (port, heard) = http_server().await;
     let reaching = Reaching::new(&allow("\"api.example\"", port));
     let url = format!("http://api.example:{port}/");
@@ -169,7 +169,7 @@ async fn what_would_deceive_is_refused() {
 }
 
 #[tokio::test]
-async fn a_credential_is_sent_by_the_host_and_seen_by_nobody_else() {
+async fn host_adds_credential_that_guest_cannot_see() {
     let (port, heard) = http_server().await;
     let rules = format!(
         r#"{}
@@ -204,7 +204,7 @@ async fn a_credential_is_sent_by_the_host_and_seen_by_nobody_else() {
 }
 
 #[tokio::test]
-async fn a_request_whose_credential_is_missing_is_not_sent() {
+async fn request_without_its_credential_is_not_sent() {
     let (port, heard) = http_server().await;
     let rules = format!(
         "{}\ncredential {{\n header = \"X-Key\"\n environment = \"ABSENT\"\n hosts = [\"api.example\"]\n \
@@ -221,7 +221,7 @@ async fn a_request_whose_credential_is_missing_is_not_sent() {
 }
 
 #[tokio::test]
-async fn an_answer_without_an_end_is_cut_off() {
+async fn endless_response_is_cut_off() {
     let (port, _) = http_server().await;
     let rules = format!("{}\nlimits {{\n response_size = \"1 MiB\"\n}}", allow("\"api.example\"", port));
     for rules in [rules, allow("\"api.example\"", port)] {
@@ -235,7 +235,7 @@ async fn an_answer_without_an_end_is_cut_off() {
 }
 
 #[tokio::test]
-async fn a_guest_that_asks_for_ten_thousand_answers_at_once_is_ended() {
+async fn ten_thousand_concurrent_requests_end_the_guest() {
     let (port, heard) = http_server().await;
     let reaching = Reaching::new(&allow("\"api.example\"", port));
     let request = format!("many:10000|http://api.example:{port}/");
@@ -248,7 +248,7 @@ async fn a_guest_that_asks_for_ten_thousand_answers_at_once_is_ended() {
 }
 
 #[tokio::test]
-async fn only_as_many_requests_as_policy_says_go_on_at_once() {
+async fn concurrent_requests_are_limited_by_policy() {
     let (port, heard) = http_server().await;
     let rules = format!("{}\nlimits {{\n concurrent_requests = 2\n}}", allow("\"api.example\"", port));
     let reaching = Reaching::new(&rules);
@@ -258,7 +258,7 @@ async fn only_as_many_requests_as_policy_says_go_on_at_once() {
 }
 
 #[tokio::test]
-async fn a_request_ends_with_the_call_that_made_it() {
+async fn request_ends_with_its_call() {
     let (port, heard) = http_server().await;
     let rules = format!("{}\nlimits {{\n concurrent_requests = 1\n}}", allow("\"api.example\"", port));
     let reaching = Reaching::new(&rules);
@@ -267,7 +267,7 @@ async fn a_request_ends_with_the_call_that_made_it() {
         probe(provider, &format!("keep-body:http://api.example:{port}/endless")).await,
         "kept after xxxxx"
     );
-    // Its place is free, though the guest still holds it.
+    // The slot is free, though the guest still holds the handle.
     let answer = probe(provider, &format!("http:GET|http://api.example:{port}/")).await;
     assert!(answer.starts_with("200"), "{answer}");
     let answer = probe(provider, "kept").await;
@@ -281,7 +281,7 @@ async fn a_request_ends_with_the_call_that_made_it() {
 }
 
 #[tokio::test]
-async fn why_there_is_no_answer_is_told() {
+async fn connection_errors_are_reported() {
     let (port, _) = http_server().await;
     let nobody = closed().port();
     let reaching = Reaching::new(&format!(

@@ -1,4 +1,4 @@
-//! Bytes that are no provider, and those that want what they may not have.
+//! Bytes that are not a provider, and components with imports that are not allowed.
 
 use proptest::prelude::*;
 use wardian_sandbox::{Sandbox, SandboxOptions};
@@ -20,7 +20,7 @@ fn uncached() -> Sandbox {
 }
 
 #[test]
-fn other_files_are_told_apart() {
+fn other_file_formats_are_recognized() {
     let mut module = MODULE_HEADER.to_vec();
     assert!(load_error(&module).contains("core WebAssembly module"));
     module[4] = 9;
@@ -41,22 +41,22 @@ fn other_files_are_told_apart() {
 }
 
 #[test]
-fn a_component_that_offers_nothing_is_not_a_provider() {
+fn component_without_exports_is_not_a_provider() {
     assert_eq!(
         load_error(&COMPONENT_HEADER),
         "acme/x is not a provider: it does not export wardian:plugin/provider@0.1, and nothing else"
     );
 }
 
-/// Its imports say what it might ask for; whether it gets it is decided when it asks.
+/// Imports only show what it may request; access is decided when it is used.
 #[test]
-fn a_component_with_a_network_is_loaded_without_a_grant() {
+fn component_with_network_imports_loads_without_a_grant() {
     let loaded = sandbox(short()).load("acme/x", &bytes("hostile-network"), None, &|_| {});
     assert!(loaded.is_ok(), "{:?}", loaded.err());
 }
 
 #[test]
-fn a_component_cut_short_is_not_valid() {
+fn truncated_component_is_invalid() {
     let whole = bytes("hostile");
     for length in [8, 9, 100, 1_000, whole.len() / 2, whole.len() - 1] {
         let error = load_error(&whole[..length]);
@@ -79,7 +79,7 @@ proptest! {
         load_error(&bytes);
     }
 
-    /// The beginning of a real component, with a few bytes changed.
+    /// Starts of a real component, with a few bytes changed.
     #[test]
     fn damaged_components_are_an_error(
         length in 20_usize..20_000,

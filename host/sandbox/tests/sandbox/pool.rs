@@ -1,4 +1,4 @@
-//! Instances: which calls share one, and what each starts with.
+//! Instances: which calls share one, and its initial state.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use wardian_sandbox::{Grants, SandboxLimits};
 use crate::guest::{assert_well, configure, load, plan_error, probe, provider, short};
 
 #[tokio::test]
-async fn an_instance_serves_one_call_after_the_other() {
+async fn instance_serves_successive_calls() {
     let provider = provider(short());
     for expected in ["1", "2", "3"] {
         assert_eq!(probe(&*provider, "calls").await, expected);
@@ -32,7 +32,7 @@ async fn configurations_share_no_memory() {
 }
 
 #[tokio::test]
-async fn every_instance_is_configured_before_it_is_used() {
+async fn instances_are_configured_before_use() {
     let provider = provider(short());
     assert_well(&*provider).await;
     assert_eq!(probe(&*provider, "configured").await, "not at all");
@@ -45,7 +45,7 @@ async fn every_instance_is_configured_before_it_is_used() {
 }
 
 #[tokio::test]
-async fn a_configuration_that_is_refused_does_not_stay() {
+async fn rejected_configuration_is_not_retained() {
     let provider = provider(short());
     assert_eq!(configure(&*provider, "red").await, []);
     let refusal = configure(&*provider, "refuse").await;
@@ -56,7 +56,7 @@ async fn a_configuration_that_is_refused_does_not_stay() {
 }
 
 #[tokio::test]
-async fn concurrent_calls_run_at_once_up_to_the_parallelism() {
+async fn concurrent_calls_run_up_to_the_parallelism() {
     let limits = SandboxLimits { remote_call: std::time::Duration::from_millis(1_500), ..short() };
     let provider = provider(limits);
     let started = std::time::Instant::now();
@@ -69,7 +69,7 @@ async fn concurrent_calls_run_at_once_up_to_the_parallelism() {
 }
 
 #[tokio::test]
-async fn a_closed_provider_answers_no_more() {
+async fn closed_provider_rejects_calls() {
     let provider = provider(short());
     assert_well(&*provider).await;
     provider.close().await;
@@ -78,7 +78,7 @@ async fn a_closed_provider_answers_no_more() {
 }
 
 #[tokio::test]
-async fn stop_tells_why_a_plugin_will_not() {
+async fn stop_reports_the_plugins_error() {
     let provider = provider(short());
     assert_eq!(provider.stop().await, Ok(()), "there is no instance to ask");
     assert_eq!(configure(&*provider, "red").await, []);
@@ -91,7 +91,7 @@ mod futures_of_calls {
     use std::pin::Pin;
     use std::task::Poll;
 
-    /// Runs futures at once, on one task, and collects what they give.
+    /// Runs futures concurrently on one task and collects their results.
     pub(super) async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
         let mut running: Vec<Pin<Box<F>>> = futures.map(Box::pin).collect();
         let mut done = Vec::new();

@@ -1,4 +1,4 @@
-//! What a component reaches: nothing by default, and what was granted.
+//! The access of a component: none by default, and what was granted.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::guest::{
 };
 
 #[tokio::test]
-async fn nothing_is_there_by_default() {
+async fn default_grants_reach_nothing() {
     let provider = provider(short());
     assert_eq!(probe(&*provider, "environment").await, "[] Args { inner: [] }");
     for attempt in ["read:/etc/passwd", "read:Cargo.toml", "list:/", "list:.", "write:/tmp/x", "write:x"] {
@@ -27,7 +27,7 @@ struct Place {
 }
 
 impl Place {
-    /// `granted` with a file in it beside `secret`, which is not granted.
+    /// Creates `granted` with a file in it next to `secret`, which is not granted.
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         let place = Self { root };
@@ -60,7 +60,7 @@ impl Place {
 }
 
 #[tokio::test]
-async fn a_working_directory_is_reached_by_relative_and_absolute_names() {
+async fn working_directory_has_relative_and_absolute_names() {
     let place = Place::new();
     let provider = place.provider("read write");
     let absolute = place.granted().join("file");
@@ -77,10 +77,10 @@ async fn a_working_directory_is_reached_by_relative_and_absolute_names() {
     assert_eq!(probe(&*provider, "list:.").await, "absolute file relative");
 }
 
-/// A guest's C library hands `/etc/passwd` over as `etc/passwd`. What is in its own
-/// directory is its own; otherwise it is told nothing, and the attempt is recorded.
+/// A guest's C library passes `/etc/passwd` as `etc/passwd`. If the guest's own directory has
+/// that file, it is used; otherwise the guest learns nothing, and the attempt is recorded.
 #[tokio::test]
-async fn an_absolute_name_outside_of_the_grants_stays_inside() {
+async fn absolute_name_without_grant_stays_inside() {
     let place = Place::new();
     let (provider, log) = place.recorded(&allow("read write", &["."]));
     assert!(probe(&*provider, "read:/etc/passwd").await.starts_with("refused: No such file"));
@@ -92,7 +92,7 @@ async fn an_absolute_name_outside_of_the_grants_stays_inside() {
     assert_eq!(probe(&*provider, "read:/etc/passwd").await, "not the real one");
 }
 
-/// What the log says was denied, by access and path.
+/// Returns the denials in the log, by access and path.
 fn denied(log: &AuditLog) -> Vec<String> {
     let told = |denied: wardian_monitor::DeniedUse| {
         format!("{} {}", denied.record.access.unwrap_or_default(), denied.record.target)
@@ -103,13 +103,13 @@ fn denied(log: &AuditLog) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_guest_can_enter_its_working_directory() {
+async fn guest_can_enter_its_working_directory() {
     let place = Place::new();
     let (provider, log) = place.recorded(&allow("read", &["."]));
     assert_eq!(probe(&*provider, "enter").await, place.granted().to_str().unwrap());
     assert_eq!(probe(&*provider, "read:file").await, "content");
     assert_eq!(denied(&log), [""; 0]);
-    // From here on it hands over whole paths.
+    // From here on it passes absolute paths.
     fs::create_dir_all(place.granted().join("etc")).unwrap();
     fs::write(place.granted().join("etc/passwd"), "not the real one").unwrap();
     assert_eq!(probe(&*provider, "read:etc/passwd").await, "not the real one");
@@ -122,9 +122,9 @@ async fn a_guest_can_enter_its_working_directory() {
     assert!(denied(&log).contains(&"read /etc/passwd".to_owned()), "{:?}", denied(&log));
 }
 
-/// Nothing tells what is there from what is not, nor a file from a directory.
+/// The error does not distinguish existing from missing files, or files from directories.
 #[tokio::test]
-async fn what_is_denied_answers_alike() {
+async fn denied_paths_give_the_same_error() {
     let place = Place::new();
     let root = place.root().to_str().unwrap().to_owned();
     for directory in ["denied/inner", "open"] {
@@ -161,9 +161,9 @@ async fn what_is_denied_answers_alike() {
     }
 }
 
-/// To grant a directory above the root module's costs nothing of what is in it.
+/// Granting a directory above the root module's takes away no access within it.
 #[tokio::test]
-async fn a_grant_of_everything_has_the_working_directory_in_it() {
+async fn grant_of_root_includes_working_directory() {
     let place = Place::new();
     let provider = place.recorded(&allow("read write", &["/"])).0;
     assert_eq!(probe(&*provider, "read:file").await, "content");
@@ -181,7 +181,7 @@ async fn a_grant_of_everything_has_the_working_directory_in_it() {
 }
 
 #[tokio::test]
-async fn nothing_leads_out_of_a_directory() {
+async fn no_path_leads_out_of_a_directory() {
     let place = Place::new();
     std::os::unix::fs::symlink("../secret", place.granted().join("link")).unwrap();
     std::os::unix::fs::symlink(place.root(), place.granted().join("up")).unwrap();
@@ -189,7 +189,7 @@ async fn nothing_leads_out_of_a_directory() {
     let secret = place.root().join("secret");
     for name in ["../secret", "link", "up/secret", "./../granted/../secret", secret.to_str().unwrap()] {
         for verb in ["read", "write", "truncate", "remove"] {
-            // The link itself is in the directory, and may go.
+            // The link itself is in the directory, and may be removed.
             if (verb, name) == ("remove", "link") {
                 continue;
             }
@@ -205,7 +205,7 @@ async fn nothing_leads_out_of_a_directory() {
 }
 
 #[tokio::test]
-async fn a_directory_for_reading_does_not_change() {
+async fn read_only_directory_does_not_change() {
     let place = Place::new();
     let provider = place.provider("read");
     assert_eq!(probe(&*provider, "read:file").await, "content");
@@ -225,19 +225,18 @@ async fn a_directory_for_reading_does_not_change() {
 }
 
 #[tokio::test]
-async fn open_files_are_counted() {
+async fn open_files_are_limited() {
     let place = Place::new();
     let provider = place.provider("read");
-    // Where the host's table is full the guest traps: it is not the guest's to decide what to
-    // do about it.
+    // The guest traps when the host's table is full: it cannot handle the error itself.
     let answer = probe_or_failure(&*provider, "open-many:file").await;
     assert!(answer.contains("then") || answer.contains("crashed"), "{answer}");
     assert_eq!(probe(&*provider, "read:file").await, "content");
 }
 
-/// A policy may be for many machines; nothing is there until somebody makes it.
+/// A policy may apply to many machines; the directory does not exist until it is created.
 #[tokio::test]
-async fn a_directory_that_is_not_there_is_made_by_who_may_write_in_it() {
+async fn missing_directory_is_created_with_write_access() {
     let place = Place::new();
     let rules = allow("read", &["absent", "../secret"]) + &allow("read write", &["new/deep"]);
     let provider =

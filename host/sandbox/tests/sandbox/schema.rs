@@ -1,4 +1,4 @@
-//! Schemas that are wrong in every way that a component can make them.
+//! Schemas with every error that a component can make.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use wardian_sandbox::{Grants, SandboxLimits};
 
 use crate::guest::{allow, granted, load, short};
 
-/// Asks the variant of the hostile provider for its schema.
+/// Requests the schema of a variant of the hostile provider.
 async fn schema_error(variant: &str) -> String {
     let place = tempfile::tempdir().unwrap();
     fs::write(place.path().join("variant"), variant).unwrap();
@@ -30,7 +30,7 @@ async fn schema_error(variant: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_honest_schema_is_decoded_once() {
+async fn valid_schema_is_decoded_once() {
     let provider = load(short()).provider(Grants::nothing());
     let schema = provider.schema(&CallContext::default()).await.unwrap();
     assert!(schema.resources.contains_key("hostile_honest"));
@@ -40,7 +40,7 @@ async fn an_honest_schema_is_decoded_once() {
 }
 
 #[tokio::test]
-async fn indices_must_lead_forward_and_to_something() {
+async fn indices_must_refer_forward_to_an_entry() {
     for (variant, part) in [
         ("no-root", "there is no root block"),
         ("block-range", "there is no block 4000000000"),
@@ -56,27 +56,29 @@ async fn indices_must_lead_forward_and_to_something() {
 }
 
 #[tokio::test]
-async fn what_unfolds_without_end_is_refused() {
-    for (variant, part) in
-        [("block-bomb", "larger than"), ("object-bomb", "larger than"), ("deep", "nested deeper than")]
-    {
+async fn excessive_unfolding_is_rejected() {
+    for (variant, part) in [
+        ("block-bomb", "the schemas exceed"),
+        ("object-bomb", "the schemas exceed"),
+        ("deep", "nested deeper than"),
+    ] {
         let error = schema_error(variant).await;
         assert!(error.contains(part), "{variant}: {error}");
     }
 }
 
 #[tokio::test]
-async fn types_flags_and_names_must_make_sense() {
+async fn types_flags_and_names_must_be_valid() {
     for (variant, part) in [
         ("type-json", "attribute \"a\""),
         ("type-name", "attribute \"a\""),
         ("type-deep", "attribute \"a\""),
         ("flags", "contradict each other"),
-        ("same-name", "attribute \"a\" is stated twice"),
+        ("same-name", "attribute \"a\" is defined twice"),
         ("no-name", "attribute without a name"),
         ("items", "at least 2 and at most 1"),
-        ("twice", "resource \"hostile_honest\": stated twice"),
-        ("identity", "an identity holds primitives"),
+        ("twice", "resource \"hostile_honest\": defined twice"),
+        ("identity", "an identity can have primitives"),
         ("function", "parameter \"value\""),
     ] {
         let error = schema_error(variant).await;
@@ -85,6 +87,6 @@ async fn types_flags_and_names_must_make_sense() {
 }
 
 #[tokio::test]
-async fn a_schema_that_never_comes_is_not_waited_for() {
+async fn missing_schema_times_out() {
     assert!(schema_error("loop").await.contains("computed for longer than"));
 }

@@ -1,4 +1,4 @@
-//! Servers on loopback, and providers that a policy lets reach them or not.
+//! Servers on loopback, and providers whose policy may allow access to them.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -40,7 +40,7 @@ use crate::guest::{bytes, short};
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// What a server was asked, and by how many connections.
+/// The requests that a server received, and the number of connections.
 #[derive(Clone, Default)]
 pub(crate) struct Heard {
     connections: Arc<AtomicUsize>,
@@ -54,18 +54,18 @@ impl Heard {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// Of the requests that take a while.
+    /// Returns the maximum number of concurrent slow requests.
     pub(crate) fn most_at_once(&self) -> usize {
         self.most_at_once.load(Ordering::SeqCst)
     }
 
-    /// Each as `METHOD /path`.
+    /// Returns each request as `METHOD /path`.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 }
 
-/// A server that does what the path says.
+/// Starts a server whose behavior depends on the path.
 pub(crate) async fn http_server() -> (u16, Heard) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -81,8 +81,7 @@ pub(crate) async fn http_server() -> (u16, Heard) {
     (port, heard)
 }
 
-/// The same behind a certificate for `api.example` that an authority of its own vouches
-/// for: itself.
+/// Starts the same server with a self-signed certificate for `api.example`.
 pub(crate) async fn secure_server() -> (u16, CertificateDer<'static>) {
     let key = KeyPair::generate().unwrap();
     let certificate =
@@ -114,7 +113,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(stream: S, he
         let heard = heard.clone();
         async move { Ok::<_, Infallible>(answer(request, &heard).await) }
     });
-    // A client that goes away in the middle is part of some tests.
+    // Some tests disconnect in the middle of a request.
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
@@ -133,7 +132,7 @@ async fn answer(request: Request<Incoming>, heard: &Heard) -> Response<Body> {
             }
             text(format!("{bytes} bytes"))
         }
-        // Whether the key came, without saying it.
+        // Reports whether the key arrived, without revealing it.
         "/key" => text(format!("the key is {}", key.as_deref() == Some("Bearer s3cret"))),
         "/redirect" => {
             let empty = Full::default().boxed_unsync();
@@ -169,7 +168,7 @@ impl http_body::Body for Endless {
     }
 }
 
-/// Says every line again.
+/// Starts a server that echoes every line.
 pub(crate) async fn echo_server() -> (u16, Heard) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -191,7 +190,7 @@ pub(crate) async fn echo_server() -> (u16, Heard) {
     (port, heard)
 }
 
-/// Gives so many bytes to everybody who connects, or bytes without an end.
+/// Starts a server that sends this many bytes to each client, or endlessly many.
 pub(crate) async fn giving_server(bytes: Option<usize>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -209,7 +208,7 @@ pub(crate) async fn giving_server(bytes: Option<usize>) -> u16 {
     port
 }
 
-/// Sends every datagram back.
+/// Starts a server that sends every datagram back.
 pub(crate) async fn datagram_server() -> u16 {
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let port = socket.local_addr().unwrap().port();
@@ -222,8 +221,8 @@ pub(crate) async fn datagram_server() -> u16 {
     port
 }
 
-/// Names as a test has them; each look-up of a name gives its next answer, the last one
-/// again and again.
+/// A resolver with fixed names; each lookup of a name returns its next result, and the last one
+/// repeatedly.
 #[derive(Default)]
 struct Names {
     answers: HashMap<&'static str, Vec<IpAddr>>,
@@ -254,16 +253,17 @@ impl Secrets for OneSecret {
     }
 }
 
-/// A provider that reaches the network, and the log of what it reached.
+/// A provider with network access, and its audit log.
 pub(crate) struct Reaching {
     pub(crate) provider: Arc<dyn Provider>,
     log: tempfile::NamedTempFile,
 }
 
 impl Reaching {
-    /// Under a policy of the user's. `api.example`, `other.example` and `inside.example`
-    /// are this machine; `metadata.example` is where clouds hand out credentials;
-    /// `rebinds.example` is nobody at first, and this machine from the second look-up on.
+    /// Creates a provider under a user's policy. `api.example`, `other.example` and
+    /// `inside.example` are this machine; `metadata.example` is the address at which clouds
+    /// serve credentials; `rebinds.example` is an unused address at first, and this machine from
+    /// the second lookup on.
     pub(crate) fn new(rules: &str) -> Self {
         Self::with(rules, short(), Vec::new())
     }
@@ -298,15 +298,15 @@ impl Reaching {
         Self { provider: plugin.provider(grants), log }
     }
 
-    /// What is written in the log of the network. The provider looks for a file too, when
-    /// it is asked for its schema.
+    /// Returns the log's network records. The provider also tries to open a file when it returns
+    /// its schema.
     pub(crate) fn records(&self) -> Vec<Record> {
         let text = std::fs::read_to_string(self.log.path()).unwrap();
         let records = text.lines().map(|line| serde_json::from_str(line).unwrap());
         records.filter(|record: &Record| record.capability != Capability::Filesystem).collect()
     }
 
-    /// Each record as its decision and its target.
+    /// Returns each record's decision and target.
     pub(crate) fn decisions(&self) -> Vec<String> {
         let shown = |record: Record| {
             let decision = serde_json::to_string(&record.decision).unwrap();
@@ -327,7 +327,7 @@ fn monitor(rules: &str, log: AuditLog) -> Monitor {
     Monitor::new(policy.for_plugin(&address), identity, Arc::new(log))
 }
 
-/// An address where nobody listens.
+/// Returns an address on which no server listens.
 pub(crate) fn closed() -> SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap()

@@ -1,4 +1,4 @@
-//! Sockets: where policy says they lead.
+//! Sockets and their destinations under a policy.
 
 use wardian_monitor::{Outcome, Record};
 
@@ -17,7 +17,7 @@ fn allow(scheme: &str, hosts: &str, port: u16) -> String {
 }
 
 #[tokio::test]
-async fn a_granted_address_is_connected_to() {
+async fn granted_address_is_connected() {
     let (port, heard) = echo_server().await;
     let reaching = Reaching::new(&allow("tcp", "\"127.0.0.1\"", port));
     let answer = probe(&*reaching.provider, &format!("connect:127.0.0.1:{port}")).await;
@@ -26,7 +26,7 @@ async fn a_granted_address_is_connected_to() {
 }
 
 #[tokio::test]
-async fn an_address_counts_as_the_name_that_led_to_it() {
+async fn address_counts_as_the_name_that_resolved_to_it() {
     let (port, heard) = echo_server().await;
     let reaching = Reaching::new(&allow("tcp", "\"api.example\"", port));
     let provider = &*reaching.provider;
@@ -45,7 +45,7 @@ async fn an_address_counts_as_the_name_that_led_to_it() {
 }
 
 #[tokio::test]
-async fn names_are_looked_up_where_they_are_granted() {
+async fn names_are_resolved_if_granted() {
     let rules = format!(
         "{}\nallow network {{\n hosts = [\"other.example\"]\n schemes = [\"https\"]\n}}",
         allow("tcp", "\"api.example\"", 80)
@@ -62,12 +62,12 @@ async fn names_are_looked_up_where_they_are_granted() {
 }
 
 #[tokio::test]
-async fn nothing_is_reached_without_a_grant() {
+async fn no_destination_is_reached_without_a_grant() {
     let (port, heard) = echo_server().await;
     let datagrams = datagram_server().await;
     for rules in [
         String::new(),
-        // What is for HTTP is not for sockets, and the one kind not for the other.
+        // A grant for HTTP does not cover sockets, nor does one for TCP cover UDP.
         allow("http", "\"127.0.0.1\"", port),
         allow("udp", "\"127.0.0.1\"", port),
         allow("tcp", "\"127.0.0.1\"", datagrams),
@@ -91,7 +91,7 @@ async fn nothing_is_reached_without_a_grant() {
 }
 
 #[tokio::test]
-async fn nobody_listens() {
+async fn listening_is_denied() {
     let everything = "allow network {\n hosts = [\"**\", \"0.0.0.0/0\", \"::/0\"]\n schemes = [\"tcp\", \"udp\"]\n ports = [\"*\"]\n addresses = [\"public\", \"private\", \"loopback\", \"link-local\"]\n}";
     let reaching = Reaching::new(everything);
     for address in ["127.0.0.1:0", "0.0.0.0:0", "0.0.0.0:8080", "[::]:0", "[::1]:0"] {
@@ -102,7 +102,7 @@ async fn nobody_listens() {
 }
 
 #[tokio::test]
-async fn a_datagram_goes_where_policy_says_and_its_answer_comes_back() {
+async fn granted_datagram_is_sent_and_answered() {
     let port = datagram_server().await;
     let reaching = Reaching::new(&allow("udp", "\"127.0.0.1\"", port));
     assert_eq!(probe(&*reaching.provider, &format!("datagram:127.0.0.1:{port}")).await, "ping");
@@ -110,7 +110,7 @@ async fn a_datagram_goes_where_policy_says_and_its_answer_comes_back() {
 }
 
 #[tokio::test]
-async fn metadata_is_reached_under_no_name() {
+async fn metadata_address_is_denied_under_all_names() {
     let everything = "allow network {\n hosts = [\"**\", \"0.0.0.0/0\"]\n schemes = [\"tcp\"]\n ports = [\"*\"]\n addresses = [\"public\", \"private\", \"loopback\", \"link-local\"]\n}";
     let reaching = Reaching::new(everything);
     for attempt in ["connect:metadata.example:80", "connect:169.254.169.254:80"] {
@@ -119,7 +119,7 @@ async fn metadata_is_reached_under_no_name() {
     }
 }
 
-/// What is recorded of the bytes of each use, as far as it was one: sent, then received.
+/// Returns the recorded bytes of each use that took place: sent, then received.
 fn bytes(reaching: &Reaching) -> Vec<(Option<u64>, Option<u64>)> {
     let used = |record: &Record| {
         let is_used = record.decision == Outcome::Allowed;
@@ -131,7 +131,7 @@ fn bytes(reaching: &Reaching) -> Vec<(Option<u64>, Option<u64>)> {
 }
 
 #[tokio::test]
-async fn a_connection_is_one_use_with_its_bytes() {
+async fn connection_is_one_use_with_its_bytes() {
     let (port, _) = echo_server().await;
     let rules = allow("tcp", "\"127.0.0.1\"", port);
     for how in ["connect", "connect-nonblocking"] {
@@ -148,13 +148,13 @@ async fn a_connection_is_one_use_with_its_bytes() {
 }
 
 #[tokio::test]
-async fn connections_at_the_same_time_are_told_apart() {
+async fn concurrent_connections_are_counted_separately() {
     let (port, heard) = echo_server().await;
     let reaching = Reaching::new(&allow("tcp", "\"127.0.0.1\"", port));
     let attempt = format!("connect-two:127.0.0.1:{port}|127.0.0.1:{port}");
     assert_eq!(probe(&*reaching.provider, &attempt).await, "heard one\nheard number two\n");
     assert_eq!(heard.connections(), 2);
-    // The second is over first.
+    // The second connection ends first.
     assert_eq!(bytes(&reaching), [(Some(11), Some(17)), (Some(4), Some(10))]);
     let attempt = format!("connect-two:127.0.0.1:{}|127.0.0.1:{port}", closed().port());
     assert_eq!(probe(&*reaching.provider, &attempt).await, "refused: access-deniedheard number two\n");
@@ -162,7 +162,7 @@ async fn connections_at_the_same_time_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_connection_that_does_not_come_about_is_a_use_without_bytes() {
+async fn failed_connection_is_a_use_without_bytes() {
     let nobody = closed().port();
     let (port, _) = echo_server().await;
     for (attempt, port, said) in [
@@ -178,7 +178,7 @@ async fn a_connection_that_does_not_come_about_is_a_use_without_bytes() {
 }
 
 #[tokio::test]
-async fn a_connection_of_a_call_that_fails_is_recorded_all_the_same() {
+async fn connection_of_failed_call_is_recorded() {
     let (port, _) = echo_server().await;
     let reaching = Reaching::new(&format!(
         "limits {{\n concurrent_requests = 1\n}}\n{}",
@@ -193,7 +193,7 @@ async fn a_connection_of_a_call_that_fails_is_recorded_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_kept_is_a_use_of_each_call() {
+async fn connection_kept_open_is_a_use_of_each_call() {
     let (port, heard) = echo_server().await;
     let reaching = Reaching::new(&allow("tcp", "\"127.0.0.1\"", port));
     let keep = format!("keep-connection:127.0.0.1:{port}");
@@ -205,7 +205,7 @@ async fn a_connection_that_is_kept_is_a_use_of_each_call() {
 }
 
 #[tokio::test]
-async fn datagrams_are_one_use_of_a_call_for_each_place_with_their_bytes() {
+async fn each_datagram_destination_is_one_use_per_call() {
     let port = datagram_server().await;
     let reaching = Reaching::new(&allow("udp", "\"127.0.0.1\"", port));
     let provider = &*reaching.provider;
@@ -216,7 +216,7 @@ async fn datagrams_are_one_use_of_a_call_for_each_place_with_their_bytes() {
 }
 
 #[tokio::test]
-async fn what_a_connection_receives_in_a_call_is_bounded_like_an_answer() {
+async fn received_bytes_of_connection_are_limited_per_call() {
     let limits = "limits {\n response_size = \"100 KiB\"\n}\n";
     for (gives, said, denied) in [
         (Some(100 << 10), "102400 bytes", 0),
@@ -247,7 +247,7 @@ async fn what_a_connection_receives_in_a_call_is_bounded_like_an_answer() {
 }
 
 #[tokio::test]
-async fn what_datagrams_bring_in_a_call_is_bounded_like_an_answer() {
+async fn received_bytes_of_datagrams_are_limited_per_call() {
     let port = datagram_server().await;
     let limits = "limits {\n response_size = \"10 B\"\n}\n";
     let reaching = Reaching::new(&format!("{limits}{}", allow("udp", "\"127.0.0.1\"", port)));
@@ -259,7 +259,7 @@ async fn what_datagrams_bring_in_a_call_is_bounded_like_an_answer() {
 }
 
 #[tokio::test]
-async fn connections_are_as_many_at_once_as_requests_may_be() {
+async fn concurrent_connections_share_the_request_limit() {
     let (port, heard) = echo_server().await;
     let limits = "limits {\n concurrent_requests = 2\n}\n";
     let reaching = Reaching::new(&format!("{limits}{}", allow("tcp", "\"127.0.0.1\"", port)));
@@ -269,14 +269,14 @@ async fn connections_are_as_many_at_once_as_requests_may_be() {
     assert!(heard.connections() <= 2);
     let records = reaching.records();
     let denied = records.iter().find(|record| record.decision == Outcome::Denied).unwrap();
-    let reason = "it holds 2 connections, and there may be no more at once, which /srv/policy.hcl:3 sets";
+    let reason = "it holds 2 connections, the maximum at a time, which /srv/policy.hcl:3 sets";
     assert_eq!(denied.reason.as_deref(), Some(reason));
-    // One after the other they may be as many as anybody likes.
+    // There is no limit on successive connections.
     assert_eq!(probe(provider, &format!("connect-each:10|127.0.0.1:{port}")).await, "10 done");
 }
 
 #[tokio::test]
-async fn connections_of_calls_at_the_same_time_wait_for_each_other() {
+async fn connections_of_concurrent_calls_wait_for_each_other() {
     let (port, heard) = echo_server().await;
     let limits = "limits {\n concurrent_requests = 1\n}\n";
     let reaching = Reaching::new(&format!("{limits}{}", allow("tcp", "\"127.0.0.1\"", port)));
@@ -286,9 +286,9 @@ async fn connections_of_calls_at_the_same_time_wait_for_each_other() {
     assert_eq!((heard.connections(), reaching.records().len()), (40, 40));
 }
 
-/// A guest may keep a connection that it was allowed; how many is bounded.
+/// A guest may keep an allowed connection open; their number is limited.
 #[tokio::test]
-async fn connections_are_counted() {
+async fn open_connections_are_limited() {
     let (port, heard) = echo_server().await;
     let reaching = Reaching::new(&allow("tcp", "\"127.0.0.1\"", port));
     assert_eq!(

@@ -181,7 +181,7 @@ fn interrupt_abandons_an_endless_command() {
     apply.interrupt();
     let (code, seen) = apply.finish(Duration::from_mins(1));
     assert_eq!((code.code(), &*status(&project)), (Some(1), "tainted"), "{seen}");
-    assert_contains(&flat(&seen), &["remote-exec provisioner error", "the run is about to end"]);
+    assert_contains(&flat(&seen), &["remote-exec provisioner error", "the run is being stopped"]);
     let pid = fs::read_to_string(sshd.path("there/pid")).unwrap();
     assert!(settled(|| !runs(&pid, "sleep")), "it goes on there");
 }

@@ -1,4 +1,4 @@
-//! Who is asked before a connection is used, and what is recorded of its use.
+//! The decisions on a connection's uses, and their records.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -13,8 +13,8 @@ use wardian_monitor::{Capability, Use};
 
 use crate::capability::filesystem::{AccessScope, FileError, FileGuard};
 
-/// A call that uses a connection: it is decided by its plugin's monitor, and recorded on
-/// behalf of its resource.
+/// A call that uses a connection: its plugin's monitor decides, and records on behalf of its
+/// resource.
 pub(super) struct CallAuthority {
     guard: FileGuard,
     used: Mutex<Used>,
@@ -33,7 +33,7 @@ struct Machine {
     begun: Use,
 }
 
-/// An attempt to connect begins.
+/// The start of an attempt to connect.
 pub(super) struct Attempt;
 
 impl CallAuthority {
@@ -41,7 +41,7 @@ impl CallAuthority {
         Self { guard, used: Mutex::default() }
     }
 
-    /// Hears of attempts from here on.
+    /// Returns a receiver of all attempts from here on.
     pub(super) fn attempts(&self) -> mpsc::UnboundedReceiver<Attempt> {
         let (heard, attempts) = mpsc::unbounded_channel();
         self.used().attempts = Some(heard);
@@ -62,7 +62,7 @@ impl Used {
 impl ConnectionAuthority for CallAuthority {
     fn may_connect(&self, host: &str, port: u16) -> Result<(), Denied> {
         let mut used = self.used();
-        // One attempt after the other is one use.
+        // Successive attempts are one use.
         if used.machine(host, port).is_some() {
             return Ok(());
         }
@@ -98,7 +98,7 @@ impl ConnectionAuthority for CallAuthority {
 
     fn report_progress(&self, progress: &ConnectProgress<'_>) {
         if let (ConnectProgress::Connecting { .. }, Some(attempts)) = (progress, &self.used().attempts) {
-            // Who does not listen any more need not hear of it.
+            // Without a receiver, attempts need not be reported.
             let _ = attempts.send(Attempt);
         }
     }

@@ -1,5 +1,5 @@
-//! What is shown of an attempt to connect: with whom, and by which means. That a secret is
-//! there is told, and nothing of it.
+//! The description of an attempt to connect: its destination and method. It states that a secret
+//! is set, but never the secret.
 
 use std::fmt::Write as _;
 
@@ -8,13 +8,13 @@ use wardian_communicator::{
     WinRmAuthentication, WinRmSettings, WinRmTransport,
 };
 
-/// Shown once a connection is there.
+/// Shown once a connection is established.
 pub(super) const CONNECTED: &str = "Connected!";
 
 /// Shown before each attempt.
 pub(super) fn attempt(settings: &ConnectionSettings, there_is_an_agent: bool) -> String {
     let mut text = String::new();
-    // Writing to a text does not fail.
+    // Writing to a string does not fail.
     let _ = match &settings.method {
         ConnectionMethod::Ssh(ssh) => by_ssh(&mut text, ssh, settings.platform, there_is_an_agent),
         ConnectionMethod::WinRm(winrm) => by_winrm(&mut text, winrm),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn ssh_with_all_that_is_on_the_way() {
+    fn describes_ssh_with_bastion_and_proxy() {
         let text = shown(&[
             ("host", "10.0.0.1"),
             ("password", "hush"),
@@ -121,7 +121,7 @@ Using configured proxy host...
     }
 
     #[test]
-    fn winrm() {
+    fn describes_winrm() {
         let text = shown(&[
             ("type", "winrm"),
             ("host", "w"),

@@ -1,10 +1,9 @@
-//! Deciding on files: every access is put to the monitor under every name that a policy
-//! has for what is accessed.
+//! Access checks for files: every access is submitted to the monitor under every name that a
+//! policy has for the file.
 //!
-//! An access is allowed if one of the names is granted and none is denied. Uses are
-//! recorded for files that are opened, directories that are listed, and everything that
-//! changes something. That something was looked at (whether it is there, how large it
-//! is) is decided, and recorded only where it is denied.
+//! An access is allowed if one of the names is granted and none is denied. Uses are recorded for
+//! opened files, listed directories and all changes. Metadata lookups (whether a file exists,
+//! its size) are decided too, but recorded only if they are denied.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -22,7 +21,7 @@ use super::granted::GrantedFiles;
 use crate::current_call::{CallNumber, CurrentCall};
 use crate::limits::{Bound, WroteTooMuch};
 
-/// Who decides for an instance. Clones are the same.
+/// Decides an instance's file accesses. Clones share their state.
 #[derive(Clone)]
 pub(crate) struct FileGuard(Arc<GuardState>);
 
@@ -30,18 +29,18 @@ struct GuardState {
     files: Arc<GrantedFiles>,
     call: CurrentCall,
     limit: Option<Bound<u64>>,
-    /// Bytes that the call may still write.
+    /// Number of bytes that the call may still write.
     left: AtomicU64,
 }
 
-/// Why something was not done to a file.
+/// An error of a file operation.
 #[derive(Debug)]
 pub(crate) enum FileError {
-    /// It may not be.
+    /// Policy does not allow it.
     Denied(Denied),
-    /// The system says so.
+    /// The system reported an error.
     System(io::Error),
-    /// The call has written all that it may.
+    /// The call has exhausted its limit of written bytes.
     TooMuch(WroteTooMuch),
 }
 
@@ -63,12 +62,12 @@ impl From<Errno> for FileError {
     }
 }
 
-/// What is decided on together.
+/// The files that one decision covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AccessScope {
-    /// What is at a path.
+    /// The file or directory at a path.
     Path,
-    /// That and all below it.
+    /// The same and everything below it.
     Tree,
 }
 
@@ -78,18 +77,18 @@ impl FileGuard {
         Self(Arc::new(GuardState { files, call, limit, left }))
     }
 
-    /// A call begins.
+    /// Resets the limit for a new call.
     pub(crate) fn restart(&self) {
         let most = self.0.limit.as_ref().map_or(u64::MAX, |limit| limit.value);
         self.0.left.store(most, Ordering::Relaxed);
     }
 
-    /// Decides on what the plugin does.
+    /// Returns the monitor that decides the plugin's accesses.
     pub(crate) fn monitor(&self) -> &Monitor {
         self.0.call.monitor()
     }
 
-    /// The call as it is now.
+    /// Returns the current call.
     pub(crate) fn call(&self) -> PluginCall {
         self.0.call.get()
     }
@@ -98,7 +97,7 @@ impl FileGuard {
         &self.0.files
     }
 
-    /// A use begins, if it may. `path` has no links in it.
+    /// Begins a use if it is allowed. `path` contains no links.
     pub(crate) fn begin(
         &self,
         path: &Path,
@@ -108,7 +107,7 @@ impl FileGuard {
         self.begin_as(path, &[], access, extent)
     }
 
-    /// As [`FileGuard::begin`], of a file that has these names beside its own.
+    /// Like [`FileGuard::begin`], for a file with further names.
     fn begin_as(
         &self,
         path: &Path,
@@ -120,7 +119,7 @@ impl FileGuard {
         Ok(self.0.call.monitor().begin(&self.0.call.get(), request)?)
     }
 
-    /// The request that is granted, or else the one whose denial counts.
+    /// Returns a granted request, or else the one whose denial is reported.
     fn deciding(
         &self,
         path: &Path,
@@ -166,13 +165,13 @@ impl FileGuard {
         Ok(granted.unwrap_or(own))
     }
 
-    /// Whether a path may be accessed, without any use of it.
+    /// Whether a path may be accessed, without beginning a use.
     pub(crate) fn is_allowed(&self, path: &Path, access: FileOperation, extent: AccessScope) -> bool {
         self.deciding(path, &[], access, extent)
             .is_ok_and(|request| self.0.call.monitor().policy().decide(&request).is_allowed())
     }
 
-    /// Something is looked at: allowed where it may be read or written.
+    /// Checks a metadata lookup: allowed if the file may be read or written.
     pub(crate) fn look(&self, path: &Path) -> Result<(), FileError> {
         if self.is_allowed(path, FileOperation::Read, AccessScope::Path)
             || self.is_allowed(path, FileOperation::Write, AccessScope::Path)
@@ -182,14 +181,14 @@ impl FileGuard {
         self.begin(path, FileOperation::Read, AccessScope::Path).map(drop)
     }
 
-    /// A path leads out of the directory that it begins at. Whether what is there is
-    /// granted makes no difference: it has a name of its own then.
+    /// Refuses a path that leads out of the directory at which it begins. It makes no difference
+    /// whether its target is granted: then it has a name of its own.
     pub(crate) fn refuse_outside(&self, path: &Path, access: FileOperation) -> FileError {
         self.refuse(path, access, "the path leads out of the directory that it begins at")
     }
 
-    /// A path begins with the name of no directory that is granted. What a policy grants
-    /// has a name here too.
+    /// Refuses a path that begins with no granted directory's name. Every directory that a
+    /// policy grants has a name here.
     pub(crate) fn refuse_unnamed(&self, path: &Path, access: FileOperation) -> FileError {
         self.refuse(path, access, "the path does not begin with the name of a directory that is granted")
     }
@@ -205,8 +204,8 @@ impl FileGuard {
         self.0.call.monitor().reject(&self.0.call.get(), Capability::Filesystem, target, reason).into()
     }
 
-    /// A file with several hard links is all of the files that policies name and that
-    /// are the same. Its content is decided on under those names too.
+    /// Checks a file with several hard links. It counts as each file that a policy names and
+    /// that is the same file: access to its content is decided under those names too.
     pub(crate) fn check_hard_links(
         &self,
         path: &Path,
@@ -232,7 +231,7 @@ impl FileGuard {
         self.begin_as(path, &same, access, AccessScope::Path).map(drop)
     }
 
-    /// Bytes are about to be written.
+    /// Deducts bytes that are about to be written from the limit.
     fn take(&self, bytes: u64) -> Result<(), WroteTooMuch> {
         let Some(limit) = &self.0.limit else { return Ok(()) };
         let taken =
@@ -249,11 +248,11 @@ fn request(path: &Path, access: FileOperation, extent: AccessScope) -> Result<Ac
     }))
 }
 
-/// A file that a guest has opened. Its uses end, and are recorded, when the guest has
-/// dropped it and its streams.
+/// A file that a guest has opened. Its uses end, and are recorded, when the guest has dropped it
+/// and its streams.
 ///
-/// One that is still open when the next call begins is used anew then: what that call
-/// does with it is decided, and recorded, as its own.
+/// If it is still open when the next call begins, that call's uses are decided and recorded as
+/// its own.
 pub(crate) struct OpenFile {
     guard: FileGuard,
     path: PathBuf,
@@ -276,12 +275,12 @@ impl OpenFile {
         &self.path
     }
 
-    /// It is about to be used.
+    /// Checks that the current call may use the file.
     pub(crate) fn check(&self) -> Result<(), FileError> {
         self.current().map(drop)
     }
 
-    /// That many bytes are about to be written.
+    /// Checks an upcoming write of this many bytes.
     pub(crate) fn check_write(&self, bytes: u64) -> Result<(), FileError> {
         self.check()?;
         self.guard.take(bytes).map_err(FileError::TooMuch)

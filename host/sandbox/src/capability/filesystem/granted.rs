@@ -1,5 +1,5 @@
-//! The directories that policies grant, each opened once for all instances, and the
-//! names that policies have for what is in them.
+//! The directories that policies grant, each opened once for all instances, and the names that
+//! policies use for the files in them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,19 +12,19 @@ use wardian_policy::PluginPolicy;
 
 use super::resolution::{Base, descend};
 
-/// What policies grant of the file system.
+/// The files that policies grant.
 #[derive(Debug, Default)]
 pub(crate) struct GrantedFiles {
     directories: Vec<Granted>,
-    /// Where relative paths begin that no name of a directory begins.
+    /// The base of relative paths that begin with no directory's name.
     working_directory: Option<Arc<Root>>,
-    /// Where absolute ones do.
+    /// The base of such absolute paths.
     top: Option<Arc<Root>>,
     root_module: PathBuf,
     names: Names,
 }
 
-/// A directory under one of the names that the guest has for it.
+/// A directory under one of the guest's names for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Granted {
     /// An absolute or a relative path.
@@ -32,10 +32,10 @@ pub(crate) struct Granted {
     pub(crate) root: Arc<Root>,
 }
 
-/// A directory with all that is below it.
+/// A directory and everything below it.
 ///
-/// It need not be there: a policy may be for many machines, and a plugin that may write
-/// in it may make it. It is opened when it is there for the first time.
+/// It need not exist: a policy may apply to many machines, and a plugin with write access may
+/// create it. It is opened on the first access after it exists.
 #[derive(Debug)]
 pub(crate) struct Root {
     path: PathBuf,
@@ -44,8 +44,8 @@ pub(crate) struct Root {
 }
 
 impl GrantedFiles {
-    /// What a policy grants in a run whose root module is in `root_module`, an absolute
-    /// path.
+    /// Returns the grants of a policy in a run whose root module is in `root_module`, an
+    /// absolute path.
     pub(crate) fn by_policy(policy: &PluginPolicy, root_module: &Path) -> Self {
         let granted: BTreeMap<PathBuf, bool> = policy
             .directories()
@@ -53,10 +53,10 @@ impl GrantedFiles {
             .map(|(path, access)| (path, access.contains(&FileOperation::Write)))
             .collect();
         let root = |path: &Path| {
-            // What is granted is granted with all that is below it.
+            // A grant covers everything below the directory.
             let is_writable = path.ancestors().any(|outer| granted.get(outer) == Some(&true));
             let root = Arc::new(Root { path: path.to_owned(), is_writable, opened: OnceLock::new() });
-            // Whether it is there yet shows when it is used.
+            // Whether it exists is checked again when it is used.
             let _ = root.base();
             root
         };
@@ -86,22 +86,22 @@ impl GrantedFiles {
         files
     }
 
-    /// The directories that have a name of their own.
+    /// Returns the directories that have their own names.
     pub(crate) fn directories(&self) -> &[Granted] {
         &self.directories
     }
 
-    /// The root module's directory, if it is granted.
+    /// Returns the root module's directory if it is granted.
     pub(crate) fn working_directory(&self) -> Option<&Arc<Root>> {
         self.working_directory.as_ref()
     }
 
-    /// The directory of everything, if it is granted.
+    /// Returns the root directory if it is granted.
     pub(crate) fn top(&self) -> Option<&Arc<Root>> {
         self.top.as_ref()
     }
 
-    /// Where the root module is, granted or not; empty where there is none.
+    /// Returns the root module's path, granted or not; empty if there is none.
     pub(crate) fn root_module(&self) -> &Path {
         &self.root_module
     }
@@ -112,7 +112,7 @@ impl GrantedFiles {
 }
 
 impl Root {
-    /// Where it is, as policies say.
+    /// Returns its path as in policies.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -121,8 +121,8 @@ impl Root {
         self.is_writable
     }
 
-    /// The opened directory. The way to it is taken step by step from the top along the
-    /// path without links, so that nothing that is put in its way meanwhile is followed.
+    /// Returns the open directory. Its link-free path is opened one component at a time from the
+    /// root, so that no link inserted meanwhile is followed.
     pub(crate) fn base(&self) -> io::Result<Base> {
         if let Some(base) = self.opened.get() {
             return Ok(base.clone());
@@ -141,10 +141,10 @@ impl Root {
     }
 }
 
-/// Under which names policies know a path.
+/// The names that policies use for a path.
 ///
-/// What a guest opens is known by its path without links. A policy may say the same with
-/// links in it; then what it says there holds as well.
+/// An opened file is identified by its path without links. A policy may name the same file by a
+/// path with links; its rules for that name then apply too.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     named: Vec<PathBuf>,
@@ -165,28 +165,29 @@ impl Names {
         Self { named, aliases }
     }
 
-    /// Every path that a policy names.
+    /// Returns every path that a policy names.
     pub(crate) fn named(&self) -> &[PathBuf] {
         &self.named
     }
 
-    /// The other names of a path.
+    /// Returns a path's other names.
     pub(crate) fn others(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
         self.aliases.iter().filter_map(move |alias| {
             let rest = path.strip_prefix(&alias.real).ok()?;
-            // Joining nothing would leave a slash at the end.
+            // Joining an empty path would leave a trailing slash.
             Some(if rest.as_os_str().is_empty() { alias.named.clone() } else { alias.named.join(rest) })
         })
     }
 
-    /// The names of what lies below a path where they say something else than its own.
+    /// Returns the names of files below a path, if they are not just an extension of the path's
+    /// own names.
     pub(crate) fn others_below(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
         let below = move |alias: &&Alias| alias.real != path && alias.real.starts_with(path);
         self.aliases.iter().filter(below).map(|alias| alias.named.clone())
     }
 }
 
-/// The path without links, of which the end need not be there.
+/// Resolves the links of a path whose last components need not exist.
 fn real(path: &Path) -> Option<PathBuf> {
     path.ancestors().find_map(|existing| {
         let real = existing.canonicalize().ok()?;

@@ -1,8 +1,8 @@
 //! `wasi:filesystem` on top of [`super::operations`].
 //!
-//! What is done by a path is done there. What is done to an opened file is left to
-//! wasmtime's own implementation, once it is decided. Handles are wasmtime's too; beside
-//! them stands, by the same number, where each leads.
+//! Operations on paths are implemented there. Operations on open files are left to wasmtime's
+//! own implementation once they are allowed. The handles are wasmtime's too; a table with the
+//! same numbers holds each one's directory or file.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
@@ -31,7 +31,7 @@ use super::resolution::{Base, LastLink};
 use crate::capability::streams::{CountedInput, CountedOutput};
 use crate::state::GuestState;
 
-/// Files that are created get what the umask leaves of this.
+/// The mode of new files, before the umask.
 const NEW_FILE: u32 = 0o666;
 const NEW_DIRECTORY: u32 = 0o777;
 
@@ -46,7 +46,7 @@ impl From<FileError> for FsError {
 }
 
 impl GuestState {
-    /// Does something at a path, where it may block.
+    /// Performs an operation at a path on a blocking thread.
     async fn at<T: Send + 'static>(
         &mut self,
         handle: &Resource<Descriptor>,
@@ -82,8 +82,8 @@ impl GuestState {
         Ok(done.map_err(|error| FsError::trap(wasmtime::Error::new(error)))??)
     }
 
-    /// Before something is done by a handle alone. A granted directory that was not there
-    /// when its handle was given may be there now.
+    /// Checks an operation on a handle alone. A granted directory that did not exist when its
+    /// handle was created may exist now.
     async fn check_handle(&mut self, handle: &Resource<Descriptor>) -> FsResult<()> {
         match self.files().handle(handle)?.clone() {
             OpenHandle::File(file) => Ok(file.check()?),
@@ -96,7 +96,7 @@ impl GuestState {
         }
     }
 
-    /// The directory that a handle is of, and whether something may be made in it.
+    /// Returns the handle's directory, and whether it is writable.
     async fn itself(
         &mut self,
         handle: &Resource<Descriptor>,
@@ -128,8 +128,8 @@ fn dir(handle: Arc<File>, is_writable: bool) -> FsResult<Dir> {
 impl preopens::Host for GuestState {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
         let guard = self.files().guard().clone();
-        // What a handle really leads to is found out when it is used: what is not there
-        // yet has one all the same, and so has what is granted to nobody.
+        // The handle's directory is resolved when it is used: directories that do not exist yet,
+        // or are not granted, have handles too.
         let nowhere = Arc::new(File::open("/")?);
         let nowhere = || dir(Arc::clone(&nowhere), false).map_err(|error| wasmtime::format_err!("{error}"));
         let mut handles = Vec::new();
@@ -137,7 +137,7 @@ impl preopens::Host for GuestState {
             let held = OpenHandle::Directory(Directory::Granted(Arc::clone(&granted.root)));
             handles.push((self.hold(Descriptor::Dir(nowhere()?), held)?, granted.guest.clone()));
         }
-        // To C libraries both names are none, and the last one of a name counts.
+        // To C libraries both names are empty, and the last entry with a name wins.
         for beginning in [PathRoot::WorkingDirectory, PathRoot::TopOrWorkingDirectory] {
             let handle = self.hold(Descriptor::Dir(nowhere()?), OpenHandle::PathRoot(beginning))?;
             handles.push((handle, beginning.name().to_owned()));
@@ -323,7 +323,7 @@ impl HostDescriptor for GuestState {
         modified: NewTimestamp,
     ) -> FsResult<()> {
         self.check_handle(&handle).await?;
-        // A handle for reading is enough for the system.
+        // A read-only handle is enough for the system.
         let path = match self.files().handle(&handle)? {
             OpenHandle::File(file) => file.path().to_owned(),
             OpenHandle::Directory(_) | OpenHandle::PathRoot(_) => {

@@ -1,16 +1,15 @@
-//! Paths that begin with the name of no granted directory: they begin at `.` or at `/`.
+//! Paths that begin with no granted directory's name: they begin at `.` or at `/`.
 //!
-//! Every guest finds both open, so that what it tries there is decided, and recorded,
-//! and does not end in its own C library. Neither is a right: what begins there is
-//! denied unless the root module's directory, or everything, is granted.
+//! Every guest finds both open, so that such accesses reach the host, where they are decided and
+//! recorded, instead of failing in the guest's C library. Neither preopen is a grant: paths that
+//! begin there are denied unless the root module's directory, or `/`, is granted.
 //!
-//! C libraries strip names of what leads nowhere, `.` and `/` alike, and paths of the
-//! slash at their beginning; so one handle gets both `tmp/x` and `/tmp/x`, as `tmp/x`.
-//! A guest that has made the directory its own in which it works hands over whole paths
-//! only: of one that asked which it is, that is assumed. Of another, a path is
-//! absolute if its first name is there at the top and not in the root module's
-//! directory. To be taken for the one or the other opens nothing: each is decided on as
-//! what it was taken for.
+//! C libraries strip `.` and `/` from the names of preopens, and the leading slash from paths;
+//! so one handle receives both `tmp/x` and `/tmp/x`, as `tmp/x`. A guest that has changed to its
+//! working directory passes absolute paths only: the host assumes this of a guest that has
+//! requested its initial working directory. For other guests, a path is taken as absolute if its
+//! first component exists in `/` and not in the root module's directory. The choice grants
+//! nothing: the path is decided as what it was taken for.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,19 +21,19 @@ use super::file_guard::{FileError, FileGuard};
 use super::operations::Directory;
 use super::resolution::MAX_PATH_LENGTH;
 
-/// Where a path begins.
+/// The base of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathRoot {
     /// The root module's directory.
     WorkingDirectory,
-    /// The directory of everything.
+    /// The root directory, `/`.
     Top,
-    /// One of them: the guest does not tell which.
+    /// One of them: the guest's path does not distinguish them.
     TopOrWorkingDirectory,
 }
 
 impl PathRoot {
-    /// What guests know it by.
+    /// Returns the preopen's name for guests.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::WorkingDirectory => ".",
@@ -42,7 +41,7 @@ impl PathRoot {
         }
     }
 
-    /// As it is for a guest that knows where it works, or does not.
+    /// Resolves the ambiguity for a guest that knows its working directory.
     pub(crate) fn assume(self, knows_working_directory: bool) -> Self {
         match self {
             Self::TopOrWorkingDirectory if knows_working_directory => Self::Top,
@@ -50,10 +49,10 @@ impl PathRoot {
         }
     }
 
-    /// The granted directory in which a path is to be looked up.
+    /// Returns the granted directory in which to resolve a path.
     ///
     /// # Errors
-    /// Where there is none. That is recorded.
+    /// If there is none. The denial is recorded.
     pub(crate) fn directory(
         self,
         guard: &FileGuard,
@@ -84,8 +83,8 @@ impl PathRoot {
                     (Some(top), _) => Ok(granted(top)),
                     (None, root_module) => {
                         let refusal = guard.refuse_unnamed(&from_top, access);
-                        // There is nothing of the name in the root module's directory, and
-                        // that is what the guest is told there.
+                        // The root module's directory has no such entry, so resolving the path
+                        // there reports a missing file.
                         root_module.map(granted).ok_or(refusal)
                     }
                 }
@@ -95,16 +94,16 @@ impl PathRoot {
     }
 }
 
-/// Where a path starts.
+/// The base of a path, implicit or a directory.
 pub(crate) enum Start {
-    /// With no directory's name.
+    /// An implicit preopen.
     PathRoot(PathRoot),
-    /// Beneath a directory that is granted.
+    /// A granted directory or one below it.
     Directory(Directory),
 }
 
 impl Start {
-    /// As [`PathRoot::directory`].
+    /// Returns the directory, like [`PathRoot::directory`].
     pub(crate) fn directory(
         &self,
         guard: &FileGuard,
@@ -118,7 +117,7 @@ impl Start {
     }
 }
 
-/// Whether a path without a slash at its beginning was probably written with one.
+/// Whether a path without a leading slash was probably written with one.
 fn is_absolute(root_module: &Path, path: &str, access: FileOperation) -> bool {
     let mut names = path.split('/').filter(|name| !name.is_empty());
     let Some(first) = names.next().filter(|name| !matches!(*name, "." | "..")) else { return false };

@@ -1,4 +1,4 @@
-//! What WASI and the system say of a file, in each other's words.
+//! Converts file metadata between WASI and the system.
 
 use rustix::fs::{FileType, Stat, Timespec, UTIME_NOW, UTIME_OMIT};
 use rustix::io::Errno;
@@ -23,7 +23,7 @@ pub(super) fn moment(new: NewTimestamp) -> FsResult<Timespec> {
     })
 }
 
-/// Times before 1970 are none to WASI.
+/// Times before 1970 are not representable in WASI.
 #[allow(
     clippy::useless_conversion,
     clippy::unnecessary_fallible_conversions,
@@ -50,7 +50,7 @@ pub(super) fn described(about: &Stat) -> DescriptorStat {
     }
 }
 
-/// The same for one file by whatever name.
+/// Returns a hash that is the same for all names of a file.
 pub(super) fn identity(device: u64, file: u64) -> MetadataHashValue {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&device.to_le_bytes()).update(&file.to_le_bytes());

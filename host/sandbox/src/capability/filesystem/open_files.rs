@@ -1,4 +1,4 @@
-//! The files and directories that an instance has open.
+//! An instance's open files and directories.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use super::file_guard::{FileGuard, OpenFile};
 use super::implicit_preopens::{PathRoot, Start};
 use super::operations::Directory;
 
-/// What an instance has open, by the number of its handle.
+/// An instance's open files, by the numbers of their handles.
 pub(crate) struct Files {
     guard: FileGuard,
     open: HashMap<u32, OpenHandle>,
-    /// It has asked in which directory it works, and was told.
+    /// The guest has requested its working directory.
     knows_working_directory: bool,
 }
 
@@ -32,7 +32,7 @@ impl Files {
         Self { guard, open: HashMap::new(), knows_working_directory: false }
     }
 
-    /// The guest was told in which directory it works.
+    /// Notes that the guest has requested its working directory.
     pub(crate) fn set_knows_working_directory(&mut self) {
         self.knows_working_directory = true;
     }

@@ -1,12 +1,11 @@
-//! What is done to files, each after it was decided on. All of it blocks.
+//! File operations, each performed after it was decided. All of them block.
 //!
-//! Why a decision still holds when the thing is done: the system is told a name in a
-//! directory that is held open, and follows no link there. A plugin moves no directory
-//! that has anything denied in it or is in anything denied, and links or renames no
-//! file that is denied, whichever of its calls run at a time. So what a place turns
-//! into between decision and deed is never something that the decision was not about.
-//! Programs outside of the sandbox can move things about as they like; then what was
-//! decided on was there a moment before.
+//! A decision still holds when the operation is performed because the system receives a name in
+//! a directory that is held open, and follows no link there. A plugin cannot move a directory
+//! that contains, or is contained in, anything denied, and cannot link or rename a denied file,
+//! whichever of its calls run concurrently. So whatever a name refers to after the decision, it
+//! was covered by that decision. Programs outside of the sandbox can move files at any time;
+//! then the decision was about the file that was there a moment before.
 
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt as _;
@@ -24,15 +23,15 @@ use super::file_guard::{AccessScope, FileError, FileGuard, OpenFile};
 use super::granted::Root;
 use super::resolution::{Base, LastLink, ResolutionError, ResolvedPath, resolve};
 
-/// Directories above a directory that is made.
+/// Maximum number of missing parents of a new directory.
 const MAX_PARENTS: usize = 256;
 
-/// A directory that a guest holds.
+/// A directory for which a guest has a handle.
 #[derive(Clone)]
 pub(crate) enum Directory {
-    /// One that was granted.
+    /// A granted directory.
     Granted(Arc<Root>),
-    /// One that was opened below such a one.
+    /// A directory that was opened below a granted one.
     Opened { base: Base, is_writable: bool },
 }
 
@@ -44,8 +43,8 @@ impl Directory {
         }
     }
 
-    /// The second wall, beside the monitor's decision: what was opened for reading stays
-    /// so.
+    /// Whether its handle allows writing. This is a second protection, independent of the
+    /// monitor's decision.
     pub(crate) fn is_writable(&self) -> bool {
         match self {
             Self::Granted(root) => root.is_writable(),
@@ -60,7 +59,7 @@ impl Directory {
         }
     }
 
-    /// As [`Directory::base`]; a granted directory that is not there is made.
+    /// Like [`Directory::base`], but creates a missing granted directory.
     fn base_to_write(&self, guard: &FileGuard) -> Result<Base, FileError> {
         match self.base() {
             Err(FileError::System(error)) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -83,7 +82,7 @@ impl Directory {
         find(guard, &self.base()?, path, last, access)
     }
 
-    /// Finds where something is to be made.
+    /// Resolves the path of a new file, directory or link.
     fn find_new(&self, guard: &FileGuard, path: &str, last: LastLink) -> Result<ResolvedPath, FileError> {
         find(guard, &self.base_to_write(guard)?, path, last, FileOperation::Write)
     }
@@ -93,7 +92,7 @@ impl Directory {
     }
 }
 
-/// How something is opened.
+/// The options for opening a file or directory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening {
     pub(crate) last: LastLink,
@@ -103,25 +102,25 @@ pub(crate) struct Opening {
     pub(crate) exclusive: bool,
     pub(crate) truncate: bool,
     pub(crate) directory: bool,
-    /// Of a file that is created.
+    /// The mode of a new file.
     pub(crate) mode: u32,
 }
 
 impl Opening {
-    /// Whether what is opened may be changed by it.
+    /// Whether opening with these options can change the file.
     pub(crate) fn writes(self) -> bool {
         self.write || self.create || self.truncate
     }
 }
 
-/// What was opened.
+/// An opened file or directory.
 pub(crate) enum Opened {
     File(File, Arc<OpenFile>),
     Directory(Base),
 }
 
-/// What the answer tells of besides must be something that may be looked at: whether there
-/// is such a directory or link in a directory that is denied is not said either.
+/// Resolves a path. The paths that the result reveals must be readable as well: the existence of
+/// a directory or link in a denied directory is not revealed either.
 fn find(
     guard: &FileGuard,
     base: &Base,
@@ -162,12 +161,12 @@ pub(crate) fn open(
         directory.check_writable()?;
     }
     let read = match (is_directory, reads) {
-        // What is in it is read by listing it.
+        // Reading a directory is listing it, which is decided separately.
         (true, _) => guard.look(&path).map(|()| None)?,
         (false, true) => Some(guard.begin(&path, FileOperation::Read, AccessScope::Path)?),
         (false, false) => None,
     };
-    // A pipe without anybody at its other end, or a device, must not hold the thread.
+    // Opening a pipe without a peer, or a device, must not block the thread.
     let mut flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     flags |= match (reads, writes) {
         (true, true) => OFlags::RDWR,
@@ -197,7 +196,7 @@ pub(crate) fn open(
     Ok(Opened::File(file, Arc::new(OpenFile::new(guard, path, read, write))))
 }
 
-/// Makes a directory in one that is there.
+/// Creates a directory whose parent exists.
 pub(crate) fn create_directory(
     guard: &FileGuard,
     directory: &Directory,
@@ -215,7 +214,7 @@ pub(crate) fn create_directory(
     Ok(())
 }
 
-/// Makes a directory and those above it that are missing. One that is there stays.
+/// Creates a directory and its missing parents. An existing one is left unchanged.
 pub(crate) fn create_directories(
     guard: &FileGuard,
     directory: &Directory,
@@ -228,7 +227,8 @@ pub(crate) fn create_directories(
         let is_directory = FileType::from_raw_mode(about.st_mode) == FileType::Directory;
         if is_directory { Ok(()) } else { Err(FileError::from(Errno::NOTDIR)) }
     };
-    // From the whole path up to the first that is there or can be made, and down again.
+    // From the whole path up to the first directory that exists or can be created, and down
+    // again.
     let mut missing = vec![path];
     while let Some(path) = missing.last().copied() {
         match create_directory(guard, directory, path, mode) {
@@ -251,7 +251,7 @@ pub(crate) fn create_directories(
     Ok(())
 }
 
-/// Gives what is there exactly this mode.
+/// Sets the mode of a file or directory to exactly this one.
 pub(crate) fn set_mode(
     guard: &FileGuard,
     directory: &Directory,
@@ -281,7 +281,7 @@ pub(crate) fn set_mode(
     if last == Errno::ACCESS { set_mode_of_closed(guard, &place, mode) } else { Err(last.into()) }
 }
 
-/// What its owner can neither read nor write can still be given another mode.
+/// Sets the mode of a file that its owner can neither read nor write.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn set_mode_of_closed(guard: &FileGuard, place: &ResolvedPath, mode: u32) -> Result<(), FileError> {
     use std::os::fd::AsRawFd as _;
@@ -301,7 +301,7 @@ fn set_mode_of_closed(_watch: &FileGuard, _place: &ResolvedPath, _mode: u32) -> 
     Err(Errno::ACCESS.into())
 }
 
-/// What the system knows of what is there.
+/// Returns the metadata of a path.
 pub(crate) fn look_at(
     guard: &FileGuard,
     directory: &Directory,
@@ -317,7 +317,7 @@ pub(crate) fn look_at(
     Ok(about)
 }
 
-/// Where a link leads. To know that is to look at it.
+/// Returns a link's target, which counts as a metadata lookup.
 pub(crate) fn read_link(guard: &FileGuard, directory: &Directory, path: &str) -> Result<String, FileError> {
     let place = directory.find(guard, path, LastLink::Keep, FileOperation::Read)?;
     guard.look(&place.path())?;
@@ -328,7 +328,7 @@ pub(crate) fn read_link(guard: &FileGuard, directory: &Directory, path: &str) ->
     target.into_string().map_err(|_| Errno::ILSEQ.into())
 }
 
-/// Sets when it was read and changed.
+/// Sets the times of the last read and change.
 pub(crate) fn set_times(
     guard: &FileGuard,
     directory: &Directory,
@@ -344,11 +344,11 @@ pub(crate) fn set_times(
     Ok(())
 }
 
-/// Makes a link to a path that stays below the directory of the link, or beside it.
+/// Creates a link whose target stays below the directory.
 ///
-/// Where it leads is decided when somebody follows it. But programs outside of the
-/// sandbox follow it too, so that one which leads out is not made. One that leads up
-/// after it led down could, when what it goes through is a link itself.
+/// The target is decided when the link is followed in the sandbox. But programs outside of the
+/// sandbox follow it too, so links that lead out are not created. A target with `..` after a
+/// name could lead out if that name is a link itself, so it is refused too.
 pub(crate) fn create_link(
     guard: &FileGuard,
     directory: &Directory,
@@ -379,7 +379,6 @@ pub(crate) fn create_link(
     Ok(())
 }
 
-/// Removes an empty directory.
 pub(crate) fn remove_directory(
     guard: &FileGuard,
     directory: &Directory,
@@ -396,7 +395,6 @@ pub(crate) fn remove_directory(
     Ok(())
 }
 
-/// Removes a file or a link.
 pub(crate) fn remove_file(guard: &FileGuard, directory: &Directory, path: &str) -> Result<(), FileError> {
     let place = directory.find(guard, path, LastLink::Keep, FileOperation::Write)?;
     let removing = guard.begin(&place.path(), FileOperation::Write, AccessScope::Tree)?;
@@ -409,15 +407,15 @@ pub(crate) fn remove_file(guard: &FileGuard, directory: &Directory, path: &str) 
     Ok(())
 }
 
-/// One place and the other of something that has or gets two names.
+/// The old and the new path of a rename or hard link.
 pub(crate) struct Pair<'a> {
     pub(crate) from: (&'a Directory, &'a str),
     pub(crate) to: (&'a Directory, &'a str),
 }
 
 impl Pair<'_> {
-    /// Both places. Whoever may do something under the new name must have been allowed
-    /// it under the old one.
+    /// Decides both paths. A plugin that may read under the new name must have been allowed to
+    /// read under the old one.
     fn decide(
         &self,
         guard: &FileGuard,
@@ -452,7 +450,7 @@ pub(crate) fn create_hard_link(guard: &FileGuard, pair: &Pair<'_>) -> Result<(),
     Ok(())
 }
 
-/// Gives something another name.
+/// Renames a file or directory.
 pub(crate) fn rename(guard: &FileGuard, pair: &Pair<'_>) -> Result<(), FileError> {
     let (from, to, uses) = pair.decide(guard)?;
     if from.is_directory || to.is_directory {

@@ -1,13 +1,13 @@
-//! From a guest's path to a place: an opened directory and a name in it.
+//! Resolves a guest's path to an open directory and a name in it.
 //!
-//! A path is gone along step by step, each directory opened beneath the one before and
-//! never through a link. Links are read and gone along in the same way, so that where
-//! they lead is known before anything is done, and is decided on. What is done then is
-//! done to the name in the opened directory, and follows no link: a link that is put
-//! there meanwhile is an error, not a way out.
+//! Paths are resolved one component at a time: each directory is opened below the previous one
+//! and never through a link. Links are read and resolved in the same way, so that their target
+//! is known, and decided, before the operation. The operation is then performed on the name in
+//! the open directory, and follows no link: a link that is inserted meanwhile is an error, not a
+//! way out.
 //!
-//! Nothing leads above the directory that the path begins at, neither `..` nor a link,
-//! and an absolute link leads nowhere.
+//! Neither `..` nor a link can lead above the directory at which the path begins, and absolute
+//! links are refused.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -19,41 +19,41 @@ use std::sync::Arc;
 use rustix::fs::{Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 
-/// Bytes of a path.
+/// Maximum number of bytes of a path.
 pub(crate) const MAX_PATH_LENGTH: usize = 4096;
-/// Links on one way.
+/// Maximum number of links in one resolution.
 const MAX_LINKS: usize = 40;
-/// Directories that are opened on one way: going up begins anew at its beginning.
+/// Maximum number of directories opened in one resolution: going up starts again at the base.
 const MAX_STEPS: usize = 4096;
 
-/// To go through a directory takes no right to read it, where the system can tell that.
+/// Traversing a directory does not require read permission, if the system distinguishes the two.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const STEP: OFlags = OFlags::PATH;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const STEP: OFlags = OFlags::RDONLY;
 
-/// An opened directory.
+/// An open directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Base {
     pub(crate) handle: Arc<File>,
-    /// Where it is: absolute, without links.
+    /// Its path: absolute, without links.
     pub(crate) path: Arc<Path>,
 }
 
-/// Where a path leads.
+/// A resolved path.
 #[derive(Debug)]
 pub(crate) struct ResolvedPath {
-    /// The directory that it is in.
+    /// The directory that contains the file.
     pub(crate) parent: Base,
-    /// Its name there, no link where links were to be followed. None: it is the
-    /// directory itself.
+    /// The name in that directory, not a link if links are followed. `None` means the directory
+    /// itself.
     pub(crate) name: Option<OsString>,
-    /// The path says that it is a directory: by a slash at its end.
+    /// A trailing slash requires a directory.
     pub(crate) is_directory: bool,
 }
 
 impl ResolvedPath {
-    /// Absolute, without links.
+    /// Returns the path: absolute, without links.
     pub(crate) fn path(&self) -> PathBuf {
         match &self.name {
             Some(name) => self.parent.path.join(name),
@@ -61,27 +61,27 @@ impl ResolvedPath {
         }
     }
 
-    /// What the system is told, beneath the parent.
+    /// Returns the name below the parent to pass to the system.
     pub(crate) fn name(&self) -> &OsStr {
         self.name.as_deref().unwrap_or(OsStr::new("."))
     }
 }
 
-/// What becomes of a link at the end of a path.
+/// The treatment of a link at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LastLink {
-    /// It leads on.
+    /// The link is resolved.
     Follow,
-    /// It is what is meant.
+    /// The link itself is the result.
     Keep,
 }
 
-/// Why a path leads nowhere.
+/// An error of resolving a path.
 #[derive(Debug)]
 pub(crate) enum ResolutionError {
-    /// It leads out, to this path.
+    /// The path leads out of its directory, to this path.
     Outside(PathBuf),
-    /// The system says so.
+    /// The system reported an error.
     System(io::Error),
 }
 
@@ -91,7 +91,7 @@ impl From<Errno> for ResolutionError {
     }
 }
 
-/// Opens a directory beneath another along names that are no links.
+/// Opens a directory below another, along names that are not links.
 pub(crate) fn descend(base: &Base, names: &[OsString]) -> io::Result<Base> {
     let Some((last, way)) = names.split_last() else { return Ok(base.clone()) };
     let mut handle = Arc::clone(&base.handle);
@@ -110,11 +110,11 @@ fn step(directory: &File, name: &OsStr, flags: OFlags) -> Result<File, Errno> {
     openat(directory, name, flags, Mode::empty()).map(File::from)
 }
 
-/// Finds where a path leads. `passed` gets what the answer tells of besides: links that
-/// were gone along, directories that were left again, and where the way ended.
+/// Resolves a path. `passed` receives the other paths that the result reveals: links that were
+/// followed, directories that were left again, and the path at which resolution ended.
 ///
 /// # Errors
-/// Where it leads out, or what is on the way is no directory.
+/// If the path leads out of its directory, or a component on the way is not a directory.
 pub(crate) fn resolve(
     base: &Base,
     path: &str,
@@ -162,8 +162,8 @@ pub(crate) fn resolve(
     Ok(way.place(None, true))
 }
 
-/// Puts the names of a path ahead of those that are pending, the first on top, and says
-/// whether the path can only be a directory's.
+/// Pushes a path's names onto the pending ones, the first on top, and returns whether the path
+/// requires a directory.
 fn ahead(pending: &mut Vec<OsString>, path: &OsStr) -> bool {
     let names = path.as_bytes().split(|byte| *byte == b'/');
     let last = names.clone().next_back().unwrap_or_default();
@@ -172,11 +172,11 @@ fn ahead(pending: &mut Vec<OsString>, path: &OsStr) -> bool {
     matches!(last, b"" | b"." | b"..")
 }
 
-/// How far one has come.
+/// The progress of a resolution.
 struct PathWalker<'a> {
     base: &'a Base,
     handle: Arc<File>,
-    /// Beneath the base.
+    /// The names below the base.
     names: Vec<OsString>,
     passed: &'a mut Vec<PathBuf>,
     steps: usize,
@@ -195,7 +195,7 @@ impl PathWalker<'_> {
         path
     }
 
-    /// Goes into a directory, or says where the link leads that is there instead.
+    /// Opens the next directory, or returns the target if the name is a link.
     fn down(&mut self, name: &OsStr) -> Result<Option<OsString>, ResolutionError> {
         self.count_step()?;
         match step(&self.handle, name, STEP) {
@@ -204,7 +204,7 @@ impl PathWalker<'_> {
                 self.names.push(name.to_owned());
                 Ok(None)
             }
-            // Systems differ in what they call a link that is not followed.
+            // Systems differ in the error for a link that is not followed.
             Err(error @ (Errno::NOTDIR | Errno::LOOP | Errno::MLINK)) => match self.link(name)? {
                 Some(target) => Ok(Some(target)),
                 None => Err(error.into()),
@@ -213,7 +213,7 @@ impl PathWalker<'_> {
         }
     }
 
-    /// Where the link leads that has this name, if it is one.
+    /// Returns the target if the name is a link.
     fn link(&mut self, name: &OsStr) -> Result<Option<OsString>, ResolutionError> {
         let target = match readlinkat(&self.handle, name, Vec::new()) {
             Ok(target) => OsString::from_vec(target.into_bytes()),
@@ -233,7 +233,7 @@ impl PathWalker<'_> {
         Ok(Some(target))
     }
 
-    /// Goes to the directory above. What is open is not asked for it: it may have been
+    /// Goes to the parent directory. The open directory's own `..` is not used: it may have been
     /// moved meanwhile.
     fn up(&mut self, pending: &[OsString]) -> Result<(), ResolutionError> {
         if self.names.is_empty() {
@@ -293,7 +293,7 @@ mod tests {
             self.root.path().join(name)
         }
 
-        /// Where a path leads beneath the root, or what is wrong with it.
+        /// Resolves a path and returns the result below the root, or the error.
         fn find(&self, path: &str, last: LastLink) -> String {
             let handle = Arc::new(File::open(self.root.path()).unwrap());
             let base = Base { handle, path: Arc::from(self.root.path()) };
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_leads_where_the_system_would_go() {
+    fn paths_resolve_as_in_the_system() {
         let tree = Tree::new();
         for (path, expected) in [
             ("a/b/file", "a/b/file"),
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_leads_out() {
+    fn paths_that_lead_out_are_rejected() {
         let tree = Tree::new();
         for path in
             ["..", "../x", "a/../..", "out", "out/x", "absolute", "absolute/x", "/etc", "link/../../.."]
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_way_is_none() {
+    fn invalid_paths_are_rejected() {
         let tree = Tree::new();
         let long = "a/../".repeat(MAX_PATH_LENGTH / 5);
         let too_long = "a".repeat(MAX_PATH_LENGTH + 1);

@@ -1,4 +1,4 @@
-//! Streams of opened files, counted as uses of the file.
+//! Streams of open files, counted as uses of the file.
 
 use wasmtime_wasi_io::streams::{StreamError, StreamResult};
 

@@ -1,4 +1,4 @@
-//! Who decides on one request: the plugin's monitor, in the call that it was made in.
+//! The decision on a request, by the plugin's monitor on behalf of the current call.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ pub(super) struct RequestAuthority {
     begun: Mutex<Begun>,
 }
 
-/// What is known once the request may be sent.
+/// The use and the credentials of an allowed request.
 #[derive(Default)]
 struct Begun {
     usage: Option<Use>,
@@ -38,14 +38,15 @@ impl RequestAuthority {
         let secret = self.network.secrets().read(&binding.source).map_err(|missing| missing.to_string())?;
         let text = format!("{}{}", binding.prefix, secret.text());
         let mut value = HeaderValue::from_str(&text)
-            .map_err(|_| "the secret has characters in it that no header may have".to_owned())?;
+            .map_err(|_| "the secret contains characters that a header must not contain".to_owned())?;
         value.set_sensitive(true);
         let name = HeaderName::from_bytes(binding.header.as_bytes())
             .map_err(|_| "its name is none of a header".to_owned())?;
         Ok(HttpCredential { name, value })
     }
 
-    /// A request without the credential that belongs to it is not what the policy says.
+    /// Returns all credentials of a request. Without one of them, the request is not the one the
+    /// policy describes, so it is denied.
     fn all_credentials(&self, request: &NetworkRequest) -> Result<Vec<HttpCredential>, Denied> {
         let bindings = self.monitor.policy().credentials(request);
         let credentials = bindings.into_iter().map(|binding| {
@@ -73,7 +74,7 @@ impl HttpAuthority for RequestAuthority {
 
     fn may_send(&self, request: &NetworkRequest) -> Result<(), Denied> {
         let asked = AccessRequest::Network(request.clone());
-        // A secret is read for what is allowed, and before it counts as begun.
+        // Secrets are read only for allowed requests, and before the use begins.
         let is_allowed = self.monitor.policy().decide(&asked).is_allowed();
         let credentials = if is_allowed { self.all_credentials(request)? } else { Vec::new() };
         let usage = self.monitor.begin(&self.call, asked)?;

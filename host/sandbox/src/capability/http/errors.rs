@@ -5,7 +5,7 @@ use wardian_network::{NetworkError, TlsError};
 use wardian_plugin::PluginCall;
 use wasmtime_wasi_http::Error;
 
-/// Logs an error, of which the guest only gets a code.
+/// Logs an error; the guest receives only a code.
 pub(super) fn log_error(call: &PluginCall, error: &NetworkError) {
     tracing::debug!(target: "wardian::network", %call, "{error}");
 }
@@ -22,7 +22,7 @@ pub(super) fn is_refusal(error: &NetworkError) -> bool {
     )
 }
 
-/// The code that the guest receives for an error.
+/// Returns the guest's code for an error.
 pub(super) fn error_for_guest(error: NetworkError) -> Error {
     match error {
         NetworkError::Reach(error) => reach_error_for_guest(&error),

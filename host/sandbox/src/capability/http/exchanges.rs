@@ -1,8 +1,8 @@
-//! The requests of an instance that go on, and their end with the work they belong to.
+//! An instance's active requests, which end with the operation they belong to.
 //!
-//! A guest can keep a handle for as long as it lives. So the host keeps the answers that
-//! are being read, and lets them go when the work is over: what the guest still holds is
-//! empty, and connection and place are free for others.
+//! A guest can keep a handle for as long as it lives. So the host keeps the response bodies that
+//! are being read, and drops them when the operation is over: the guest's handles are then
+//! empty, and connections and request slots are free for others.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -22,19 +22,19 @@ use super::errors::{error_for_guest, log_error};
 pub(super) struct Exchanges(Arc<Mutex<OpenExchanges>>);
 
 struct OpenExchanges {
-    /// Replaced, and so closed, when the work is over.
+    /// Replaced, and so closed, when the operation is over.
     work: watch::Sender<()>,
     bodies: HashMap<u64, Weak<Mutex<Option<ResponseBody>>>>,
     next: u64,
 }
 
-/// One exchange that was begun.
+/// An exchange that has begun.
 pub(super) struct Begun {
     going: Arc<Mutex<OpenExchanges>>,
     work: watch::Receiver<()>,
 }
 
-/// The body of an answer, as long as the work goes on in which it was asked for.
+/// A response body, available until the operation that requested it ends.
 pub(super) struct HeldBody {
     going: Arc<Mutex<OpenExchanges>>,
     number: u64,
@@ -57,7 +57,7 @@ impl Exchanges {
         Begun { going: Arc::clone(&self.0), work: lock(&self.0).work.subscribe() }
     }
 
-    /// The work is over.
+    /// Ends the operation's exchanges.
     pub(super) fn end(&self) {
         let bodies = {
             let mut going = lock(&self.0);
@@ -73,18 +73,18 @@ impl Exchanges {
 }
 
 impl Begun {
-    /// What comes of a future, unless the work is over before.
+    /// Awaits a future; `None` if the operation ends first.
     pub(super) async fn within<T>(&self, future: impl Future<Output = T>) -> Option<T> {
         let mut work = self.work.clone();
         tokio::select! {
             biased;
-            // Nothing is ever sent: this is the end of the sender.
+            // No value is ever sent: this is the end of the sender.
             _ = work.changed() => None,
             answer = future => Some(answer),
         }
     }
 
-    /// Keeps the body of the answer, unless the work is over.
+    /// Holds the body of the response, unless the operation is over.
     pub(super) fn hold(self, body: ResponseBody, call: PluginCall) -> Option<HeldBody> {
         let body = Arc::new(Mutex::new(Some(body)));
         let number = {

@@ -1,4 +1,4 @@
-//! Sending the requests of one instance.
+//! Sends the requests of one instance.
 
 use std::sync::Arc;
 
@@ -13,19 +13,18 @@ use super::exchanges::Exchanges;
 use crate::current_call::CurrentCall;
 use crate::network::ProviderNetwork;
 
-/// Bytes of one write to a request's body; as many again may wait to be sent. A guest
-/// can have hundreds of bodies open.
+/// Bytes of one write to a request's body; as many again can be queued. A guest can have
+/// hundreds of bodies open.
 const PORTION: usize = 64 << 10;
-/// How much of a destination that is none is recorded.
+/// Number of characters of an invalid destination that are recorded.
 const SHOWN: usize = 200;
 
-/// What an instance's requests are made with.
+/// The means to make an instance's requests.
 pub(crate) struct Requests {
     pub(crate) context: WasiHttpCtx,
     pub(crate) sender: Sender,
 }
 
-/// Sends the requests of one instance.
 pub(crate) struct Sender {
     network: Arc<ProviderNetwork>,
     current_call: CurrentCall,
@@ -33,7 +32,7 @@ pub(crate) struct Sender {
 }
 
 impl Requests {
-    /// Breaks off what the instance's requests still do.
+    /// Aborts the instance's active requests.
     pub(super) fn end_exchanges(&self) {
         self.sender.exchanges.end();
     }
@@ -48,7 +47,7 @@ type Sending = dyn Future<Output = Result<(http::Response<WasiBody>, Finishing),
 type Finishing = Box<dyn Future<Output = Result<(), Error>> + Send>;
 
 impl WasiHttpHooks for Sender {
-    /// The client writes it, from what was decided on.
+    /// The client writes the header, from the destination that was decided.
     fn set_host_header(&mut self) -> bool {
         false
     }
@@ -67,7 +66,7 @@ impl WasiHttpHooks for Sender {
         let (current_call, exchange) = (self.current_call.clone(), self.exchanges.begin());
         let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
         let destination = destination(request.uri());
-        // Turns are taken in the order in which the guest asks.
+        // Requests are queued in the order in which the guest makes them.
         let ready = self.network.client().map(|client| (client.clone(), client.ticket()));
         Box::new(async move {
             let refused = |reason: &dyn std::fmt::Display| {
@@ -108,7 +107,8 @@ fn timeouts(options: RequestOptions) -> Timeouts {
     }
 }
 
-/// Where a request was to go that could not be decided on, without what may be secret.
+/// Returns the destination of a request that could not be decided, without parts that may be
+/// secret.
 fn destination(uri: &http::Uri) -> String {
     let authority = uri.authority().map(http::uri::Authority::as_str).unwrap_or_default();
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_recorded_of_a_destination_is_no_secret() {
+    fn recorded_destination_contains_no_secret() {
         for (uri, shown) in [
             ("https://user:secret@api.example/path?token=secret", "https://api.example"),
             ("http://[::1]:80/", "http://[::1]:80"),

@@ -1,4 +1,4 @@
-//! Connections of TCP: each is one use of the network, in every call that uses it.
+//! TCP connections: each is one use of the network, in every call that uses it.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,45 +13,45 @@ use crate::capability::streams::{Meter, denied};
 use crate::current_call::CurrentCall;
 use crate::limits::Bound;
 
-/// The connections of an instance, by the sockets that they are of.
+/// An instance's connections, by their sockets.
 #[derive(Default)]
 pub(super) struct Connections {
-    /// Decided on, and not known yet of which socket.
+    /// A connection that was decided, before its socket is known.
     beginning: Option<Arc<Connection>>,
-    /// There are never more than the instance may have sockets.
+    /// At most as many as the instance may have sockets.
     of_sockets: HashMap<u32, Arc<Connection>>,
 }
 
-/// A connection, from when it was allowed until its socket and both of its streams are
-/// gone, or it turned out that there is none.
+/// A connection, from the decision to allow it until its socket and both of its streams are
+/// gone, or the connection fails.
 ///
-/// Its use is recorded for the call that began it. One that is kept for a later call is used
-/// anew there: it is decided on again, and recorded as what that call did.
+/// Its use is recorded for the call that began it. If a later call uses it, it is decided again,
+/// and recorded for that call.
 pub(super) struct Connection {
     current_call: CurrentCall,
     request: AccessRequest,
     address: IpAddr,
-    /// What it may receive in one call.
+    /// Maximum number of bytes received in one call.
     most: Bound<u64>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Its place among all that goes on at once.
+    /// Its permit among the concurrent requests and connections.
     permit: Option<Permit>,
     usage: Option<Use>,
     received: u64,
     is_over: bool,
 }
 
-/// More came on a connection, or from where datagrams were sent to, than may.
+/// A connection, or a peer of datagrams, sent more than allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("more than {} bytes came from there in one call{}", .0.value, .0.origin())]
 pub(super) struct ReceivedTooMuch(pub(super) Bound<u64>);
 
 impl Connections {
-    /// Whatever is begun from here on is of the next socket.
+    /// Prepares for the next socket: connections that begin from here on belong to it.
     pub(super) fn before_connecting(&mut self) {
         self.beginning = None;
     }
@@ -60,7 +60,7 @@ impl Connections {
         self.beginning = Some(connection);
     }
 
-    /// What was begun is of this socket.
+    /// Assigns the connection that began to this socket.
     pub(super) fn keep(&mut self, socket: u32) {
         if let Some(connection) = self.beginning.take() {
             self.of_sockets.insert(socket, connection);
@@ -71,17 +71,17 @@ impl Connections {
         self.of_sockets.get(&socket)
     }
 
-    /// The socket is gone, or not connected.
+    /// Drops the connection of a socket that is gone or not connected.
     pub(super) fn forget(&mut self, socket: u32) {
         self.of_sockets.remove(&socket);
     }
 
-    /// How many are connected, or about to be.
+    /// Returns the number of sockets that are connected or about to be.
     pub(super) fn count(&self) -> usize {
         self.of_sockets.values().filter(|connection| connection.state().permit.is_some()).count()
     }
 
-    /// The call is over: what is kept is used anew in the next one.
+    /// Ends the call's uses: a connection that stays open begins a new use in the next call.
     pub(super) fn end_uses(&self) {
         for connection in self.of_sockets.values() {
             connection.end_use();
@@ -99,9 +99,9 @@ impl Connection {
         Self { current_call, request, address, most, state: Mutex::default() }
     }
 
-    /// Waits for the turn, and is used from there on. Whether it may be.
+    /// Waits for its turn and begins the use; returns whether it is allowed.
     pub(super) async fn begin(self: Arc<Self>, ticket: Ticket) -> bool {
-        // As long as a request waits.
+        // The same timeout as for a request.
         match ticket.acquire(Timeouts::default().first_byte).await {
             Ok(permit) => {
                 let mut state = self.state();
@@ -153,7 +153,7 @@ impl Meter for Connection {
         }
         self.used(&mut state).map_err(denied)?;
         let left = usize::try_from(self.most.value.saturating_sub(state.received)).unwrap_or(usize::MAX);
-        // One byte more tells too much from the end.
+        // Reading one byte beyond the limit distinguishes excess from the end.
         Ok(size.min(left.saturating_add(1)))
     }
 

@@ -1,4 +1,4 @@
-//! Where datagrams go to: each place is one use of the network, in one call.
+//! Destinations of datagrams: each is one use of the network, in one call.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -8,16 +8,16 @@ use wardian_monitor::Use;
 use super::connections::ReceivedTooMuch;
 use crate::limits::Bound;
 
-/// Places of one call whose uses go on. With one more, the use of the oldest ends.
+/// Maximum number of active uses in one call. One more ends the oldest use.
 const MAX_PEERS: usize = 1_000;
 
-/// Where datagrams may go to in this call, and come from, since it was decided.
+/// The allowed destinations of datagrams in this call, which are also the allowed senders.
 #[derive(Default)]
 pub(super) struct Peers {
     uses: HashMap<SocketAddr, Peer>,
-    /// The oldest first.
+    /// In order of age, the oldest first.
     order: VecDeque<SocketAddr>,
-    /// Where those datagrams go that are being sent, in their order.
+    /// The destinations of the datagrams that are being sent, in their order.
     sending: Option<Vec<SocketAddr>>,
 }
 
@@ -31,7 +31,7 @@ impl Peers {
         self.uses.contains_key(&address)
     }
 
-    /// It was decided that they may go there.
+    /// Adds an allowed destination.
     pub(super) fn begin(&mut self, address: SocketAddr, usage: Use) {
         if self.order.len() >= MAX_PEERS
             && let Some(oldest) = self.order.pop_front()
@@ -42,26 +42,26 @@ impl Peers {
         self.uses.insert(address, Peer { usage, received: 0 });
     }
 
-    /// The call is over.
+    /// Ends the call's uses.
     pub(super) fn end_uses(&mut self) {
         for address in self.order.drain(..) {
             self.uses.remove(&address);
         }
     }
 
-    /// Datagrams are about to be sent: where each goes is noted.
+    /// Prepares for sending datagrams: their destinations are noted.
     pub(super) fn before_sending(&mut self) {
         self.sending = Some(Vec::new());
     }
 
-    /// One of them is allowed to go there.
+    /// Notes the destination of an allowed datagram.
     pub(super) fn will_send_to(&mut self, address: SocketAddr) {
         if let Some(sending) = &mut self.sending {
             sending.push(address);
         }
     }
 
-    /// The first of them were sent, and are of these lengths.
+    /// Counts sent datagrams: the first of those noted, with these lengths.
     pub(super) fn after_sending(&mut self, lengths: &[usize]) {
         for (address, length) in self.sending.take().into_iter().flatten().zip(lengths) {
             if let Some(peer) = self.uses.get_mut(&address) {
@@ -70,7 +70,7 @@ impl Peers {
         }
     }
 
-    /// A datagram came. Whether it came from where one was sent in this call.
+    /// Counts a received datagram. Returns whether it came from a destination of this call.
     pub(super) fn received(
         &mut self,
         address: SocketAddr,
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_goes_when_there_are_too_many() {
+    fn excess_destinations_drop_the_oldest() {
         let (monitor, call) = (monitor(), PluginCall::outside_of_calls(&"acme/x".into()));
         let most = Bound { value: 10, set_at: None };
         let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));

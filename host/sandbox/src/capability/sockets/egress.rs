@@ -1,4 +1,4 @@
-//! Where the sockets of an instance lead.
+//! The egress policy of an instance's sockets.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -15,15 +15,15 @@ use super::datagram_accounting::Peers;
 use crate::current_call::CurrentCall;
 use crate::network::ProviderNetwork;
 
-/// Addresses whose names are remembered.
+/// Maximum number of addresses whose names are remembered.
 const MAX_ADDRESSES: usize = 1_000;
-/// Names of one address that are remembered.
+/// Maximum number of remembered names per address.
 const MAX_NAMES: usize = 8;
 
-/// Whether a socket may be used so, once it is known.
+/// Resolves to whether a socket may be used.
 type Permission = Pin<Box<dyn Future<Output = bool> + Send + Sync>>;
 
-/// Decides where one instance's sockets may lead, and holds the uses that follow.
+/// Decides the destinations of one instance's sockets, and holds the resulting uses.
 pub(crate) struct SocketEgress {
     current_call: CurrentCall,
     network: Arc<ProviderNetwork>,
@@ -34,7 +34,7 @@ pub(crate) struct SocketEgress {
 
 #[derive(Default)]
 struct KnownNames {
-    /// Names that were looked up, by the addresses that they led to.
+    /// Names that were resolved, by their addresses.
     names: HashMap<IpAddr, Vec<Host>>,
     /// The addresses, the oldest first.
     order: VecDeque<IpAddr>,
@@ -50,8 +50,8 @@ impl SocketEgress {
         &self.current_call
     }
 
-    /// A call begins, or the work is over: what is sent and received from here on is not
-    /// what the call before did.
+    /// Ends the current uses, when a call begins or the operation is over: later traffic does
+    /// not belong to the previous call.
     pub(super) fn end_uses(&self) {
         self.connections().end_uses();
         self.peers().end_uses();
@@ -61,23 +61,23 @@ impl SocketEgress {
         lock(&self.connections)
     }
 
-    /// Datagrams are about to be sent.
+    /// Prepares for sending datagrams.
     pub(super) fn before_sending(&self) {
         self.peers().before_sending();
     }
 
-    /// The first of them were sent, and are of these lengths.
+    /// Counts sent datagrams: the first of those noted, with these lengths.
     pub(super) fn after_sending(&self, lengths: &[usize]) {
         self.peers().after_sending(lengths);
     }
 
-    /// A datagram came from there: whether it is the guest's.
+    /// Counts a received datagram; returns whether to pass it to the guest.
     pub(super) fn receives(&self, address: SocketAddr, bytes: usize) -> Result<bool, ReceivedTooMuch> {
         let received = self.peers().received(canonical(address), bytes, self.network.response());
         received.inspect_err(|error| self.refuse(format!("udp://{address}"), error))
     }
 
-    /// A name led there.
+    /// Remembers that a name resolved to these addresses.
     pub(super) fn remember(&self, name: &Host, addresses: &[IpAddr]) {
         let mut known = self.known();
         for address in addresses {
@@ -96,9 +96,10 @@ impl SocketEgress {
         }
     }
 
-    /// Whether a socket may be used so.
+    /// Whether a socket may be used for this purpose.
     pub(super) fn permits(&self, address: SocketAddr, purpose: SocketAddrUse) -> Permission {
-        // What is decided on is what is reached: IPv4 in IPv6's clothes is IPv4.
+        // The decision is about the address that is reached: an IPv4-mapped IPv6 address is
+        // IPv4.
         let address = canonical(address);
         let permits = match purpose {
             SocketAddrUse::TcpConnect => match self.may_connect(address) {
@@ -107,7 +108,7 @@ impl SocketEgress {
             },
             SocketAddrUse::UdpSend => self.may_send_datagram(address),
             SocketAddrUse::UdpReceive => self.peers().contains(address),
-            // The system chooses, as for every connection.
+            // The system chooses the address, as for every connection.
             SocketAddrUse::TcpBind | SocketAddrUse::UdpBind
                 if address.ip().is_unspecified() && address.port() == 0 =>
             {
@@ -121,24 +122,24 @@ impl SocketEgress {
         Box::pin(std::future::ready(permits))
     }
 
-    /// A connection that is allowed begins, and with it the wait for its turn.
+    /// Begins an allowed connection, which then waits for its turn.
     fn may_connect(&self, address: SocketAddr) -> Option<(Arc<Connection>, Ticket)> {
         let request = self.choose_request(Scheme::Tcp, address)?;
         let monitor = self.current_call.monitor();
         if !monitor.policy().decide_at(&request, address.ip()).is_allowed() {
-            // The use begins when its turn has come; a denial is recorded at once.
+            // An allowed use begins after waiting for its turn; a denial is recorded at once.
             let _ = monitor.begin_at(&self.current_call.get(), request, address.ip());
             return None;
         }
         let mut connections = self.connections();
         let limiter = self.network.limiter();
-        // Who waits for a place, and holds them all, waits for nothing.
+        // An instance that holds every permit would wait for itself, so it does not wait.
         if connections.count() >= limiter.limit() {
             let origin = self.network.concurrent().origin();
             let most = limiter.limit();
             self.refuse(
                 format!("tcp://{address}"),
-                format!("it holds {most} connections, and there may be no more at once{origin}"),
+                format!("it holds {most} connections, the maximum at a time{origin}"),
             );
             return None;
         }
@@ -161,8 +162,8 @@ impl SocketEgress {
         true
     }
 
-    /// As which of its names an address is reached, or as itself: one that is granted, where
-    /// one is.
+    /// Chooses the name, or the address itself, under which to decide: a granted one, if there
+    /// is one.
     fn choose_request(&self, scheme: Scheme, address: SocketAddr) -> Option<AccessRequest> {
         let policy = self.current_call.monitor().policy();
         let mut requests = Vec::new();
@@ -183,7 +184,7 @@ impl SocketEgress {
     }
 
     fn is_not_for_plugins(&self, what: &str, address: SocketAddr) -> bool {
-        let reason = format!("{what} at {address} is not for plugins");
+        let reason = format!("{what} at {address} is not allowed for plugins");
         self.refuse(format!("tcp://{address}"), reason);
         false
     }
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded_and_the_oldest_goes_first() {
+    fn remembered_names_are_bounded_and_oldest_is_dropped() {
         let egress = egress();
         let name = |number: usize| Host::parse(&format!("n{number}.example")).unwrap();
         let address = |number: u32| IpAddr::from((0x0a00_0000 + number).to_be_bytes());
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_but_an_address_of_the_systems_choice_is_bound() {
+    async fn only_system_chosen_addresses_can_be_bound() {
         let egress = egress();
         let permits = |address: &str, purpose| egress.permits(address.parse().unwrap(), purpose);
         assert!(permits("0.0.0.0:0", SocketAddrUse::TcpBind).await);

@@ -1,8 +1,8 @@
-//! `wasi:sockets/ip-name-lookup`: names are looked up where policy grants the name, since
-//! a question to a name server is a message to whoever runs it.
+//! `wasi:sockets/ip-name-lookup`: names are resolved if policy grants them, since a DNS query
+//! sends a message to the operator of a name server.
 //!
-//! wasmtime's own implementation knows all names or none, and its type of answers cannot
-//! be made by others, so the interface is put into the linker by hand.
+//! wasmtime's own implementation allows all names or none, and its response type cannot be
+//! constructed elsewhere, so the interface is added to the linker by hand.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use wasmtime_wasi_io::async_trait;
 
 use crate::state::GuestState;
 
-/// Any of its track.
+/// Serves all versions of its track.
 const INTERFACE: &str = "wasi:sockets/ip-name-lookup@0.2.12";
 
-/// The addresses of a name, once they are known.
+/// The addresses of a name, once resolved.
 enum Answers {
     Awaited(AbortOnDropJoinHandle<Result<Vec<IpAddr>, ErrorCode>>),
     KnownNames(Result<vec::IntoIter<IpAddr>, ErrorCode>),
@@ -78,7 +78,7 @@ fn resolve(state: &GuestState, name: &str) -> Result<Answers, ErrorCode> {
         current_call.monitor().reject(&current_call.get(), Capability::NameLookUp, target, reason);
         ErrorCode::InvalidArgument
     })?;
-    // An address needs no look-up, and where it leads is decided when it is used.
+    // An address needs no resolution, and is decided when it is used.
     let text: Box<str> = match &host {
         Host::Address(address) => return Ok(Answers::KnownNames(Ok(vec![*address].into_iter()))),
         Host::Name(text) => text.clone(),

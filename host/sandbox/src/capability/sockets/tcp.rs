@@ -1,5 +1,5 @@
-//! `wasi:sockets/tcp`: wasmtime's, but for the beginning and the end of a connection, which
-//! are where it becomes a use.
+//! `wasi:sockets/tcp`: wasmtime's implementation, except for the begin and end of a connection,
+//! where its use begins and ends.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::shadowing;
 use crate::capability::streams::{CountedInput, CountedOutput};
 use crate::state::GuestState;
 
-/// As wasmtime's own has it.
+/// The version of wasmtime's own implementation.
 const INTERFACE: &str = "wasi:sockets/tcp@0.2.12";
 
 type Streams = (Resource<DynInputStream>, Resource<DynOutputStream>);
@@ -55,8 +55,8 @@ fn start_connect(
     if let Err(error) = state.sockets().start_connect(socket, network, address) {
         return error.downcast().map(Err);
     }
-    // wasmtime puts off everything until somebody waits. Here it is known whose connection
-    // is decided on, so it is told to begin.
+    // wasmtime defers everything until the guest waits. Here the connection that was decided is
+    // known, so it is started at once.
     let socket = state.table().get_mut(&Resource::<TcpSocket>::new_borrow(number))?;
     let _ = pin!(socket.ready()).as_mut().poll(&mut Context::from_waker(Waker::noop()));
     state.egress().connections().keep(number);
@@ -79,7 +79,7 @@ fn finish_connect(
         }
     };
     let connection = state.egress().connections().get(number).map(Arc::clone);
-    let meter = connection.ok_or_else(|| wasmtime::format_err!("a connection that nobody decided on"))?;
+    let meter = connection.ok_or_else(|| wasmtime::format_err!("the connection was not decided"))?;
     let socket = Resource::<TcpSocket>::new_borrow(number);
     let table = state.table();
     let input: DynInputStream =

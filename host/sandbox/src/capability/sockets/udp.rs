@@ -1,4 +1,4 @@
-//! `wasi:sockets/udp`: wasmtime's, with what is sent and received counted.
+//! `wasi:sockets/udp`: wasmtime's implementation, with traffic counted.
 
 use std::net::SocketAddr;
 
@@ -63,7 +63,7 @@ fn receive(
     for datagram in came {
         match state.egress().receives(SocketAddr::from(datagram.remote_address), datagram.data.len()) {
             Ok(true) => received.push(datagram),
-            // It came when an earlier call was waiting for it.
+            // The datagram was meant for an earlier call.
             Ok(false) => {}
             Err(_) => return Ok(Err(ErrorCode::AccessDenied)),
         }

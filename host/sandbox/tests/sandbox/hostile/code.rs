@@ -1,5 +1,5 @@
-//! Files that are no plugin, components that want more than there is, and compiled code
-//! that somebody changed.
+//! Files that are not plugins, components with imports that are not offered, and compiled code
+//! that was tampered with.
 
 use std::cell::Cell;
 use std::fs;
@@ -14,10 +14,10 @@ use wasmparser::{
 use super::{Attempt, is_well, limits};
 use crate::guest::{bytes, embedded, load, sandbox, short};
 
-/// The bytes at the beginning of every component.
+/// The first bytes of every component.
 const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 
-/// The bytes of an entry that are changed, one after the other.
+/// Number of bytes of an entry that are changed, one after the other.
 const MAX_CHANGED: usize = 1_024;
 
 pub(super) async fn attempts() -> Vec<Attempt> {
@@ -28,14 +28,14 @@ pub(super) async fn attempts() -> Vec<Attempt> {
     attempts
 }
 
-/// A component with sections added at its end.
+/// Returns a component with a section added at its end.
 fn with(section: &[u8]) -> Vec<u8> {
     let mut bytes = bytes("hostile");
     bytes.extend(section);
     bytes
 }
 
-/// An import of an interface with nothing in it.
+/// Returns an import of an empty interface.
 fn extra_import(name: &str) -> Vec<u8> {
     let (types, _) = counted(&bytes("hostile"));
     // The type of an instance without exports, and the import of one.
@@ -51,7 +51,7 @@ fn extra_import(name: &str) -> Vec<u8> {
     with(&end)
 }
 
-/// How many types and core modules a component has defined at its end.
+/// Returns the number of types and core modules that a component defines.
 fn counted(bytes: &[u8]) -> (u32, u32) {
     let (mut types, mut modules, mut depth) = (0, 0, 0_u32);
     for payload in Parser::new(0).parse_all(bytes) {
@@ -93,7 +93,7 @@ fn count<T>(all: impl Iterator<Item = T>) -> u32 {
     u32::try_from(all.count()).unwrap()
 }
 
-/// A number as WebAssembly writes it.
+/// Encodes a number as LEB128.
 fn leb(mut number: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
@@ -147,7 +147,7 @@ fn uncached() -> Sandbox {
     Sandbox::new(SandboxOptions::default()).unwrap()
 }
 
-/// A provider that comes with a module whose table has sixteen million elements.
+/// A provider with a module whose table has sixteen million elements.
 async fn tables() -> Attempt {
     let mut module = b"\0asm\x01\0\0\0".to_vec();
     let mut table = vec![1, 0x70, 0];
@@ -179,7 +179,7 @@ async fn tables() -> Attempt {
     Attempt::new("limits", "a table of 16,777,216 elements", got, held)
 }
 
-/// A cache with an entry in it, of the smallest component that there is.
+/// A cache with an entry for the smallest possible component.
 struct Cache {
     _root: tempfile::TempDir,
     directories: CacheDirectories,
@@ -199,16 +199,16 @@ impl Cache {
     }
 }
 
-/// Whether loading it compiled it: what lies in the cache was not run.
+/// Whether loading compiled the component, so that the cached entry was not run.
 fn compiles(sandbox: &Sandbox) -> bool {
     let compiled = Cell::new(false);
     let tell = |event| compiled.set(compiled.get() || matches!(event, LoadEvent::Compiled { .. }));
-    // It offers nothing, so that it is no plugin; that is found out once there is code.
+    // The component has no exports, so it is not a plugin; that is detected after compiling.
     let _ = sandbox.load("acme/empty", COMPONENT, None, &tell);
     compiled.get()
 }
 
-/// Bytes of an entry, each flipped in turn.
+/// Flips bytes of an entry, one at a time.
 fn changed_code() -> Attempt {
     let cache = Cache::new();
     let sandbox = cache.sandbox();

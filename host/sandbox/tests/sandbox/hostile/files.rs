@@ -1,5 +1,5 @@
-//! Files: what a probe reaches for must be refused, nothing may change, and the log must
-//! say what was denied.
+//! Files: every probe must be refused, no file may change, and the log must have a record of
+//! each denial.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,21 +12,21 @@ use wardian_plugin::Provider;
 use super::{Attempt, answer, is_well, limits};
 use crate::guest::{allow, deny, granted_and_recorded, load};
 
-/// What is granted.
+/// The grants of an attempt.
 #[derive(Clone, Copy, Debug)]
 enum With {
     Nothing,
-    /// The project, to read and to write.
+    /// The project, for reading and writing.
     Project,
-    /// The project but what is denied in it.
+    /// The project except for its denied files.
     Fenced,
-    /// The project, to read.
+    /// The project, for reading.
     Reading,
-    /// One directory of it to read and to write, and another to read.
+    /// One directory of it for reading and writing, and another for reading.
     Two,
 }
 
-/// What a probe tries to reach: it must be refused.
+/// Probes of files that must be refused.
 const REACHES: &[(With, &str)] = &[
     (With::Nothing, "read:/etc/passwd"),
     (With::Nothing, "read:terraform.tfstate"),
@@ -119,8 +119,8 @@ const REACHES: &[(With, &str)] = &[
     (With::Two, "read:/etc/passwd"),
 ];
 
-/// What fails for what it is, and is nothing to decide on: a mode that lends rights, a
-/// pipe, a path through what is not there.
+/// Probes that fail without a decision: a mode with setuid, a pipe, a path through a missing
+/// directory.
 const NOT_DECIDED: &[&str] = &["create:4755|mine", "read:pipe", "write:.terraform/providers/x"];
 
 struct Project {
@@ -166,7 +166,7 @@ impl Project {
         (load(limits()).provider(granted_and_recorded(&self.path(), &rules, &log)), log)
     }
 
-    /// Every path, with what is in it, what may be done to it, and when it was changed.
+    /// Returns every path with its content, mode and time of change.
     fn all(&self) -> String {
         let mut text = String::new();
         let mut pending = vec![self.root.path().to_owned()];
@@ -204,8 +204,8 @@ pub(super) async fn attempts() -> Vec<Attempt> {
     attempts
 }
 
-/// Whether the probe was denied something; when it is asked for its schema, the provider
-/// looks for a file too.
+/// Whether the probe was denied an access; the provider also tries to open a file when it
+/// returns its schema.
 fn is_denied(log: &AuditLog) -> bool {
     log.denials().iter().any(|denied| denied.record.call == "read-data-source")
 }

@@ -1,4 +1,4 @@
-//! What a call does to the host: it fails, or is cut short, and costs its instance at most.
+//! Denial of service: the call fails, or is cut short, and costs its instance at most.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::{Attempt, answer, is_well, limits};
 use crate::guest::{allow, configure, granted, load, object, object_type, provider, short};
 use crate::server::{Reaching, datagram_server, echo_server, giving_server, http_server};
 
-/// What a plan of a type tries: the call must fail, or be cut short.
+/// Types whose plans are attacks: the call must fail, or be cut short.
 const PLANS: &[&str] = &[
     "hostile_trap",
     "hostile_panic",
@@ -35,7 +35,7 @@ const PLANS: &[&str] = &[
     "hostile_gigabyte",
 ];
 
-/// All of this machine's network.
+/// Grants the whole loopback network.
 const LOOPBACK: &str = r#"allow network {
   hosts     = ["127.0.0.1"]
   schemes   = ["http", "tcp", "udp"]
@@ -80,7 +80,7 @@ fn diagnostic_text(diagnostics: &PluginDiagnostics) -> String {
     error.map_or("no error".to_owned(), |error| error.summary.clone())
 }
 
-/// A panic in every kind of call.
+/// Panics in every kind of call.
 async fn panics() -> Vec<Attempt> {
     let provider = &*provider(limits());
     let type_name = || "hostile_panic".into();
@@ -164,7 +164,7 @@ async fn panics() -> Vec<Attempt> {
     attempts
 }
 
-/// More handles than anybody needs, of each kind that the host hands out.
+/// Requests an excessive number of handles, of each kind that the host provides.
 async fn handles() -> Vec<Attempt> {
     let mut attempts = Vec::new();
     let place = tempfile::tempdir().unwrap();
@@ -201,7 +201,7 @@ async fn handles() -> Vec<Attempt> {
     attempts
 }
 
-/// What policy says of requests holds for a plugin that connects by itself.
+/// The limits for requests apply to a plugin that opens its own connections.
 async fn sockets() -> Vec<Attempt> {
     let (port, heard) = echo_server().await;
     let (endless, datagrams) = (giving_server(None).await, datagram_server().await);
@@ -234,7 +234,7 @@ async fn sockets() -> Vec<Attempt> {
     attempts
 }
 
-/// A flood of lines is dropped, and the call goes on.
+/// A flood of lines is dropped, and the call continues.
 async fn flood() -> Attempt {
     let limits = SandboxLimits {
         computation: Duration::from_mins(1),

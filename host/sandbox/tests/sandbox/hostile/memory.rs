@@ -1,4 +1,4 @@
-//! What is kept past a call, and what one configuration learns of another.
+//! Data that is kept past a call, or leaks from one configuration to another.
 
 use std::fs;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(super) async fn attempts() -> Vec<Attempt> {
     attempts
 }
 
-/// What one configuration was told, another of the same plugin does not know.
+/// One configuration's values are not visible to another of the same plugin.
 async fn between_configurations() -> Attempt {
     let plugin = load(limits());
     let (one, other) = (plugin.provider(Grants::nothing()), plugin.provider(Grants::nothing()));
@@ -31,7 +31,7 @@ async fn between_configurations() -> Attempt {
     Attempt::new("memory", "state from one configuration to another", got, held)
 }
 
-/// Nor does a plugin that is the same component under another name.
+/// Nor to a plugin that is the same component under another name.
 async fn between_plugins() -> Attempt {
     let one = load(limits()).provider(Grants::nothing());
     let other = load(limits()).provider(Grants::nothing());
@@ -42,7 +42,7 @@ async fn between_plugins() -> Attempt {
     Attempt::new("memory", "state from one plugin to another", got, held)
 }
 
-/// An instance that broke off is never used again.
+/// An instance whose call failed is never used again.
 async fn past_a_crash() -> Attempt {
     let provider = load(limits()).provider(Grants::nothing());
     answer(&*provider, "calls").await;
@@ -52,8 +52,8 @@ async fn past_a_crash() -> Attempt {
     Attempt::new("memory", "state past a crash", got, held)
 }
 
-/// A file that outlives its call is used anew by the call that uses it: what was granted
-/// for one resource is not used in silence for another.
+/// A file that outlives its call begins a new use in the call that uses it: access that was
+/// granted for one resource is not silently used for another.
 async fn a_file_past_its_call() -> Attempt {
     let place = tempfile::tempdir().unwrap();
     fs::write(place.path().join("file"), "content").unwrap();

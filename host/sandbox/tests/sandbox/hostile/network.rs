@@ -1,19 +1,19 @@
-//! The network: what is not granted is not reached under any name, and a denial is a line of
-//! the log.
+//! The network: a destination that is not granted is not reached under any name, and each denial
+//! is recorded in the log.
 
 use wardian_monitor::Outcome;
 
 use super::{Attempt, answer, is_well, limits};
 use crate::server::{Reaching, datagram_server, echo_server, http_server};
 
-/// Every name and every port, and public addresses only.
+/// Grants every name and every port, but public addresses only.
 const PUBLIC: &str =
     "allow network {\n hosts = [\"**\"]\n schemes = [\"http\", \"tcp\", \"udp\"]\n ports = [\"*\"]\n}";
 
-/// Everything that can be granted of sockets.
+/// Grants all destinations for sockets.
 const SOCKETS: &str = "allow network {\n hosts = [\"**\", \"0.0.0.0/0\", \"::/0\"]\n schemes = [\"tcp\", \"udp\"]\n ports = [\"*\"]\n addresses = [\"public\", \"private\", \"loopback\", \"link-local\"]\n}";
 
-/// Ways to name what only this machine, its network or its cloud answers at.
+/// Disguised names of addresses of this machine, its network or its cloud.
 pub(crate) const DISGUISES: &[&str] = &[
     "127.0.0.1",
     "127.1",
@@ -42,11 +42,11 @@ pub(crate) const DISGUISES: &[&str] = &[
     "metadata.example",
 ];
 
-/// What a probe tries where one thing is granted, and one port of it.
+/// The probes of a round, with one granted destination and port.
 struct Round<'a> {
     rules: &'a str,
     probes: Vec<String>,
-    /// Whether what is tried is a use that is decided on, or no use at all.
+    /// Whether the probes reach a decision, or fail before.
     is_decided: bool,
 }
 
@@ -114,8 +114,8 @@ pub(super) async fn attempts() -> Vec<Attempt> {
                 .collect(),
             is_decided: false,
         },
-        // What ends before there is anything to decide on: addresses that are none to
-        // sockets, and a name that nobody knows.
+        // Probes that fail before a decision: invalid addresses, and a name that does not
+        // resolve.
         Round {
             rules: PUBLIC,
             probes: [
@@ -158,7 +158,7 @@ pub(super) async fn attempts() -> Vec<Attempt> {
     attempts
 }
 
-/// A name that is nobody's at first, and this machine's from the second look-up on.
+/// A name with an unused address at first, and this machine's from the second lookup on.
 async fn rebinding(port: u16, before: usize) -> Attempt {
     let reaching = Reaching::with(PUBLIC, limits(), Vec::new());
     let mut got = Vec::new();
@@ -169,7 +169,7 @@ async fn rebinding(port: u16, before: usize) -> Attempt {
     Attempt::new("network", "a name that leads elsewhere the next time", got.join(", "), held)
 }
 
-/// Somebody who answers sends the plugin where it may not go.
+/// A server redirects the plugin to a destination that is not allowed.
 async fn redirect() -> Attempt {
     let (port, heard) = http_server().await;
     let reaching = Reaching::with(&one_host(port), limits(), Vec::new());

@@ -1,4 +1,4 @@
-//! Programs: the real provisioner that runs them, and a policy that lets it run one.
+//! Programs: the real provisioner that runs them, under a policy that allows one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use wardian_value::{Type, Value};
 use super::Attempt;
 use crate::guest::{embedded, sandbox, short};
 
-/// `touch -- allowed-*`, and nothing else.
+/// Allows `touch -- allowed-*` only.
 const RULES: &str = r#"plugin "terraform.io/builtin/local-exec" {
   allow process {
     program   = "/usr/bin/touch"
@@ -29,7 +29,7 @@ const RULES: &str = r#"plugin "terraform.io/builtin/local-exec" {
 }
 "#;
 
-/// The words before the command, and the command.
+/// The interpreter's words before the command, and the command.
 const TRIES: &[(&[&str], &str)] = &[
     (&[], "touch marker"),
     (&["/bin/sh", "-c"], "touch marker"),
@@ -44,12 +44,12 @@ const TRIES: &[(&[&str], &str)] = &[
     (&["/usr/bin/../bin/touch", "-a"], "marker"),
     (&["./touch", "--"], "allowed-x"),
     (&["touch", "--"], "allowed-x"),
-    // A star is no option: `hello --upload-pack=...` is another thing than `hello *`.
+    // A star does not match options: `hello --upload-pack=...` does not match `hello *`.
     (&["/bin/echo", "hello"], "--option"),
     (&["/bin/echo", "hello"], "-n"),
 ];
 
-/// What names no program, and ends before there is anything to decide on.
+/// Commands that name no program, and fail before a decision.
 const NOT_DECIDED: &[(&[&str], &str)] = &[
     (&["/usr/bin/touch/../sh", "-c"], "touch marker"),
     (&["/usr/bin/touch\0", "--"], "allowed-x"),
@@ -99,7 +99,7 @@ fn configuration(before: &[&str], command: &str) -> Value {
     ])
 }
 
-/// What was shown, and what went wrong.
+/// Returns the output that was shown, and the errors.
 async fn provision(
     provisioner: &dyn Provisioner,
     before: &[&str],
@@ -126,7 +126,7 @@ pub(super) async fn attempts() -> Vec<Attempt> {
         let (_, error) = provision(&*provisioner, before, command).await;
         let made = std::fs::read_dir(place.path()).unwrap().count();
         let is_recorded = !is_decided || !log.denials().is_empty();
-        // What is granted is still run.
+        // The granted program still runs.
         let (shown, failed) = provision(&*provisioner, &["/bin/echo", "hello"], "world").await;
         let is_well = failed.is_none() && shown.contains("hello world");
         let held = error.is_some() && made == 0 && is_recorded && is_well;
