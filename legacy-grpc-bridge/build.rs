@@ -1,9 +1,8 @@
-//! Makes Rust of the protocol's description.
+//! Generates Rust from the protocol's description.
 //!
-//! The description is compiled by `protox`, so that nobody needs `protoc`. Each
-//! RPC becomes a constant that holds its path and knows its types, which is all
-//! that a caller needs: a client with a function for each would be written twice,
-//! for protocol 5 and for 6, and differ in names only.
+//! `protox` compiles the description, so that `protoc` is not needed. Each RPC becomes a
+//! constant with its path and message types, which is all that a caller needs: a client with a
+//! function for each would be written twice, for protocols 5 and 6, and differ in names only.
 
 use std::fmt::Write as _;
 
@@ -40,7 +39,7 @@ impl ServiceGenerator for Methods {
     }
 }
 
-/// A type's path as it is one module further in.
+/// Returns a type's path as seen from one module further in.
 fn inside(path: &str) -> String {
     if path.starts_with("::") || path == "()" { path.to_owned() } else { format!("super::{path}") }
 }

@@ -1,4 +1,4 @@
-//! The calls of a provider, by what they are in each protocol.
+//! The provider's calls, with their RPCs in each protocol.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use crate::protocol::tfplugin5::provider as five;
 use crate::protocol::tfplugin6::provider as six;
 use crate::{NativeLimits, ProtocolVersion};
 
-/// What a call may have to wait for.
+/// The systems that a call may wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// The plugin itself.
+    /// Only the plugin itself.
     Local,
-    /// A remote system as well.
+    /// Also a remote system.
     Remote,
 }
 
@@ -40,7 +40,7 @@ impl<Q, A> Rpc<Q, A> {
         }
     }
 
-    /// What messages call it: its name in protocol 6, which are the plainer ones.
+    /// Returns the call's name in messages: that of protocol 6, which is clearer.
     pub(crate) fn name(&self) -> &'static str {
         self.six.name()
     }
@@ -53,7 +53,7 @@ impl<Q, A> Rpc<Q, A> {
     }
 }
 
-/// A call that is asked with `Request` and answered with `Response` or `Event`.
+/// Defines a call with the request `Request` and the response `Response` or `Event`.
 macro_rules! call {
     ($name:ident: $reach:ident, $module:ident::$answer:ident, $five:ident, $six:ident) => {
         pub(crate) const $name: Rpc<m::$module::Request, m::$module::$answer> =

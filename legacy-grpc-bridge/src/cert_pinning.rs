@@ -1,5 +1,4 @@
-//! Who is on the other side of a connection: whoever holds one certificate, by either
-//! side of TLS.
+//! Authenticates the peer of a connection by one certificate, for either side of TLS.
 
 use std::sync::Arc;
 

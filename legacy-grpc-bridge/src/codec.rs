@@ -1,7 +1,7 @@
-//! Messages to bytes and back, in tonic's frames.
+//! Encodes and decodes messages in tonic's frames.
 //!
-//! A codec of our own, since an answer that cannot be decoded must be told from
-//! an error that the plugin itself answers: it carries [`Undecodable`].
+//! A separate codec, since a response that cannot be decoded must be distinguished from an error
+//! that the plugin itself returns: it carries [`Undecodable`].
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use prost::Message;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::{Code, Status};
 
-/// The source of a status that says that an answer is no such message.
+/// The source of a status that reports an undecodable response.
 #[derive(Debug, thiserror::Error)]
-#[error("its answer is not the message that the protocol says: {0}")]
+#[error("its response is not a valid protocol message: {0}")]
 pub(crate) struct Undecodable(prost::DecodeError);
 
 pub(crate) struct Messages<Q, A>(PhantomData<fn(Q) -> A>);

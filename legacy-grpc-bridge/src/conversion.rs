@@ -1,9 +1,8 @@
-//! Between the protocol's own types and what crosses to a plugin.
+//! Converts between the protocol's own types and the messages that cross to a plugin.
 //!
-//! What a plugin answers is checked here: bytes that are no value of the type they
-//! should have, paths and moments that cannot be. Whether an answer is allowed at
-//! its place (unknown values, changes that were not planned) is the engine's to
-//! check.
+//! A plugin's responses are checked here for bytes that do not decode as their type, and for
+//! impossible paths and times. Whether a value is allowed where it occurs (unknown values,
+//! changes that were not planned) is checked by the engine.
 
 use std::time::SystemTime;
 
@@ -16,17 +15,17 @@ use wardian_value::{Path, PathStep, Type, Value, json, msgpack};
 
 use crate::protocol::tfplugin as m;
 
-/// A value of a type, as it is sent.
+/// Encodes a value of a type for sending.
 pub(crate) fn encode(what: &str, value: &Value, ty: &Type) -> Result<Option<m::DynamicValue>, PluginFailure> {
     encode_value(what, value, ty).map(|encoded| Some(dynamic_value(encoded)))
 }
 
-/// A value in MessagePack as a message.
+/// Returns a message with a value in MessagePack.
 pub(crate) fn dynamic_value(encoded: Vec<u8>) -> m::DynamicValue {
     m::DynamicValue { msgpack: encoded.into(), json: bytes::Bytes::new() }
 }
 
-/// What was answered as a value of a type; nothing is a null.
+/// Decodes a value of a type from a response; an absent one is a null.
 pub(crate) fn decode(
     what: &str,
     answered: Option<&m::DynamicValue>,
@@ -44,7 +43,7 @@ fn is_nothing(value: Option<&m::DynamicValue>) -> bool {
     value.is_none_or(|value| value.msgpack.is_empty() && value.json.is_empty())
 }
 
-/// A result that is absent where the call failed without one.
+/// Decodes a result, which may be absent if the call failed.
 pub(crate) fn decode_result(
     what: &str,
     answered: Option<&m::DynamicValue>,
@@ -74,7 +73,7 @@ pub(crate) fn encode_identity(
     Ok(encoded.map(|value| m::ResourceIdentityData { identity_data: Some(value) }))
 }
 
-/// An identity, where there is one.
+/// Decodes an identity, if there is one.
 pub(crate) fn decode_identity(
     what: &str,
     answered: Option<&m::ResourceIdentityData>,
@@ -91,12 +90,12 @@ pub(crate) fn decode_identity(
     }
 }
 
-/// What a plugin has to say.
+/// Converts a plugin's diagnostics.
 pub(crate) fn diagnostics(answered: Vec<m::Diagnostic>) -> PluginDiagnostics {
     let said = |diagnostic: m::Diagnostic| PluginDiagnostic {
         severity: match diagnostic.severity() {
             m::diagnostic::Severity::Warning => Severity::Warning,
-            // What is not a severity is a mistake, and mistakes are not to be missed.
+            // An invalid severity is a bug in the plugin, which must not hide a possible error.
             m::diagnostic::Severity::Error | m::diagnostic::Severity::Invalid => Severity::Error,
         },
         summary: printable(&diagnostic.summary),
@@ -106,7 +105,7 @@ pub(crate) fn diagnostics(answered: Vec<m::Diagnostic>) -> PluginDiagnostics {
     answered.into_iter().map(said).collect()
 }
 
-/// A path, as far as its steps can lead anywhere.
+/// Converts a path up to the first step that cannot lead anywhere.
 pub(crate) fn path(path: m::AttributePath) -> Path {
     use m::attribute_path::step::Selector;
     let steps: Vec<PathStep> = path
@@ -151,7 +150,7 @@ pub(crate) fn raw_state(raw: &RawState) -> m::RawState {
     }
 }
 
-/// The time at which to renew an ephemeral resource.
+/// Converts the time at which to renew an ephemeral resource.
 pub(crate) fn renew_at(at: Option<prost_types::Timestamp>) -> Result<Option<SystemTime>, PluginFailure> {
     at.map(|at| decode_timestamp(at.seconds, at.nanos.into())).transpose()
 }
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn either_encoding_is_read_and_nothing_is_null() {
+    fn both_encodings_are_decoded_and_absent_value_is_null() {
         let decoded =
             |answered: Option<m::DynamicValue>| decode("it", answered.as_ref(), &Type::String).unwrap();
         assert_eq!(decoded(Some(value(b"\xa1a", b"\"b\""))), Value::string("a"));
@@ -176,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_severity_is_an_error() {
+    fn invalid_severity_is_an_error() {
         let one =
             |severity| m::Diagnostic { severity, summary: "it\u{1b}".into(), ..m::Diagnostic::default() };
         let said = diagnostics(vec![one(0), one(1), one(2), one(77)]);

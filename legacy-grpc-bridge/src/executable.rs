@@ -1,4 +1,4 @@
-//! What a file that would not run is, so that the person can see why.
+//! Describes a file that could not be run, so that the user can see the cause.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -10,11 +10,11 @@ use wardian_cache::file_kind::{ELF_HEADER_LENGTH, FileKind, elf_processor};
 /// The position of the byte order in an ELF header; a shorter file is not an executable.
 const ELF_BYTE_ORDER: usize = 5;
 
-/// Where the kernel says which other kinds of files it runs, by which interpreters.
+/// The kernel's list of further executable formats and their interpreters.
 const INTERPRETERS: &str = "/proc/sys/fs/binfmt_misc";
 
-/// What a file is that cannot be run here. The system would refuse it as well, but the
-/// functions that start programs have a shell read then what it refused.
+/// Returns the format of a file that cannot be run here. The system would reject it as well, but
+/// the functions that start programs then have a shell read the rejected file.
 pub(crate) fn foreign(path: &Path) -> Option<String> {
     let mut header = Vec::new();
     File::open(path).ok()?.take(ELF_HEADER_LENGTH).read_to_end(&mut header).ok()?;
@@ -38,11 +38,11 @@ fn others_are_run() -> bool {
     entries.into_iter().any(|entry| !own.iter().any(|name| entry.file_name() == *name))
 }
 
-/// What there is at a path, as a sentence without its stop.
+/// Describes the file at a path, as a sentence without a period.
 pub(crate) fn describe(path: &Path) -> String {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
-        Err(error) => return format!("the file cannot be looked at: {error}"),
+        Err(error) => return format!("the file cannot be examined: {error}"),
     };
     if !metadata.is_file() {
         return "it is not a file".into();
@@ -75,6 +75,6 @@ pub(crate) fn describe(path: &Path) -> String {
         FileKind::Windows => format!("it is for Windows, and this is {system} on {here}"),
         FileKind::Script => "it is a script; maybe the interpreter that it names is missing".into(),
         FileKind::Empty => "the file is empty".into(),
-        _ => "it is no executable of any kind that is known".into(),
+        _ => "it is not an executable of a known format".into(),
     }
 }

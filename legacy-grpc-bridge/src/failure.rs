@@ -1,5 +1,5 @@
-//! Failures of calls that are the bridge's own: a process that ended, a lost connection, a
-//! timeout, and the gRPC statuses that plugins answer with.
+//! Call failures that originate in the bridge: a process that ended, a lost connection, a
+//! timeout, and the gRPC statuses that plugins return.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use tonic::Code;
 use wardian_plugin::printable;
 use wardian_plugin::transport::{PluginFailure, format_seconds};
 
-/// What happened to the process of a plugin that did not answer.
+/// The fate of a plugin's process that did not respond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Aftermath {
     /// The bridge ended it.
     Ended,
-    /// The bridge did not start it, and left it alone.
+    /// The bridge did not start it, and left it running.
     LeftAlone,
 }
 
-/// A process that is gone.
+/// A process that ended.
 pub(crate) struct EndedProcess {
-    /// How it ended: `exit status: 2`.
+    /// Its exit status: `exit status: 2`.
     pub(crate) status: String,
     /// The end of its standard error, without log lines.
     pub(crate) last_output: Option<String>,
@@ -31,9 +31,9 @@ impl From<EndedProcess> for PluginFailure {
         if let Some(reason) = process.reason {
             return Self::transport("Plugin was ended", format!("its process was ended, since {reason}."));
         }
-        let mut problem = format!("its process ended ({}) instead of answering.", process.status);
+        let mut problem = format!("its process ended ({}) instead of responding.", process.status);
         if let Some(output) = &process.last_output {
-            problem.push_str("\n\nIt said:\n");
+            problem.push_str("\n\nIts output:\n");
             problem.push_str(output);
         }
         problem.push_str("\n\nThis is a bug in the plugin, which should be reported to its author.");
@@ -41,11 +41,14 @@ impl From<EndedProcess> for PluginFailure {
     }
 }
 
-/// The connection is gone and the process is not.
+/// The connection is closed but the process is still running.
 pub(crate) fn lost_connection(reason: &str, aftermath: Aftermath) -> PluginFailure {
     let then = match aftermath {
-        Aftermath::Ended => "Its process was still there and was ended.",
-        Aftermath::LeftAlone => "Somebody else started its process; look there for the reason.",
+        Aftermath::Ended => "Its process was still running and was ended.",
+        Aftermath::LeftAlone => {
+            "Its process was not started by Wardian; look for the reason in its own \
+            output."
+        }
     };
     PluginFailure::transport("Plugin did not respond", format!("{reason}. {then}"))
 }
@@ -54,16 +57,16 @@ pub(crate) fn lost_connection(reason: &str, aftermath: Aftermath) -> PluginFailu
 pub(crate) fn timed_out(limit: Duration, aftermath: Aftermath) -> PluginFailure {
     let then = match aftermath {
         Aftermath::Ended => "Its process was ended.",
-        Aftermath::LeftAlone => "Somebody else started its process, which was left alone.",
+        Aftermath::LeftAlone => "Its process was not started by Wardian and was left running.",
     };
     let limit = format_seconds(limit);
-    PluginFailure::transport("Plugin timed out", format!("no answer came within {limit}. {then}"))
+    PluginFailure::transport("Plugin timed out", format!("no response came within {limit}. {then}"))
 }
 
 /// The response was larger than this number of bytes.
 pub(crate) fn too_much_data(limit: usize) -> PluginFailure {
-    let problem = format!("its answer is larger than {limit} bytes, which is the limit.");
-    PluginFailure::transport("Plugin answered too much", problem)
+    let problem = format!("its response is larger than {limit} bytes, which is the limit.");
+    PluginFailure::transport("Plugin response is too large", problem)
 }
 
 /// The plugin responded with a gRPC status that is an error.
@@ -71,14 +74,14 @@ pub(crate) fn error_status(code: Code, message: &str) -> PluginFailure {
     let quoted = quote(message);
     match code {
         Code::Unimplemented => PluginFailure::Unsupported(format!(
-            "the plugin does not have this call{quoted}. A newer version of it may."
+            "the plugin does not implement this call{quoted}. A newer version of it may."
         )),
         Code::Cancelled => {
-            PluginFailure::transport("Call was cancelled", format!("the plugin gave up the call{quoted}."))
+            PluginFailure::transport("Call was cancelled", format!("the plugin abandoned the call{quoted}."))
         }
         code => PluginFailure::transport(
             "Plugin failed",
-            format!("instead of an answer it gave the error {code:?}{quoted}."),
+            format!("instead of a response it returned the error {code:?}{quoted}."),
         ),
     }
 }

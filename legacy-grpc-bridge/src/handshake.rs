@@ -1,16 +1,16 @@
-//! The one line with which a plugin says where it is and how it speaks.
+//! The line with which a plugin announces its address and protocol.
 //!
 //! `CORE|APP|NETWORK|ADDRESS|PROTOCOL|CERTIFICATE[|MULTIPLEX]`, for instance
-//! `1|6|unix|/tmp/plugin2093784|grpc|MIIC...`. What older plugins print is told
-//! apart, so that the person learns what to do about it:
+//! `1|6|unix|/tmp/plugin2093784|grpc|MIIC...`. The lines of older plugins are recognized, so
+//! that the error can suggest a remedy:
 //!
-//! | line | what it is |
+//! | line | plugin |
 //! |---|---|
 //! | `2\|unix\|/path` | a plugin for Terraform before 0.7 |
-//! | `1\|4\|unix\|/path` | one for Terraform 0.7 to 0.11 |
-//! | `1\|5\|unix\|/path` | one that speaks net/rpc |
+//! | `1\|4\|unix\|/path` | a plugin for Terraform 0.7 to 0.11 |
+//! | `1\|5\|unix\|/path` | a plugin that uses net/rpc |
 //!
-//! Calls nothing, reads nothing.
+//! This module calls and reads nothing.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -20,11 +20,11 @@ use base64::alphabet::STANDARD as ALPHABET;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use wardian_plugin::printable_line;
 
-/// How much of a line a message shows.
+/// Number of characters of a line that a message shows.
 const SHOWN: usize = 300;
-/// What is shorter cannot be a certificate; some plugins print other things there.
+/// Minimum length of a certificate; some plugins print other text in its place.
 const MIN_CERTIFICATE_LENGTH: usize = 50;
-/// Go writes no padding; who does means the same.
+/// Go writes no padding; a padded encoding means the same.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &ALPHABET,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -39,7 +39,7 @@ pub enum ProtocolVersion {
     Six,
 }
 
-/// Where a plugin listens.
+/// The address at which a plugin listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PluginAddress {
     Unix(PathBuf),
@@ -55,88 +55,65 @@ impl std::fmt::Display for PluginAddress {
     }
 }
 
-/// What the line says.
+/// The content of the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Handshake {
     pub(crate) version: ProtocolVersion,
     pub(crate) address: PluginAddress,
-    /// DER.
+    /// The certificate in DER.
     pub(crate) certificate: Option<Vec<u8>>,
 }
 
-/// Why a line is not one that we can follow. The texts go on after "the plugin".
+/// An error in the line. The texts continue a sentence that begins with "the plugin".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandshakeError {
     /// It is not a handshake at all.
     #[error(
-        "printed something else than its handshake on its standard output: {line:?}. Either it is no Terraform \
-         plugin, or it prints before it serves, which its author has to mend"
+        "printed text other than its handshake on its standard output: {line:?}. Either it is not a \
+         Terraform plugin, or it prints output before it serves, which is a bug in the plugin"
     )]
-    Unrecognized {
-        /// What it printed.
-        line: String,
-    },
-    /// It is of before Terraform 0.7.
+    Unrecognized { line: String },
+    /// The plugin was built for Terraform before 0.7.
     #[error(
-        "answered {line:?}, which is the handshake of plugins for Terraform before 0.7. It has to be compiled \
-         anew with a current plugin SDK; look for a newer version of it"
+        "printed {line:?}, which is the handshake of plugins for Terraform before 0.7. It must be rebuilt \
+         with a current plugin SDK; look for a newer version of it"
     )]
-    Ancient {
-        /// What it printed.
-        line: String,
-    },
-    /// The handshake itself is of another version.
+    Ancient { line: String },
+    /// The version of the handshake itself is not supported.
     #[error(
-        "answered with version {found:?} of the handshake, where only version 1 is known; it was built with an incompatible plugin library"
+        "uses version {found:?} of the handshake, but only version 1 is supported; it was built with an \
+         incompatible plugin library"
     )]
-    CoreVersion {
-        /// What it printed.
-        found: String,
-    },
-    /// It is of Terraform 0.7 to 0.11.
+    CoreVersion { found: String },
+    /// The plugin was built for Terraform 0.7 to 0.11.
     #[error(
-        "speaks version {found} of the plugin protocol, which is that of Terraform 0.11 and before; versions 5 \
-         and 6 are known here. Look for a newer version of it"
+        "uses version {found} of the plugin protocol, which is that of Terraform 0.11 and before, but only \
+         versions 5 and 6 are supported. Look for a newer version of it"
     )]
-    OldProtocol {
-        /// The version.
-        found: u32,
-    },
-    /// It speaks a version that nobody here knows.
-    #[error("speaks version {found:?} of the plugin protocol; versions 5 and 6 are known here")]
-    ProtocolVersion {
-        /// The version.
-        found: String,
-    },
-    /// It does not speak gRPC.
+    OldProtocol { found: u32 },
+    /// The version of the plugin protocol is not supported.
+    #[error("uses version {found:?} of the plugin protocol, but only versions 5 and 6 are supported")]
+    ProtocolVersion { found: String },
+    /// The plugin does not use gRPC.
     #[error(
-        "speaks {found:?} where only gRPC is supported; it was built for an old version of Terraform, so look for a newer version of it"
+        "uses {found:?}, but only gRPC is supported; it was built for an old version of Terraform, so look \
+         for a newer version of it"
     )]
-    NotGrpc {
-        /// What it speaks.
-        found: String,
-    },
-    /// It listens in a way that is not known.
+    NotGrpc { found: String },
+    /// The kind of network or its address is not supported.
     #[error(
-        "listens on {network:?} at {address:?}, where only a unix socket, or TCP on this machine, can be used"
+        "listens on {network:?} at {address:?}, but only a Unix socket, or TCP on this machine, is \
+         supported"
     )]
-    Address {
-        /// The kind of network.
-        network: String,
-        /// The address.
-        address: String,
-    },
-    /// Its certificate is not one.
+    Address { network: String, address: String },
+    /// The certificate is invalid.
     #[error("sent a certificate that cannot be read: {reason}")]
-    Certificate {
-        /// Why.
-        reason: String,
-    },
+    Certificate { reason: String },
 }
 
 impl Handshake {
-    /// Reads the line, without its end.
+    /// Parses the line, without its line ending.
     pub(crate) fn parse(line: &str) -> Result<Self, HandshakeError> {
         let line = line.trim();
         let fields: Vec<&str> = line.split('|').map(str::trim).collect();
@@ -171,7 +148,8 @@ impl Handshake {
             "unix" if !address.is_empty() => PluginAddress::Unix(PathBuf::from(address)),
             "tcp" => {
                 let address: SocketAddr = address.parse().map_err(|_| unusable())?;
-                // A plugin is this machine's process: what is elsewhere is not it.
+                // The plugin is a process of this machine, so another machine's address is not
+                // its own.
                 if !address.ip().is_loopback() {
                     return Err(unusable());
                 }
@@ -192,7 +170,7 @@ impl Handshake {
     }
 }
 
-/// As much of a text as a message needs.
+/// Shortens a string for a message.
 pub(crate) fn shown(text: &str) -> String {
     let end = text.char_indices().nth(SHOWN).map_or(text.len(), |(end, _)| end);
     let mut beginning = printable_line(text.get(..end).unwrap_or_default());
@@ -211,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_current_plugins_are_understood() {
+    fn handshakes_of_current_plugins_are_parsed() {
         let unix = Handshake::parse("1|5|unix|/tmp/plugin1466867450|grpc|").unwrap();
         assert_eq!(unix.version, ProtocolVersion::Five);
         assert_eq!(unix.address, PluginAddress::Unix("/tmp/plugin1466867450".into()));
@@ -222,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_may_be_padded_or_not() {
+    fn certificate_padding_is_optional() {
         let bytes = vec![7_u8; 61];
         for text in [BASE64.encode(&bytes), BASE64.encode(&bytes).trim_end_matches('=').to_owned()] {
             let handshake = Handshake::parse(&format!("1|6|unix|/s|grpc|{text}")).unwrap();
@@ -233,10 +211,10 @@ mod tests {
     }
 
     #[test]
-    fn each_wrong_line_has_an_error_of_its_own() {
+    fn each_invalid_line_has_its_own_error() {
         let ancient = error("2|unix|/tmp/plugin");
         assert!(matches!(&ancient, HandshakeError::Ancient { line } if line == "2|unix|/tmp/plugin"));
-        assert!(ancient.to_string().contains("compiled anew"), "{ancient}");
+        assert!(ancient.to_string().contains("rebuilt with a current plugin SDK"), "{ancient}");
         assert_eq!(error("1|4|unix|/tmp/plugin"), HandshakeError::OldProtocol { found: 4 });
         assert_eq!(error("1|7|unix|/p|grpc|"), HandshakeError::ProtocolVersion { found: "7".into() });
         assert_eq!(error("1|5|unix|/tmp/plugin"), HandshakeError::NotGrpc { found: "netrpc".into() });
@@ -252,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_shown_in_part_and_cannot_steer_a_terminal() {
+    fn long_line_is_shortened_and_control_characters_removed() {
         let HandshakeError::Unrecognized { line } = error(&format!("\u{1b}[2J{}", "x".repeat(5_000))) else {
             panic!("it is no handshake");
         };

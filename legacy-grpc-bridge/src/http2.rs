@@ -1,9 +1,8 @@
 //! HTTP/2 over one connection to one plugin.
 //!
-//! A plugin has one connection, made once after its handshake and never again: a
-//! process that is gone does not come back at its address. So tonic gets its
-//! frames and states from here, and not from its own channel, which would queue,
-//! balance and reconnect.
+//! A plugin has one connection, made once after its handshake and never again: a process that
+//! ended does not return at its address. So tonic gets its frames and states from here instead
+//! of from its own channel, which would queue, balance and reconnect.
 
 use std::error::Error;
 use std::future::Future;
@@ -19,33 +18,33 @@ use tokio::time::timeout;
 
 use crate::handshake::shown;
 
-/// How much of an answer may be on its way; one stream, and the connection.
+/// Number of bytes of a response that may be in transit, for one stream and for the connection.
 const STREAM_WINDOW: u32 = 4 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
-/// Whatever bytes go over.
+/// Any byte stream.
 pub(crate) trait Bidirectional: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bidirectional for T {}
 
-/// Nobody answered in a way that means anything.
+/// An error of an exchange without a gRPC response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Http2Error {
-    /// The connection, or a stream of it, is over.
+    /// The connection, or a stream of it, has ended.
     #[error("{}", describe_error(.0))]
     Connection(#[source] h2::Error),
-    /// What came is of HTTP, and not of gRPC.
-    #[error("what it answered is {kind} with the status {status}, and nothing of gRPC")]
+    /// The response is HTTP but not gRPC.
+    #[error("its response is {kind} with HTTP status {status}, not gRPC")]
     NotGrpc {
-        /// Of HTTP.
+        /// The HTTP status.
         status: u16,
-        /// What it says it is.
+        /// The content type.
         kind: String,
     },
 }
 
 impl Http2Error {
-    /// Whether the connection is over, and not one stream of it alone.
+    /// Whether the connection has ended, and not just one of its streams.
     pub(crate) fn is_of_all(&self) -> bool {
         matches!(self, Self::Connection(error) if error.is_io() || error.is_go_away())
     }
@@ -53,7 +52,7 @@ impl Http2Error {
 
 fn describe_error(error: &h2::Error) -> String {
     let ended = error.get_io().is_some_and(|error| error.kind() == std::io::ErrorKind::UnexpectedEof);
-    // Whoever closes a connection may still get as far as to give its streams up.
+    // A peer that closes a connection may still manage to reset its streams.
     let given_up = error.is_reset() && error.is_remote() && error.reason() == Some(h2::Reason::CANCEL);
     if ended || given_up {
         "it closed the connection".to_owned()
@@ -62,10 +61,10 @@ fn describe_error(error: &h2::Error) -> String {
     }
 }
 
-/// Why there is no HTTP/2 connection.
+/// An error of establishing HTTP/2.
 pub(crate) type HandshakeError = h2::Error;
 
-/// A connection. Clones are the same.
+/// A connection. Clones refer to the same one.
 #[derive(Clone)]
 pub(crate) struct Http2Connection {
     requests: h2::client::SendRequest<Bytes>,
@@ -73,8 +72,8 @@ pub(crate) struct Http2Connection {
 }
 
 impl Http2Connection {
-    /// Begins to speak HTTP/2. The connection lives as long as somebody holds the
-    /// transport or waits for an answer.
+    /// Establishes HTTP/2. The connection lives as long as there is a clone of the transport or
+    /// a pending response.
     pub(crate) async fn begin(stream: Box<dyn Bidirectional>) -> Result<Self, HandshakeError> {
         let (requests, connection) = h2::client::Builder::new()
             .initial_window_size(STREAM_WINDOW)
@@ -87,22 +86,22 @@ impl Http2Connection {
             if let Err(error) = connection.await {
                 tracing::debug!(target: "wardian::plugin", "connection to a native plugin ended: {error}");
             }
-            // Nobody listens once all transports are gone.
+            // There is no receiver once all transports are gone.
             let _ = ended.send(true);
         });
         Ok(Self { requests, closed })
     }
 
-    /// Whether the connection is over.
+    /// Whether the connection has ended.
     pub(crate) fn is_closed(&self) -> bool {
         *self.closed.borrow() || self.closed.has_changed().is_err()
     }
 
-    /// Whether the connection is over within `patience`. A stream can be given up a
-    /// moment before the connection's end is seen.
+    /// Whether the connection ends within `patience`. A stream can be reset a moment before the
+    /// connection's end is noticed.
     pub(crate) async fn ends_within(&self, patience: Duration) -> bool {
         let mut closed = self.closed.clone();
-        // An error says that nobody keeps the connection any more.
+        // An error means that the connection's task is gone.
         timeout(patience, closed.wait_for(|closed| *closed)).await.is_ok()
     }
 }
@@ -128,7 +127,7 @@ impl tower_service::Service<http::Request<tonic::body::Body>> for Http2Connectio
                 .map_err(Http2Error::Connection)?;
             let mut response = std::pin::pin!(response);
             let mut sending = std::pin::pin!(send(body, sending));
-            // A plugin may answer before it has read everything: that it refuses.
+            // A plugin may respond before it has read everything, if it rejects the request.
             let early = tokio::select! {
                 biased;
                 _sent = &mut sending => None,
@@ -145,7 +144,7 @@ impl tower_service::Service<http::Request<tonic::body::Body>> for Http2Connectio
     }
 }
 
-/// An answer of gRPC says that it is one; what else there may be is for people.
+/// Rejects a response that is not gRPC; other content types are meant for people.
 fn refuse_other_content(response: &http::Response<h2::RecvStream>) -> Result<(), Http2Error> {
     let kind = response.headers().get(http::header::CONTENT_TYPE);
     let kind = kind.map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned());
@@ -158,8 +157,8 @@ fn refuse_other_content(response: &http::Response<h2::RecvStream>) -> Result<(),
     }
 }
 
-/// Hands the body over. h2 keeps what does not fit through the window yet; it is
-/// in memory already. What goes wrong here, the response says as well.
+/// Sends the body. h2 buffers the part that does not fit into the window yet; it is in memory
+/// already. An error here is also visible in the response.
 async fn send(
     body: tonic::body::Body,
     mut stream: h2::SendStream<Bytes>,
@@ -174,7 +173,7 @@ async fn send(
     Ok(())
 }
 
-/// The body of an answer, with the trailers in which gRPC says how it went.
+/// The body of a response, with the trailers that contain the gRPC status.
 pub(crate) struct Answer {
     stream: h2::RecvStream,
     data_ended: bool,

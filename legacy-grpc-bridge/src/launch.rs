@@ -1,11 +1,11 @@
-//! From an executable to a connection.
+//! Launches an executable and connects to it.
 //!
-//! 1. The process is started with an environment of our making: what the caller
-//!    names, and what the protocol needs.
-//! 2. It prints its handshake; what it prints instead becomes an error.
-//! 3. We connect to where it listens, with mutual TLS unless that is off.
+//! 1. The process is started with a defined environment: the variables that the caller names,
+//!    and those that the protocol needs.
+//! 2. It prints its handshake; any other output becomes an error.
+//! 3. The bridge connects to its address, with mutual TLS unless that is disabled.
 //!
-//! Whatever goes wrong, the process is gone when the error is there.
+//! If any step fails, the process has ended before the error is returned.
 
 use std::ffi::OsString;
 use std::io;
@@ -31,36 +31,36 @@ use wardian_plugin::RecentSensitiveValues;
 use wardian_plugin::transport::format_seconds;
 use wardian_process::{Confinement, ConfinementError, Prepared, Spawner};
 
-/// What every plugin of the protocol expects to find in its environment; it says
-/// that it was not started by a person.
+/// The variable that every plugin of the protocol expects in its environment, as a sign that it
+/// was not started by a person.
 pub(crate) const MAGIC_COOKIE: (&str, &str) =
     ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
-/// The longest handshake that is read.
+/// Maximum number of bytes of a handshake.
 const MAX_HANDSHAKE_LENGTH: u64 = 64 << 10;
-/// How often a file that somebody is still writing is tried again, and when.
+/// Number of attempts to run a file that is still being written, and the delay between them.
 const BUSY_ATTEMPTS: u32 = 5;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
-/// How long a process that said nothing has to be gone, before it is said that it
-/// is not.
+/// Time to wait for the end of a process without a handshake before reporting that it is still
+/// running.
 const EXIT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How the connection to a plugin is secured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Security {
-    /// With TLS, for which both sides make certificates.
+    /// With TLS, for which both sides create certificates.
     #[default]
     MutualTls,
-    /// Not at all, for plugins that cannot do better. Whoever can reach the socket
-    /// can speak to the plugin.
+    /// Not at all, for plugins that do not support TLS. Anyone who can reach the socket can call
+    /// the plugin.
     Plain,
 }
 
-/// Which versions of the protocol a plugin is offered.
+/// The protocol versions that a plugin is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offer {
-    /// All that are spoken here.
+    /// All supported versions.
     All,
-    /// The one that has provisioners.
+    /// Only version 5, which has provisioners.
     OnlyFive,
 }
 
@@ -73,142 +73,115 @@ impl Offer {
     }
 }
 
-/// A native plugin as it lies on disk, and what its process is given.
+/// A native plugin on disk, and the settings of its process.
 #[derive(Clone, Debug)]
 pub struct NativePackage {
-    /// What messages call it: `hashicorp/aws v5.100.0`.
+    /// Its name in messages: `hashicorp/aws v5.100.0`.
     pub name: Arc<str>,
     /// The file to run.
     pub executable: PathBuf,
-    /// The whole environment of its process, but for what the protocol adds.
+    /// The environment of its process, without the variables that the protocol adds.
     pub environment: Vec<(OsString, OsString)>,
-    /// Where its process begins.
+    /// The working directory of its process.
     pub working_directory: PathBuf,
-    /// An existing directory for sockets, short enough for a path of one.
+    /// An existing directory for sockets, short enough for a socket path.
     pub socket_directory: PathBuf,
     /// How the connection is secured.
     pub security: Security,
-    /// What the kernel holds its process to, beside what every program needs.
+    /// The restrictions that the kernel enforces on its process, in addition to the needs of
+    /// every program.
     pub confinement: Option<Confinement>,
-    /// The hash of its package, where its file was held against that and its schema
-    /// depends on nothing else: then the schema may be kept between runs.
+    /// The hash of its package, if the file was verified against it and the schema depends on
+    /// nothing else: then the schema may be cached between runs.
     pub content: Option<Arc<str>>,
 }
 
-/// Why there is no plugin to talk to.
+/// An error of starting a plugin or connecting to it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
-    /// The directory for its socket could not be made.
-    #[error("could not make a directory for its socket below {}: {source}", path.display())]
-    SocketDirectory {
-        /// Where.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// We have nothing to show to it.
+    /// The directory for its socket could not be created.
+    #[error("could not create a directory for its socket below {}: {source}", path.display())]
+    SocketDirectory { path: PathBuf, source: io::Error },
+    /// The bridge's certificate could not be created.
     #[error(transparent)]
     Identity(#[from] IdentityError),
-    /// The system would not run the file.
+    /// The system did not run the file.
     #[error("could not run {}: {source}; {found}", executable.display())]
     Spawn {
-        /// The file.
         executable: PathBuf,
-        /// What the system says.
         source: io::Error,
-        /// What the file is.
+        /// The description of the file.
         found: String,
     },
-    /// It is to be confined, and cannot be.
-    #[error("{} is not run, since it cannot be confined: {problem}", executable.display())]
-    Unconfined {
-        /// The file.
-        executable: PathBuf,
-        /// Why.
-        problem: ConfinementError,
-    },
+    /// It must be confined, but cannot be.
+    #[error("{} is not run because it cannot be confined: {problem}", executable.display())]
+    Unconfined { executable: PathBuf, problem: ConfinementError },
     /// The process ended without a handshake.
-    #[error("{} ended ({how}) before it answered{}", executable.display(), saying(said.as_deref(), found))]
+    #[error("{} ended ({how}) before its handshake{}", executable.display(), saying(said.as_deref(), found))]
     Ended {
-        /// The file.
         executable: PathBuf,
-        /// `exit status: 1`
+        /// The exit status: `exit status: 1`.
         how: String,
-        /// What it wrote to its standard error.
+        /// Its output on standard error.
         said: Option<String>,
-        /// What the file is.
+        /// The description of the file.
         found: String,
     },
-    /// It closed its standard output and goes on.
-    #[error("{} closed its standard output without a handshake, so it is no plugin{}", executable.display(), saying(said.as_deref(), ""))]
+    /// It closed its standard output and is still running.
+    #[error("{} closed its standard output without a handshake, so it is not a plugin{}", executable.display(), saying(said.as_deref(), ""))]
     Silent {
-        /// The file.
         executable: PathBuf,
-        /// What it wrote to its standard error.
+        /// Its output on standard error.
         said: Option<String>,
     },
-    /// It did not answer in time.
+    /// It printed no handshake in time.
     #[error("{} printed no handshake within {}{}", executable.display(), format_seconds(*limit), saying(said.as_deref(), ""))]
     TimedOut {
-        /// The file.
         executable: PathBuf,
-        /// The time that it had.
         limit: Duration,
-        /// What it wrote to its standard error.
+        /// Its output on standard error.
         said: Option<String>,
     },
-    /// Its handshake cannot be followed.
+    /// Its handshake is invalid or not supported.
     #[error("{} {problem}{}", executable.display(), saying(said.as_deref(), ""))]
     Handshake {
-        /// The file.
         executable: PathBuf,
-        /// What is wrong.
         problem: HandshakeError,
-        /// What it wrote to its standard error.
+        /// Its output on standard error.
         said: Option<String>,
     },
-    /// It cannot do TLS.
+    /// It does not support TLS.
     #[error(
-        "{} has no certificate, so the connection to it cannot be secured. Where that is acceptable, \
-         TF_DISABLE_PLUGIN_TLS=1 in the environment runs all native plugins without",
+        "{} has no certificate, so the connection to it cannot be secured. If that is acceptable, \
+         TF_DISABLE_PLUGIN_TLS=1 in the environment runs all native plugins without TLS",
         executable.display()
     )]
-    NoCertificate {
-        /// The file.
-        executable: PathBuf,
-    },
-    /// It does not listen where it said.
-    #[error("{} does not answer at {address}: {reason}{}", executable.display(), saying(said.as_deref(), ""))]
+    NoCertificate { executable: PathBuf },
+    /// It does not respond at its announced address.
+    #[error("{} does not respond at {address}: {reason}{}", executable.display(), saying(said.as_deref(), ""))]
     Connect {
-        /// The file.
         executable: PathBuf,
-        /// Where it said it listens.
         address: String,
-        /// Why.
         reason: String,
-        /// What it wrote to its standard error.
+        /// Its output on standard error.
         said: Option<String>,
     },
-    /// Somebody else started it, and it is not there.
+    /// A plugin that was started externally does not respond.
     #[error(
-        "nobody answers at {address}, where TF_REATTACH_PROVIDERS says that it is: {reason}. Is it still running?"
+        "no plugin responds at {address}, the address in TF_REATTACH_PROVIDERS: {reason}. Is it still \
+         running?"
     )]
-    Reattach {
-        /// Where it should be.
-        address: String,
-        /// Why.
-        reason: String,
-    },
-    /// It was closed, and nothing more is started.
-    #[error("it was closed before")]
+    Reattach { address: String, reason: String },
+    /// It was closed, and no further process is started.
+    #[error("it is already closed")]
     Closed,
 }
 
 fn saying(said: Option<&str>, found: &str) -> String {
     let found = if found.is_empty() { String::new() } else { format!("; {found}") };
     match said {
-        Some(said) => format!("{found}. It said:\n{said}"),
+        Some(said) => format!("{found}. Its output:\n{said}"),
         None => found,
     }
 }
@@ -249,7 +222,7 @@ pub(crate) async fn launch(
     }
 }
 
-/// Connects to a plugin that somebody else started.
+/// Connects to a plugin that was started externally.
 pub(crate) async fn attach(
     name: &Arc<str>,
     reattachment: &Reattachment,
@@ -267,7 +240,7 @@ pub(crate) async fn attach(
                 target: "wardian::plugin",
                 plugin = &**name,
                 address = %reattachment.address,
-                "a native plugin that is there already was connected to"
+                "connected to a running native plugin"
             );
             let source = StderrSource { plugin: Arc::clone(name), secrets: RecentSensitiveValues::default() };
             Ok(Process::new(source, reattachment.version, transport, Owner::SomebodyElse))
@@ -277,7 +250,7 @@ pub(crate) async fn attach(
     }
 }
 
-/// What went wrong, before it is known what the process said.
+/// A failure, before the process's output is known.
 enum Problem {
     NoLine,
     TimedOut,
@@ -291,7 +264,7 @@ impl Problem {
         let executable = package.executable.clone();
         let said = running.crash_output();
         match self {
-            // Ended by itself or by us: it was asked before it was killed.
+            // Whether it ended by itself or was ended here: it is queried before it is killed.
             Self::NoLine => match running.own_end() {
                 Some(how) => {
                     LaunchError::Ended { found: executable::describe(&executable), executable, how, said }
@@ -342,7 +315,7 @@ async fn spawn(
     }
 }
 
-/// The kernel restrictions of the process, if it is confined.
+/// Returns the kernel's rules for the process, if it is to be confined.
 fn rules(package: &NativePackage, sockets: &TempDir) -> Result<Option<Prepared>, LaunchError> {
     let Some(granted) = &package.confinement else { return Ok(None) };
     let rules = sandbox_exec::with_necessities(granted, &package.executable, sockets.path());
@@ -415,7 +388,7 @@ async fn connect(
         plugin = &*package.name,
         address = %handshake.address,
         version = ?handshake.version,
-        "a native plugin was started"
+        "started a native plugin"
     );
     Ok((handshake, transport))
 }
@@ -431,7 +404,7 @@ async fn reach(address: &PluginAddress) -> io::Result<Box<dyn Bidirectional>> {
     })
 }
 
-/// The first line, as far as it can be a handshake; nothing where there is none.
+/// Reads the first line, up to the maximum length of a handshake; `None` if there is none.
 async fn first_line(stdout: &mut (impl AsyncBufRead + Unpin)) -> Option<String> {
     let mut line = Vec::new();
     let read = stdout.take(MAX_HANDSHAKE_LENGTH).read_until(b'\n', &mut line).await;
@@ -441,8 +414,8 @@ async fn first_line(stdout: &mut (impl AsyncBufRead + Unpin)) -> Option<String> 
     }
 }
 
-/// A pipe that nobody reads would stop the plugin when it is full.
+/// Discards further output: a pipe that is not read would block the plugin when it is full.
 async fn drain(mut stdout: BufReader<ChildStdout>) {
-    // What it wants to say there while it serves comes over the connection.
+    // The plugin's regular output comes over the connection.
     let _ = tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await;
 }

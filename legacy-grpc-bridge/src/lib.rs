@@ -1,27 +1,26 @@
-//! Native plugins: programs of their own that speak gRPC, protocol 5 or 6, behind
-//! the traits of `wardian-plugin`.
+//! Native plugins: executables that run as their own processes and use gRPC, protocol 5 or 6,
+//! behind the traits of `wardian-plugin`.
 //!
-//! A [`Bridge`] makes a [`NativePlugin`] of a file; that makes providers. Of another
-//! file it makes a [`NativeProvisioner`]. Behind them are processes, started when a call
-//! first needs one. The protocol is described in `proto/`; what the two versions have in
-//! common is there once, and so is one implementation here enough for both.
+//! A [`Bridge`] makes a [`NativePlugin`] from a file, which makes providers, or a
+//! [`NativeProvisioner`]. Their processes are started when a call first needs them. `proto/`
+//! describes the protocol; its definition of the common parts of the two versions is used for
+//! both, so one implementation suffices.
 //!
-//! This crate knows no configuration, no state, no engine and no terminal, reads no
-//! environment variable, and takes every path from its caller. A native plugin is
-//! outside of every sandbox: it may do what its user may.
+//! This crate knows no configuration, no state, no engine and no terminal, reads no environment
+//! variable, and receives every path from its caller. A native plugin is not sandboxed: it has
+//! all access of its user.
 //!
 //! Always holds:
-//! - a process has the environment that the caller names and what the protocol
-//!   needs, and nothing else of ours;
-//! - a call ends: with an answer, or with an error diagnostic that names plugin,
-//!   call and resource;
-//! - a process that did not answer in time is killed, since nobody knows what it is
-//!   doing;
-//! - no process outlives the bridge, and none stays a zombie; on Linux none
-//!   outlives us, even if we are killed;
-//! - a process that is to be confined never runs otherwise;
-//! - whoever listens at the address that a plugin named must hold the certificate
-//!   that the process showed.
+//! - a process has only the environment that the caller names and the variables that the
+//!   protocol needs;
+//! - a call ends: with a response, or with an error diagnostic that names plugin, call and
+//!   resource;
+//! - a process that did not respond in time is killed, since its state is unknown;
+//! - no process outlives the bridge, and none stays a zombie; on Linux none outlives Wardian,
+//!   even if Wardian is killed;
+//! - a process that must be confined never runs unconfined;
+//! - the peer at the address that a plugin announced must hold the certificate that the process
+//!   announced.
 
 mod calls;
 mod cert_pinning;
@@ -67,13 +66,13 @@ pub use schema_cache::SchemaCache;
 pub use tls::IdentityError;
 pub use wardian_process::{Confinement, ConfinementError, TcpPorts};
 
-/// How long plugins may take.
+/// Time limits of plugins.
 #[derive(Clone, Debug)]
 pub struct NativeLimits {
     /// Time from a process's start to the connection.
     pub start: std::time::Duration,
-    /// Time for calls that reach nothing outside: schemas, validation, state
-    /// upgrades, moves, functions.
+    /// Time for calls without external access: schemas, validation, state upgrades, moves,
+    /// functions.
     pub local_call: std::time::Duration,
     /// Time for calls that may wait for a remote system.
     pub remote_call: std::time::Duration,

@@ -1,31 +1,31 @@
-//! One RPC: where it is and which messages cross.
+//! An RPC: its path and its messages.
 
 use std::fmt;
 use std::marker::PhantomData;
 
-/// An RPC of a service, as `proto/` describes it: `Q` is asked, `A` answered.
+/// An RPC of a service in `proto/`, with request `Q` and response `A`.
 pub struct RpcMethod<Q, A> {
     path: &'static str,
     messages: PhantomData<fn(Q) -> A>,
 }
 
 impl<Q, A> RpcMethod<Q, A> {
-    /// An RPC at a path, `/package.Service/Name`.
+    /// Returns the RPC at a path, `/package.Service/Name`.
     pub const fn new(path: &'static str) -> Self {
         Self { path, messages: PhantomData }
     }
 
-    /// `/package.Service/Name`
+    /// Returns the path, `/package.Service/Name`.
     pub const fn path(self) -> &'static str {
         self.path
     }
 
-    /// The last part of the path.
+    /// Returns the last part of the path.
     pub fn name(self) -> &'static str {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The same RPC, whose answer is read as another message of the same form.
+    /// Returns the same RPC with its response decoded as another message of the same form.
     pub(crate) const fn with_answer<B>(self) -> RpcMethod<Q, B> {
         RpcMethod::new(self.path)
     }

@@ -1,8 +1,8 @@
-//! One process of a plugin: calls on it, and its end.
+//! A plugin's process: calls on it, and its end.
 //!
-//! A process ends in one of three ways: we ask it to and it does; we kill it; or
-//! it dies. Each is noticed by the task that waits for it, which is there from its
-//! start, so that it never remains as a zombie.
+//! A process ends in one of three ways: it is asked to and does; it is killed; or it crashes.
+//! The task that waits for it, which runs from its start, notices each, so that it never remains
+//! as a zombie.
 
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,25 +30,25 @@ use crate::protocol::plugin::{grpccontroller, grpcstdio};
 use crate::stderr::{self, CrashOutput, StderrSource};
 use wardian_process::Spawner;
 
-/// How long a process has to end when it was asked to.
+/// Time that a process has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long the kernel has for a process that it was told to kill.
+/// Time that the kernel has to kill a process.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
-/// How long standard error is listened to when the process is gone: something that
-/// it started may still hold it.
+/// Time to read standard error after the process has ended: a child process may still hold it
+/// open.
 const STDERR_PATIENCE: Duration = Duration::from_millis(500);
-/// The most that is sent or taken in one message.
+/// Maximum number of bytes of a message in either direction.
 pub(crate) const MAX_MESSAGE_LENGTH: usize = 256 << 20;
-/// What HTTP calls a plugin.
+/// The origin of HTTP requests to a plugin.
 const ORIGIN: &str = "http://localhost";
 
-/// A process, and who waits for it.
+/// A process, and the task that waits for it.
 pub(crate) struct Running {
     kill: Arc<Notify>,
-    /// How it ended, once it has.
+    /// Its exit status, once it has ended.
     end: watch::Receiver<Option<Arc<str>>>,
     words: CrashOutput,
-    /// Whether it was killed, so that its end is not its own.
+    /// Whether it was killed here, so that its exit status is not its own.
     killed: AtomicBool,
     by_us: OnceLock<String>,
     _spawner: Arc<Spawner>,
@@ -74,7 +74,7 @@ impl Running {
                 status = child.wait() => status,
                 () = told.notified() => {
                     if let Some(group) = group {
-                        // It may be gone already, and its group with it.
+                        // It may have ended already, and its group with it.
                         let _ = kill_process_group(group, Signal::KILL);
                     }
                     let _ = child.start_kill();
@@ -85,7 +85,7 @@ impl Running {
                 let _ = timeout(STDERR_PATIENCE, listening).await;
             }
             let how = status.map_or_else(|error| error.to_string(), |status: ExitStatus| status.to_string());
-            // Nobody may wait any more.
+            // There may be no receiver any more.
             let _ = ended.send(Some(how.into()));
         });
         Self {
@@ -99,14 +99,14 @@ impl Running {
         }
     }
 
-    /// How it ended, if it has after a while.
+    /// Returns its exit status if it ends within this time.
     pub(crate) async fn wait_for_end(&self, patience: Duration) -> Option<Arc<str>> {
         let mut end = self.end.clone();
         let ended = timeout(patience, end.wait_for(Option::is_some)).await;
         ended.ok()?.ok()?.clone()
     }
 
-    /// How it ended, where it did so by itself.
+    /// Returns its exit status if it ended by itself.
     pub(crate) fn own_end(&self) -> Option<String> {
         if self.killed.load(Ordering::Acquire) {
             return None;
@@ -137,11 +137,11 @@ impl Drop for Running {
     }
 }
 
-/// Who ends a process.
+/// The party that ends a process.
 pub(crate) enum Owner {
-    /// We do, who started it.
+    /// The bridge, which started it.
     Us(Running),
-    /// Whoever started it.
+    /// The external program that started it.
     SomebodyElse,
 }
 
@@ -153,7 +153,7 @@ impl Owner {
         }
     }
 
-    /// Ends a process of ours, whose other calls are told why.
+    /// Ends a process of the bridge, and reports the reason to its other calls.
     fn end(&self, why: impl FnOnce() -> String) -> Aftermath {
         let Some(running) = self.running() else { return Aftermath::LeftAlone };
         let _ = running.by_us.set(why());
@@ -162,13 +162,13 @@ impl Owner {
     }
 }
 
-/// A plugin that is there to be called.
+/// A running plugin that can be called.
 pub(crate) struct Process {
     source: StderrSource,
     version: ProtocolVersion,
     transport: Http2Connection,
     owner: Owner,
-    /// Held for reading by calls, for writing by whoever ends the process.
+    /// Locked for reading by calls, for writing to end the process.
     in_use: RwLock<()>,
     closing: AtomicBool,
 }
@@ -188,7 +188,8 @@ impl Process {
             in_use: RwLock::new(()),
             closing: AtomicBool::new(false),
         };
-        // What somebody else started shows its output to them.
+        // The output of a process that was started externally goes to the program that started
+        // it.
         if process.owner.running().is_some() {
             process.listen_to_output();
         }
@@ -199,15 +200,14 @@ impl Process {
         self.version
     }
 
-    /// Whether it may still answer.
+    /// Whether it may still respond.
     pub(crate) fn is_alive(&self) -> bool {
         !self.closing.load(Ordering::Acquire)
             && !self.transport.is_closed()
             && self.owner.running().is_none_or(|running| running.end.borrow().is_none())
     }
 
-    /// What it writes to its standard output while it serves comes as a stream.
-    /// Not every plugin has it.
+    /// Reads the stream of its standard output while it serves. Not every plugin has it.
     fn listen_to_output(&self) {
         let (mut grpc, source) = (self.grpc(MAX_MESSAGE_LENGTH), self.source.clone());
         tokio::spawn(async move {
@@ -225,7 +225,7 @@ impl Process {
             .max_encoding_message_size(MAX_MESSAGE_LENGTH)
     }
 
-    /// Makes a call with one answer, which must come in time.
+    /// Makes a call with one response, which must come in time.
     pub(crate) async fn unary<Q, A>(
         &self,
         context: &CallContext,
@@ -253,8 +253,8 @@ impl Process {
         }
     }
 
-    /// Makes a call with many answers, each handed to `each` until it says that it
-    /// has enough. All must have come in time.
+    /// Makes a call with many responses, each passed to `each` until it stops the call. All must
+    /// come in time.
     pub(crate) async fn stream<Q, A, B>(
         &self,
         context: &CallContext,
@@ -300,14 +300,14 @@ impl Process {
     }
 
     fn timed_out(&self, call: &str, limit: Duration) -> PluginFailure {
-        // What others wait for in the same process will not come either.
+        // Other calls to the same process will not get a response either.
         let aftermath =
-            self.owner.end(|| format!("{call} was not answered within {}", format_seconds(limit)));
+            self.owner.end(|| format!("{call} returned no response within {}", format_seconds(limit)));
         failure::timed_out(limit, aftermath)
     }
 
-    /// What a status stands for, which the plugin gave or which stands for what
-    /// happened to it.
+    /// Returns the failure for a status, which the plugin returned or which results from the end
+    /// of its process or connection.
     async fn failed(&self, status: Status, largest_answer: usize) -> PluginFailure {
         let source = std::error::Error::source(&status);
         if source.is_some_and(|source| source.is::<Undecodable>()) {
@@ -323,7 +323,7 @@ impl Process {
         let is_over = broken.is_some_and(Http2Error::is_of_all);
         let broken = broken.map(ToString::to_string);
         if broken.is_some() || status.code() == Code::Unavailable {
-            // It may have answered so because it is about to end.
+            // It may have returned the status because it is about to end.
             let patience = if broken.is_some() { GRACE } else { STDERR_PATIENCE };
             if let Some(running) = self.owner.running()
                 && let Some(how) = running.wait_for_end(patience).await
@@ -344,7 +344,7 @@ impl Process {
             }
             return PluginFailure::InvalidResponse(format!("{}.", printable(&broken)));
         }
-        // tonic's own words for what it refuses to take in.
+        // tonic's own message for a response that it rejects.
         if status.code() == Code::OutOfRange && status.message().contains("decoded message length too large")
         {
             return failure::too_much_data(largest_answer);
@@ -352,7 +352,7 @@ impl Process {
         failure::error_status(status.code(), status.message())
     }
 
-    /// Ends the process: when its calls are done, and in order if it can.
+    /// Ends the process after its calls, by asking it first if possible.
     pub(crate) async fn shut_down(&self) {
         let closing = self.closing.swap(true, Ordering::AcqRel);
         let Some(running) = self.owner.running() else { return };
@@ -369,7 +369,7 @@ impl Process {
                 let request = tonic::Request::new(crate::protocol::plugin::Empty {});
                 grpc.unary(request, path, Messages::<_, crate::protocol::plugin::Empty>::new()).await
             };
-            // It ends while it answers, so that an error means nothing.
+            // The process ends while it responds, so an error is expected.
             let _ = timeout(GRACE, asking).await;
             if running.wait_for_end(GRACE).await.is_none() {
                 tracing::warn!(

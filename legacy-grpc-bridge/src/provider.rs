@@ -1,11 +1,10 @@
-//! A native plugin as a wire of the plugin protocol: each call of a provider becomes one RPC.
+//! A native plugin as a transport of the plugin protocol: each provider call becomes one RPC.
 //!
-//! Values cross in the encoding of the protocol, against the types that the
-//! plugin's own schema implies. Whatever goes wrong on the way becomes an error
-//! diagnostic of the call, beside what the plugin itself said.
+//! Values cross in the protocol's encoding, as the types implied by the plugin's own schema. Any
+//! failure on the way becomes an error diagnostic of the call, in addition to those of the
+//! plugin itself.
 //!
-//! The calls are in modules by what they are about; this one has the provider's
-//! own and the trait.
+//! The calls are in modules by topic; this one has the provider's own calls and the trait.
 
 mod listing;
 mod reading;
@@ -31,7 +30,7 @@ use crate::protocol::tfplugin as m;
 use crate::shared::Shared;
 use crate::shared_process::{Configured, SharedProcess, release};
 
-/// The calls of one provider configuration, which a process carries out.
+/// The calls of one provider configuration, executed by a process.
 pub(crate) struct NativeWire {
     plugin: Arc<Shared>,
     own: Mutex<Own>,
@@ -39,7 +38,7 @@ pub(crate) struct NativeWire {
 
 /// The process that was configured.
 enum Own {
-    /// There is none before it is configured.
+    /// It is not configured yet.
     Nothing,
     Configured(Arc<SharedProcess>),
     Closed,
@@ -70,7 +69,7 @@ impl NativeWire {
         self.plugin.plugin_call(context, rpc.name(), type_name)
     }
 
-    /// The process to ask.
+    /// Returns the process for calls.
     async fn process(&self, context: &CallContext) -> Result<Arc<Process>, PluginFailure> {
         match &*self.lock() {
             Own::Configured(shared) => {
@@ -84,7 +83,7 @@ impl NativeWire {
         self.plugin.unconfigured(context).await
     }
 
-    /// Makes a call.
+    /// Makes a call with one response.
     async fn answer<Q, A>(
         &self,
         context: &CallContext,
@@ -107,7 +106,7 @@ impl NativeWire {
         or_diagnostics(call, self.answer(&call.context, rpc, request).await)
     }
 
-    /// Makes a call with many answers.
+    /// Makes a call with many responses.
     async fn draw<Q, A, B>(
         &self,
         call: &PluginCall,
@@ -143,8 +142,8 @@ impl ConfigurationCalls for NativeWire {
         let ty = self.known_schema(context).await?.provider();
         let config = or_diagnostics(&call, encode("the configuration", &config, ty))?;
         let request = m::validate_provider_config::Request { config };
-        // What is not configured yet is asked the same when it is validated and when it
-        // is configured, and equal aliases ask the same again; some plugins take seconds.
+        // The same configuration is validated at validation and again when it is configured, and
+        // also for equal aliases; some plugins take seconds, so the result is reused.
         let known = self.plugin.validated(request.encode_to_vec());
         let asking = known.get_or_try_init(|| async {
             let answer = self.ask(&call, &calls::VALIDATE_PROVIDER, request).await?;
@@ -166,7 +165,7 @@ impl ConfigurationCalls for NativeWire {
             client_capabilities: capabilities(request.capabilities),
         };
         if let Some(process) = self.own() {
-            // Nobody else can rely on how it was configured before.
+            // No other provider can rely on its previous configuration.
             if let Own::Configured(shared) = &*self.lock() {
                 self.plugin.shared_processes().forget(shared);
             }
@@ -265,7 +264,7 @@ impl ConfigurationCalls for NativeWire {
     }
 
     async fn stop(&self) -> Result<(), String> {
-        // What is not configured has nothing in flight that waits for anybody.
+        // Without a configuration, no call in flight waits for a remote system.
         let Some(process) = self.own() else { return Ok(()) };
         let call = self.plugin_call(&CallContext::default(), &calls::STOP, None);
         let request = m::stop_provider::Request {};
@@ -282,7 +281,7 @@ impl ConfigurationCalls for NativeWire {
     }
 }
 
-/// What a provider wants to be stored.
+/// Returns the private data that a provider wants to be stored.
 fn private(bytes: &[u8]) -> PrivateBytes {
     bytes.into()
 }

@@ -1,8 +1,8 @@
 //! A native plugin as a [`Provisioner`]: each call of the trait becomes one RPC.
 //!
-//! There are provisioners in protocol 5 alone. A plugin has one process, whatever it
-//! works on at the same time: it is started when a call first needs it, and again where
-//! it ended. Nothing of it is configured, so nothing is lost with it but its calls.
+//! Only protocol 5 has provisioners. A plugin has one process for all concurrent calls: it is
+//! started when a call first needs it, and again after it has ended. It is not configured, so
+//! only its calls are lost with it.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -28,8 +28,8 @@ use crate::protocol::tfplugin5::{
 use crate::schema;
 use crate::{NativeLimits, ProtocolVersion};
 
-/// A native plugin that is a provisioner. Clones are the same. Its process ends in order
-/// with [`NativeProvisioner::close`], and otherwise when it is dropped, by being killed.
+/// A native plugin that is a provisioner. Clones are the same plugin. Its process is ended with
+/// [`NativeProvisioner::close`], and otherwise killed when it is dropped.
 #[derive(Clone)]
 pub struct NativeProvisioner(Arc<Shared>);
 
@@ -39,12 +39,12 @@ impl NativeProvisioner {
         Self(Arc::new(Shared { package, spawner, limits, schema: OnceCell::new(), process }))
     }
 
-    /// It as one that calls can be made of.
+    /// Returns it as a provisioner.
     pub fn provisioner(&self) -> Arc<dyn Provisioner> {
         Arc::clone(&self.0) as Arc<dyn Provisioner>
     }
 
-    /// Ends its process, and starts none any more.
+    /// Ends its process, and starts no further one.
     pub async fn close(&self) {
         let before = std::mem::replace(&mut *self.0.process.lock().await, State::Closed);
         if let State::Started(process) = before {
@@ -83,14 +83,14 @@ impl Shared {
         let started = Arc::new(started.map_err(|error| PluginFailure::NotStarted(error.to_string()))?);
         if started.version() != ProtocolVersion::Five {
             return Err(PluginFailure::InvalidResponse(
-                "it speaks protocol 6, which it was not offered and which has no provisioners".to_owned(),
+                "it uses protocol 6, which was not offered and has no provisioners".to_owned(),
             ));
         }
         *process = State::Started(Arc::clone(&started));
         Ok(started)
     }
 
-    /// Makes a call that reaches nothing but the plugin itself.
+    /// Makes a call without external access.
     async fn ask<Q, A>(
         &self,
         context: &CallContext,
@@ -107,7 +107,7 @@ impl Shared {
             .await
     }
 
-    /// The schema, which the plugin is asked for once.
+    /// Returns the schema, which is requested from the plugin once.
     async fn known_schema(&self, context: &CallContext) -> Result<&Arc<Schema>, PluginDiagnostics> {
         self.schema.get_or_try_init(|| self.ask_for_schema(context)).await
     }
@@ -148,7 +148,7 @@ impl Shared {
         let call = self.plugin_call(context, calls::PROVISION_RESOURCE);
         let failed = |failure: PluginFailure| failure.into_diagnostics(&call);
         let ty = self.known_schema(context).await?.implied_type();
-        // A native provisioner connects by itself.
+        // A native provisioner opens its own connection.
         let ProvisionRequest { config, connection, shared: _ } = request;
         let request = provision_resource::Request {
             config: encode("the configuration", &config, ty).map_err(failed)?,

@@ -1,7 +1,7 @@
-//! Plugins that somebody else started, such as a provider under a debugger.
+//! Plugins that were started externally, such as a provider under a debugger.
 //!
-//! `TF_REATTACH_PROVIDERS` says where they are: an object of JSON with one member for each
-//! provider, by address. A provider in its debug mode prints the whole text.
+//! `TF_REATTACH_PROVIDERS` contains their addresses: a JSON object with one member for each
+//! provider, by provider address. A provider in its debug mode prints the complete value.
 //!
 //! ```json
 //! {
@@ -12,9 +12,9 @@
 //! }
 //! ```
 //!
-//! Nothing is launched, nothing compared with a hash, nothing secured with TLS, and the
-//! process is not ended by us, whatever `Test` says: who started it ends it. Calls have
-//! the longest time that there is, since the process may stand at a breakpoint.
+//! Nothing is launched, verified against a hash or secured with TLS, and the bridge does not end
+//! the process, whatever the value of `Test`: the program that started it does. Calls have the
+//! longest time limit, since the process may be stopped at a breakpoint.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -26,12 +26,12 @@ use wardian_address::ProviderAddress;
 use crate::ProtocolVersion;
 use crate::handshake::{PluginAddress, shown};
 
-/// Where a plugin is that somebody else started.
+/// The address of a plugin that was started externally.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reattachment {
     pub(crate) version: ProtocolVersion,
     pub(crate) address: PluginAddress,
-    /// For messages.
+    /// The process ID, for messages.
     process: Option<u64>,
 }
 
@@ -44,41 +44,31 @@ impl std::fmt::Display for Reattachment {
     }
 }
 
-/// Why the variable's text cannot be followed.
+/// An error in the variable's value.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReattachError {
-    /// It is no JSON.
+    /// It is not JSON.
     #[error("it is not JSON: {0}")]
     Syntax(#[from] serde_json::Error),
-    /// It is something else than an object.
-    #[error("it has to be an object of JSON with one member for each provider")]
+    /// It is not an object.
+    #[error("it must be a JSON object with one member for each provider")]
     NotAnObject,
-    /// A member's name is not the address of a provider.
+    /// A member's name is not a provider address.
     #[error("{name:?} is not the address of a provider: {reason}")]
-    Address {
-        /// The name.
-        name: String,
-        /// Why.
-        reason: String,
-    },
-    /// Two members mean the same provider.
-    #[error("{} is there twice", .0.for_display())]
+    Address { name: String, reason: String },
+    /// Two members are for the same provider.
+    #[error("{} occurs twice", .0.for_display())]
     Twice(ProviderAddress),
-    /// A member says something that cannot be.
+    /// A member has an invalid value.
     #[error("{}: {problem}", provider.for_display())]
-    Member {
-        /// Of which provider.
-        provider: ProviderAddress,
-        /// What is wrong.
-        problem: String,
-    },
+    Member { provider: ProviderAddress, problem: String },
 }
 
-/// Reads the variable's text. One that is empty names no plugin.
+/// Parses the variable's value. An empty one names no plugin.
 ///
 /// # Errors
-/// What about it is wrong, and for which provider.
+/// The error, and the provider concerned.
 pub fn parse_reattachments(text: &str) -> Result<BTreeMap<ProviderAddress, Reattachment>, ReattachError> {
     let mut found = BTreeMap::new();
     if text.trim().is_empty() {
@@ -100,41 +90,46 @@ pub fn parse_reattachments(text: &str) -> Result<BTreeMap<ProviderAddress, Reatt
 }
 
 fn reattachment(member: &Value) -> Result<Reattachment, String> {
-    let Value::Object(member) = member else { return Err("it has to be an object".into()) };
+    let Value::Object(member) = member else { return Err("it must be an object".into()) };
     match text(member, "Protocol")? {
         Some("grpc") | None => {}
-        Some(other) => return Err(format!("it speaks {:?}, where only gRPC is supported", shown(other))),
+        Some(other) => return Err(format!("it uses {:?}, but only gRPC is supported", shown(other))),
     }
-    // Providers of before 0.15 do not say their version.
+    // Providers before 0.15 do not state their version.
     let version = match member.get("ProtocolVersion") {
         None | Some(Value::Null) => ProtocolVersion::Five,
         Some(Value::Number(number)) => match number.as_u64() {
             Some(0 | 5) => ProtocolVersion::Five,
             Some(6) => ProtocolVersion::Six,
-            _ => return Err(format!("\"ProtocolVersion\" is {number}; versions 5 and 6 are known here")),
+            _ => {
+                return Err(format!(
+                    "\"ProtocolVersion\" is {number}, but only versions 5 and 6 are \
+                supported"
+                ));
+            }
         },
-        Some(_) => return Err("\"ProtocolVersion\" has to be a number".into()),
+        Some(_) => return Err("\"ProtocolVersion\" must be a number".into()),
     };
     let process = match member.get("Pid") {
         None | Some(Value::Null) => None,
-        Some(number) => Some(number.as_u64().ok_or("\"Pid\" has to be the number of a process")?),
+        Some(number) => Some(number.as_u64().ok_or("\"Pid\" must be the number of a process")?),
     };
     let Some(Value::Object(place)) = member.get("Addr") else {
-        return Err("\"Addr\" is missing: an object that says where it listens".into());
+        return Err("\"Addr\" is missing: an object with the address at which it listens".into());
     };
     let at = text(place, "String")?.unwrap_or_default();
     let address = match text(place, "Network")? {
         Some("unix") if !at.is_empty() => PluginAddress::Unix(PathBuf::from(at)),
         Some("tcp") => PluginAddress::Tcp(socket_address(at).ok_or_else(|| {
             format!(
-                "\"String\" is {:?}, where an address and a port have to be, as in 127.0.0.1:4711",
+                "\"String\" is {:?}, but it must be an address and a port, as in 127.0.0.1:4711",
                 shown(at)
             )
         })?),
-        Some("unix") => return Err("\"String\" has to be the path of its socket".into()),
+        Some("unix") => return Err("\"String\" must be the path of its socket".into()),
         other => {
             let other = shown(other.unwrap_or_default());
-            return Err(format!("\"Network\" is {other:?}, where only \"unix\" and \"tcp\" are known"));
+            return Err(format!("\"Network\" is {other:?}, but only \"unix\" and \"tcp\" are supported"));
         }
     };
     Ok(Reattachment { version, address, process })
@@ -144,7 +139,7 @@ fn text<'a>(object: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str
     match object.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(format!("\"{name}\" has to be a text")),
+        Some(_) => Err(format!("\"{name}\" must be a string")),
     }
 }
 
@@ -164,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_provider_prints_is_understood() {
+    fn debug_output_of_providers_is_parsed() {
         let unix = r#"{"Protocol":"grpc","ProtocolVersion":6,"Pid":4711,"Test":true,
             "Addr":{"Network":"unix","String":"/tmp/plugin1"}}"#;
         let unix = one(unix).unwrap();
@@ -182,27 +177,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_values_have_specific_errors() {
         let error = |text: &str| parse_reattachments(text).unwrap_err().to_string();
         assert!(error("{").starts_with("it is not JSON: "));
-        assert_eq!(error("[]"), "it has to be an object of JSON with one member for each provider");
+        assert_eq!(error("[]"), "it must be a JSON object with one member for each provider");
         assert!(error(r#"{"a/b/c/d": {}}"#).starts_with("\"a/b/c/d\" is not the address of a provider: "));
         let place = r#"{"Addr":{"Network":"unix","String":"/a"}}"#;
         let twice = format!(r#"{{"hashicorp/random": {place}, "random": {place}}}"#);
-        assert_eq!(error(&twice), "hashicorp/random is there twice");
+        assert_eq!(error(&twice), "hashicorp/random occurs twice");
         for (member, problem) in [
-            ("1", "it has to be an object"),
-            ("{}", "\"Addr\" is missing: an object that says where it listens"),
-            (r#"{"Protocol":"netrpc"}"#, "it speaks \"netrpc\", where only gRPC is supported"),
-            (r#"{"ProtocolVersion":4}"#, "\"ProtocolVersion\" is 4; versions 5 and 6 are known here"),
-            (r#"{"ProtocolVersion":"6"}"#, "\"ProtocolVersion\" has to be a number"),
-            (r#"{"Pid":-1}"#, "\"Pid\" has to be the number of a process"),
-            (r#"{"Addr":{"Network":1}}"#, "\"Network\" has to be a text"),
-            (r#"{"Addr":{}}"#, "\"Network\" is \"\", where only \"unix\" and \"tcp\" are known"),
-            (r#"{"Addr":{"Network":"unix"}}"#, "\"String\" has to be the path of its socket"),
+            ("1", "it must be an object"),
+            ("{}", "\"Addr\" is missing: an object with the address at which it listens"),
+            (r#"{"Protocol":"netrpc"}"#, "it uses \"netrpc\", but only gRPC is supported"),
+            (r#"{"ProtocolVersion":4}"#, "\"ProtocolVersion\" is 4, but only versions 5 and 6 are supported"),
+            (r#"{"ProtocolVersion":"6"}"#, "\"ProtocolVersion\" must be a number"),
+            (r#"{"Pid":-1}"#, "\"Pid\" must be the number of a process"),
+            (r#"{"Addr":{"Network":1}}"#, "\"Network\" must be a string"),
+            (r#"{"Addr":{}}"#, "\"Network\" is \"\", but only \"unix\" and \"tcp\" are supported"),
+            (r#"{"Addr":{"Network":"unix"}}"#, "\"String\" must be the path of its socket"),
             (
                 r#"{"Addr":{"Network":"tcp","String":"example.com"}}"#,
-                "\"String\" is \"example.com\", where an address and a port have to be, as in 127.0.0.1:4711",
+                "\"String\" is \"example.com\", but it must be an address and a port, as in 127.0.0.1:4711",
             ),
         ] {
             assert_eq!(one(member).unwrap_err(), format!("example.com/acme/dns: {problem}"), "{member}");

@@ -1,16 +1,16 @@
-//! What a confined process is let do beside what the caller grants: what every program
-//! needs to begin at all, and its own socket.
+//! The access of a confined process in addition to the caller's grants: the needs of every
+//! program, and its own socket.
 //!
-//! | | because |
+//! | access | reason |
 //! |---|---|
-//! | its own file, to run | it is what is run |
+//! | its own file, to run | it is the program |
 //! | `/usr`, `/bin`, `/sbin`, `/lib*`, `/nix/store`, to run | loaders, libraries, programs that it starts |
-//! | names, hosts, certificates and time zones in `/etc`, `/run/systemd/resolve`, to read | it looks names up and checks certificates |
-//! | what the kernel says of the machine in `/proc` and `/sys`, to read | runtimes size themselves by it |
-//! | `/dev/null` and its like, to read and write | everybody expects them |
-//! | the directory of its socket, to read and write | it listens there; `TMPDIR` says the same directory |
+//! | names, hosts, certificates and time zones in `/etc`, `/run/systemd/resolve`, to read | it resolves names and verifies certificates |
+//! | the kernel's description of the machine in `/proc` and `/sys`, to read | runtimes adapt to it |
+//! | `/dev/null` and similar, to read and write | all programs expect them |
+//! | the directory of its socket, to read and write | it listens there; `TMPDIR` is the same directory |
 //!
-//! Nothing of other processes is among it, and nothing of anybody's home.
+//! This includes no data of other processes, and no home directory.
 
 use std::path::{Path, PathBuf};
 
@@ -52,7 +52,7 @@ const READ: &[&str] = &[
 
 const WRITE: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// What is granted, and what every program needs.
+/// Returns the grants together with the needs of every program.
 pub(crate) fn with_necessities(granted: &Confinement, executable: &Path, sockets: &Path) -> Confinement {
     let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
     let mut rules = granted.clone();

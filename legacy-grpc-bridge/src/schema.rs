@@ -1,14 +1,14 @@
-//! Schemas out of what a plugin answers, in either protocol.
+//! Decodes schemas from a plugin's response, in either protocol.
 //!
-//! Protocol 5 has no nested attributes; otherwise its schemas only have other
-//! numbers. So they become those of protocol 6 first.
+//! Protocol 5 has no nested attributes; otherwise its schemas differ only in field numbers. So
+//! they are first converted to those of protocol 6.
 //!
-//! A large plugin has more than a thousand types, of which a run uses a few: so each
-//! stays the bytes that it came as until it is asked for. What comes from a plugin is
-//! checked as a whole first; what was kept from an earlier run was checked then.
+//! A large plugin has more than a thousand types, of which a run uses a few: so each stays in
+//! its encoded form until it is requested. A plugin's response is first checked completely; a
+//! cached one was checked when it was stored.
 //!
-//! Messages are nested no deeper than prost reads them (100 levels), and what they
-//! become is as large as they are.
+//! Messages are nested at most as deep as prost decodes them (100 levels), and the decoded
+//! schemas are as large as the messages.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -27,15 +27,15 @@ use crate::ProtocolVersion;
 use crate::handshake::shown;
 use crate::protocol::{tfplugin as m, tfplugin5 as five, tfplugin6 as six};
 
-/// What a plugin has said of its schemas, and in which protocol.
+/// A plugin's response with its schemas, and its protocol version.
 pub(crate) struct Answered {
     pub(crate) version: ProtocolVersion,
     pub(crate) schema: m::UndecodedProviderSchema,
     pub(crate) identities: HashMap<String, m::ResourceIdentitySchema>,
 }
 
-/// Decodes what is always needed, and leaves the schemas of types for when they are
-/// used. The error says where something is wrong and what.
+/// Decodes the schemas that are always needed, and leaves those of types until they are used.
+/// The error describes the fault and its location.
 pub(crate) fn provider_schema(answered: Answered) -> Result<DecodedSchema, String> {
     let Answered { version, schema: answer, identities } = answered;
     let capabilities = answer.server_capabilities.unwrap_or_default();
@@ -69,8 +69,8 @@ pub(crate) fn provider_schema(answered: Answered) -> Result<DecodedSchema, Strin
     Ok(DecodedSchema::new(schema))
 }
 
-/// Whether every schema of an answer can be decoded: what a plugin says is held
-/// against the protocol once, before anything of it is used or kept.
+/// Checks that every schema of a response can be decoded: a plugin's response is checked once,
+/// before any part of it is used or stored.
 pub(crate) fn check(version: ProtocolVersion, answer: &m::UndecodedProviderSchema) -> Result<(), String> {
     let tables = [
         (Kind::Resource, &answer.resource_schemas),
@@ -124,7 +124,7 @@ impl Kind {
     }
 }
 
-/// Schemas of types that are decoded when they are asked for.
+/// Schemas of types that are decoded on request.
 struct Undecoded {
     kind: Kind,
     version: ProtocolVersion,
@@ -136,7 +136,7 @@ impl SchemaSource for Undecoded {
         let bytes = self.schemas.get(name)?.clone();
         match self.kind.decode(self.version, name, bytes) {
             Ok(schema) => Some(Arc::new(schema)),
-            // It was checked when the plugin answered.
+            // It was checked when the plugin responded.
             Err(problem) => {
                 tracing::error!(target: "wardian::plugin", problem, "a schema cannot be decoded");
                 None
@@ -152,14 +152,13 @@ fn decode(place: &str, version: ProtocolVersion, bytes: Bytes) -> Result<Schema,
     }
 }
 
-/// The schema of a provisioner, which is there in protocol 5 alone.
+/// Decodes a provisioner's schema, which only protocol 5 has.
 pub(crate) fn provisioner_schema(answer: five::Schema) -> Result<Schema, String> {
     schema("the provisioner", answer.into())
 }
 
 fn message<M: Message + Default>(place: &str, bytes: Bytes) -> Result<M, String> {
-    M::decode(bytes)
-        .map_err(|error| format!("{place}: it is not the message that the protocol says: {error}"))
+    M::decode(bytes).map_err(|error| format!("{place}: it is not a valid protocol message: {error}"))
 }
 
 fn by_name<A, B>(
@@ -189,7 +188,7 @@ fn insert<T>(
     let name = Str::from(name);
     match into.insert(name.clone(), value) {
         None => Ok(()),
-        Some(_) => Err(format!("{place}: {kind} {:?} is stated twice", shown(&name))),
+        Some(_) => Err(format!("{place}: {kind} {:?} is defined twice", shown(&name))),
     }
 }
 
@@ -206,7 +205,7 @@ fn block(place: &str, answer: six::schema::Block) -> Result<Block, String> {
         let name = shown(&inner.type_name);
         let here = format!("{place}, block {name:?}");
         if attributes.contains_key(inner.type_name.as_str()) {
-            return Err(format!("{here}: there is an attribute of the same name"));
+            return Err(format!("{here}: there is an attribute with the same name"));
         }
         let nested = nested_block(&here, inner.nesting(), inner.min_items, inner.max_items, inner.block)?;
         insert(place, "the block", &mut block_types, inner.type_name, nested)?;
@@ -233,7 +232,7 @@ fn nested_block(
         NestingMode::Set => BlockNesting::Set,
         NestingMode::Map => BlockNesting::Map,
         NestingMode::Group => BlockNesting::Group,
-        NestingMode::Invalid => return Err(format!("{place}: its nesting is none that is known")),
+        NestingMode::Invalid => return Err(format!("{place}: its nesting mode is unknown")),
     };
     let (Ok(min), Ok(max)) = (u64::try_from(min_items), u64::try_from(max_items)) else {
         return Err(format!("{place}: at least {min_items} and at most {max_items}"));
@@ -284,7 +283,7 @@ fn nested_object(place: &str, answer: six::schema::Object) -> Result<NestedObjec
         NestingMode::List => ObjectNesting::List,
         NestingMode::Set => ObjectNesting::Set,
         NestingMode::Map => ObjectNesting::Map,
-        NestingMode::Invalid => return Err(format!("{place}: its nesting is none that is known")),
+        NestingMode::Invalid => return Err(format!("{place}: its nesting mode is unknown")),
     };
     Ok(NestedObject { attributes: attributes(place, answer.attributes)?, nesting })
 }
@@ -347,7 +346,7 @@ fn identity(place: &str, answer: m::ResourceIdentitySchema) -> Result<Arc<Identi
             ty => ty.is_primitive(),
         };
         if !primitives {
-            return Err(format!("{}: an identity holds primitives and lists of them only", here()));
+            return Err(format!("{}: an identity can have primitives and lists of primitives only", here()));
         }
         let value = IdentityAttribute {
             ty,
@@ -429,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_is_said_with_its_place() {
+    fn contradictions_are_reported_with_their_location() {
         let error = |attributes| decode(attributes).err().unwrap_or_default();
         assert!(error(vec![attribute("a", "\"nothing\"")]).starts_with("it, attribute \"a\": its type"));
         assert!(error(vec![attribute("a", "\"bool\""), attribute("a", "\"bool\"")]).contains("twice"));
@@ -444,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_bounded_both_ways() {
+    fn block_count_is_bounded_both_ways() {
         let nested =
             |min, max| nested_block("it", six::schema::nested_block::NestingMode::List, min, max, None);
         assert!(nested(0, 0).is_ok() && nested(2, 0).is_ok() && nested(1, 1).is_ok());
@@ -452,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn protocol_5_has_its_own_numbers_for_the_same() {
+    fn protocol_5_field_numbers_are_converted() {
         let attribute = five::schema::Attribute {
             name: "secret".into(),
             r#type: "\"string\"".as_bytes().into(),

@@ -1,10 +1,10 @@
-//! What plugins said of their schemas, kept between runs.
+//! Plugin schemas, cached between runs.
 //!
-//! An entry is named by the hash of a plugin's package, so that another plugin has
-//! another entry, and by our version, since another one may check otherwise what a
-//! plugin says. It holds the plugin's answer nearly as it came. A schema says what is
-//! sensitive, so that entries are only used where they are authentic (see
-//! `wardian-cache`); whatever cannot be used is as if it were absent.
+//! An entry is named by the hash of a plugin's package, so that another plugin has another
+//! entry, and by Wardian's version, since another version may check responses differently. It
+//! contains the plugin's response nearly unchanged. A schema determines which values are
+//! sensitive, so entries are only used if they are authentic (see `wardian-cache`); an unusable
+//! entry counts as absent.
 
 use std::path::Path;
 
@@ -19,16 +19,15 @@ use crate::schema::Answered;
 const FORMAT: CacheFormat =
     CacheFormat { magic: b"wardian schema1\n", max_total_bytes: 256 << 20, max_entry_bytes: 128 << 20 };
 
-/// Where schemas are kept.
+/// The cache of schemas.
 pub struct SchemaCache(Cache);
 
 impl SchemaCache {
-    /// Opens a cache, making what is not there yet. `key` is the directory of the key
-    /// that authenticates entries: not the same, nor one above or below.
+    /// Opens a cache and creates its missing directories. `key` is the directory of the key that
+    /// authenticates entries: neither the same directory nor one above or below it.
     ///
     /// # Errors
-    /// Where others can write one of the directories or read the key, or one cannot be
-    /// used.
+    /// If others can write one of the directories or read the key, or one cannot be used.
     pub fn open(directory: &Path, key: &Path) -> Result<Self, CacheError> {
         Cache::open(directory, key, FORMAT).map(Self)
     }
@@ -38,7 +37,7 @@ impl SchemaCache {
         let kept = match m::KeptProviderSchema::decode(Bytes::from(bytes)) {
             Ok(kept) => kept,
             Err(error) => {
-                tracing::warn!(target: "wardian::plugin", package, %error, "a kept schema cannot be read");
+                tracing::warn!(target: "wardian::plugin", package, %error, "cannot read a cached schema");
                 return None;
             }
         };
@@ -50,7 +49,7 @@ impl SchemaCache {
         Some(Answered { version, schema: kept.schema?, identities: kept.identities })
     }
 
-    /// Keeps an answer. That it cannot be kept is no reason not to go on.
+    /// Stores a response. A failure is logged and otherwise ignored.
     pub(crate) fn put(&self, package: &str, answered: &Answered) {
         let Some(name) = name(package) else { return };
         let kept = m::KeptProviderSchema {
@@ -62,13 +61,12 @@ impl SchemaCache {
             identities: answered.identities.clone(),
         };
         if let Err(error) = self.0.put(&name, &kept.encode_to_vec()) {
-            tracing::warn!(target: "wardian::plugin", package, %error, "a schema cannot be kept");
+            tracing::warn!(target: "wardian::plugin", package, %error, "cannot store a schema");
         }
     }
 }
 
-/// The entry of a package, from its hash as lock files have it. What is no such hash
-/// has no entry.
+/// Returns the entry's name for a package hash as in lock files; `None` for any other string.
 fn name(package: &str) -> Option<String> {
     const MAX_ENTRIES: usize = 100;
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | ':');
@@ -84,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_entries_are_names_of_files() {
+    fn entry_names_are_file_names() {
         let named = name("h1:DBD3jwW+V36BybqzDa/TEhKWRclYw0Qrojsri6lKeVgY=").unwrap();
         assert!(named.starts_with("h1_DBD3jwW-V36BybqzDa_TEhKWRclYw0Qrojsri6lKeVgY-"), "{named}");
         for bad in ["", "..", "a b", "\0", &"x".repeat(101)] {
@@ -93,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_is_found_and_decoded_as_it_was() {
+    fn stored_schema_is_found_and_decoded() {
         let root = tempfile::tempdir().unwrap();
         let open = || SchemaCache::open(&root.path().join("schemas"), &root.path().join("key")).unwrap();
         let mut schema = m::UndecodedProviderSchema::default();

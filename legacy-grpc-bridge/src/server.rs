@@ -1,16 +1,16 @@
-//! The other side of the protocol: a provider of ours is a native plugin to a host.
+//! The server side of the protocol: presents a provider to a host as a native plugin.
 //!
-//! A host starts our process with a cookie in its environment, with the versions of the
-//! protocol that it speaks, and with a certificate. The process listens on a socket in
-//! a directory that only this user may enter, says where in one line on its standard
-//! output, and serves until it is told to end, or until all connections have been gone
-//! for a while, since a host that was killed tells nobody.
+//! A host starts the process with a cookie in its environment, with the protocol versions that
+//! it supports, and with a certificate. The process listens on a socket in a directory that only
+//! this user may enter, announces its address in one line on its standard output, and serves
+//! until the host ends it, or until all connections have been closed for a while, since a killed
+//! host cannot end its plugins.
 //!
 //! Always holds:
-//! - who connects holds the certificate that the host gave, unless it gave none;
-//! - protocol 5 is served only where the provider's schema can be told in it, which is
-//!   found out before the host is told that the plugin is there;
-//! - a request that makes no sense is refused by a status and changes nothing.
+//! - a client holds the certificate that the host passed, unless it passed none;
+//! - protocol 5 is served only if it can express the provider's schema, which is checked before
+//!   the plugin announces itself;
+//! - an invalid request is rejected with a status and changes nothing.
 
 mod connection;
 mod conversion;
@@ -40,60 +40,56 @@ use crate::tls::{Identity, IdentityError};
 
 pub use multiplex::{MultiplexError, Multiplexed};
 
-/// How long a plugin stays that nobody is connected to.
+/// Time that a plugin serves without a connection.
 const LONELINESS: Duration = Duration::from_secs(10);
-/// How long an answer has to leave before the process ends.
+/// Time for the last response to be sent before the process ends.
 const FAREWELL: Duration = Duration::from_millis(50);
 
-/// What a host says to a plugin, by the environment.
+/// The environment variables that a host passes to a plugin.
 #[derive(Clone, Debug, Default)]
 pub struct HostHandshake {
     /// `TF_PLUGIN_MAGIC_COOKIE`
     pub cookie: Option<String>,
-    /// `PLUGIN_PROTOCOL_VERSIONS`: numbers with commas between, in any order.
+    /// `PLUGIN_PROTOCOL_VERSIONS`: numbers separated by commas, in any order.
     pub versions: Option<String>,
-    /// `PLUGIN_CLIENT_CERT`: the host's certificate as PEM; absent where the connection
-    /// is not secured.
+    /// `PLUGIN_CLIENT_CERT`: the host's certificate as PEM; absent if the connection is not
+    /// secured.
     pub certificate: Option<String>,
-    /// `PLUGIN_UNIX_SOCKET_DIR`, or where temporary files are.
+    /// `PLUGIN_UNIX_SOCKET_DIR`, or the directory of temporary files.
     pub socket_directory: PathBuf,
 }
 
-/// Why a plugin does not serve.
+/// An error of serving a plugin.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// Nobody started it as a plugin.
+    /// The process was not started as a plugin.
     #[error(
-        "this is a Terraform plugin, which Terraform, OpenTofu or Wardian starts by itself where a configuration \
-         needs it; by itself it does nothing"
+        "this is a Terraform plugin, which Terraform, OpenTofu or Wardian starts when a configuration needs \
+         it; it is not meant to be run directly"
     )]
     NotStartedByAHost,
     /// Protocol 5 cannot express the schema.
     #[error(
         "{place} is a nested attribute, which protocol 5 cannot express; serve this plugin with protocol 6"
     )]
-    NestedAttribute {
-        /// Which.
-        place: String,
-    },
-    /// The provider does not tell its schema.
-    #[error("the schema cannot be had: {}", .0.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect::<Vec<_>>().join("; "))]
+    NestedAttribute { place: String },
+    /// The provider does not return its schema.
+    #[error("cannot get the schema: {}", .0.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect::<Vec<_>>().join("; "))]
     Schema(PluginDiagnostics),
-    /// There is nothing to show to the host.
+    /// The plugin's certificate could not be created.
     #[error(transparent)]
     Identity(#[from] IdentityError),
-    /// The socket cannot be made, or the host cannot be told of it.
-    #[error("the socket for the host cannot be served: {0}")]
+    /// The socket cannot be created, or the handshake cannot be written.
+    #[error("cannot serve the host's socket: {0}")]
     Socket(#[from] io::Error),
 }
 
-/// Serves a provider to the host that started this process, until the host ends it.
-/// `versions` are those that may be served, best first; the handshake is written to
-/// `out`.
+/// Serves a provider to the host that started this process, until the host ends it. `versions`
+/// are those that may be served, best first; the handshake is written to `out`.
 ///
 /// # Errors
-/// Why nothing could be served. Afterwards errors are those of calls.
+/// If serving cannot begin. Later errors are those of calls.
 pub async fn serve(
     provider: Arc<dyn Provider>,
     versions: &[ProtocolVersion],
@@ -132,8 +128,8 @@ pub async fn serve(
     Ok(())
 }
 
-/// The best version that both know; where there is none, the host is told our lowest
-/// and says what it thinks of that.
+/// Returns the best version that both support; if there is none, the lowest of ours, which the
+/// host then rejects with its own message.
 fn choose(ours: &[ProtocolVersion], theirs: Option<&str>) -> ProtocolVersion {
     let known = |version: &ProtocolVersion| {
         let number = match version {
@@ -147,11 +143,11 @@ fn choose(ours: &[ProtocolVersion], theirs: Option<&str>) -> ProtocolVersion {
     ours.iter().copied().find(known).unwrap_or_else(lowest)
 }
 
-/// Who is connected.
+/// The connected clients.
 struct Guests {
     service: Arc<Service>,
     acceptor: Option<Arc<Acceptor>>,
-    /// Told when the host wants us to end.
+    /// Notified when the host ends the process.
     end: Arc<Notify>,
     present: Arc<AtomicUsize>,
 }
@@ -171,7 +167,7 @@ impl Guests {
                     }
                 }
                 () = left.notified(), if self.present.load(Ordering::Acquire) == 0 => {
-                    // Somebody may come while we wait; the loop finds out.
+                    // A client may connect meanwhile; the loop checks that.
                     let come = tokio::time::timeout(LONELINESS, listener.accept()).await;
                     match come {
                         Ok(Ok((stream, _))) => self.welcome(stream, &left),
@@ -193,7 +189,7 @@ impl Guests {
                 Some(acceptor) => match acceptor.accept(stream).await {
                     Ok(stream) => Some(Box::new(stream)),
                     Err(error) => {
-                        tracing::warn!(target: "wardian::plugin", "a connection was refused: {error}");
+                        tracing::warn!(target: "wardian::plugin", "rejected a connection: {error}");
                         None
                     }
                 },
@@ -214,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_version_of_both_is_chosen() {
+    fn best_common_version_is_chosen() {
         use ProtocolVersion::{Five, Six};
         for (ours, theirs, chosen) in [
             (&[Six, Five][..], Some("5,6"), Six),

@@ -1,4 +1,4 @@
-//! What all providers of one plugin share: its processes, its schema and its validations.
+//! State that all providers of one plugin share: its processes, its schema and its validations.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::schema_cache::SchemaCache;
 use crate::shared_process::SharedProcesses;
 use crate::{NativeLimits, ProtocolVersion};
 
-/// The most that a schema's message may hold.
+/// Maximum number of bytes of a schema message.
 const MAX_SCHEMA_LENGTH: usize = 64 << 20;
 
 pub(crate) enum Unconfigured {
@@ -28,11 +28,11 @@ pub(crate) enum Unconfigured {
     Closed,
 }
 
-/// How a process comes to be.
+/// The origin of a plugin's process.
 pub(crate) enum Origin {
-    /// We start it.
+    /// The bridge starts it.
     File(NativePackage),
-    /// Somebody else did.
+    /// It was started externally.
     Elsewhere { name: Arc<str>, reattachment: Reattachment },
 }
 
@@ -45,17 +45,17 @@ impl Origin {
     }
 }
 
-/// What all providers of a plugin share.
+/// State that all providers of a plugin share.
 pub(crate) struct Shared {
     pub(crate) origin: Origin,
     pub(crate) spawner: Arc<Spawner>,
     pub(crate) limits: NativeLimits,
     pub(crate) schemas: Option<Arc<SchemaCache>>,
-    /// What was said of configurations, by the request.
+    /// Results of validating configurations, by request.
     pub(crate) validated: std::sync::Mutex<HashMap<Vec<u8>, Arc<OnceCell<PluginDiagnostics>>>>,
-    /// Who is configured how.
+    /// The configured processes.
     pub(crate) shared_processes: SharedProcesses,
-    /// Asked of the plugin once, whichever provider asks first.
+    /// Requested from the plugin once, by the first provider that needs it.
     pub(crate) schema: OnceCell<Arc<DecodedSchema>>,
     pub(crate) unconfigured: Mutex<Unconfigured>,
 }
@@ -65,7 +65,8 @@ impl Shared {
         &self.limits
     }
 
-    /// What the plugin said, or will have said, of a configuration.
+    /// Returns the cell of the plugin's diagnostics for a configuration; it is empty until
+    /// validation ends.
     pub(crate) fn validated(&self, request: Vec<u8>) -> Arc<OnceCell<PluginDiagnostics>> {
         let mut known = self.validated.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         Arc::clone(known.entry(request).or_default())
@@ -84,7 +85,7 @@ impl Shared {
         PluginCall::new(self.origin.name(), function, type_name, context)
     }
 
-    /// The process for what needs no configuration.
+    /// Returns the process for calls that need no configuration.
     pub(crate) async fn unconfigured(&self, context: &CallContext) -> Result<Arc<Process>, PluginFailure> {
         let mut unconfigured = self.unconfigured.lock().await;
         match &*unconfigured {
@@ -97,8 +98,8 @@ impl Shared {
         Ok(process)
     }
 
-    /// A process that is the caller's alone from now on. Calls that others have in
-    /// flight on it come to their end.
+    /// Returns a process for the caller's exclusive use. Calls of other providers in flight on
+    /// it still complete.
     pub(crate) async fn to_configure(&self, context: &CallContext) -> Result<Arc<Process>, PluginFailure> {
         {
             let mut unconfigured = self.unconfigured.lock().await;
@@ -121,7 +122,7 @@ impl Shared {
             Origin::Elsewhere { name, reattachment } => attach(name, reattachment, limit).await,
         };
         let process = process.map_err(not_started)?;
-        // Some plugins have to be asked for their schema before anything else.
+        // Some plugins must receive the schema request before any other.
         let asked =
             self.schema.get().is_none_or(|known| known.schema.capabilities.get_provider_schema_optional);
         if !asked {
@@ -130,7 +131,8 @@ impl Shared {
         Ok(process)
     }
 
-    /// The schema, which is kept from an earlier run, or the plugin is asked for once.
+    /// Returns the schema, which is cached from an earlier run or requested from the plugin
+    /// once.
     pub(crate) async fn schema(
         &self,
         context: &CallContext,
@@ -145,7 +147,7 @@ impl Shared {
             .await
     }
 
-    /// The cache, and the plugin's name in it.
+    /// Returns the cache, and the plugin's name in it.
     fn kept(&self) -> Option<(Arc<SchemaCache>, Arc<str>)> {
         let Origin::File(package) = &self.origin else { return None };
         Some((Arc::clone(self.schemas.as_ref()?), Arc::clone(package.content.as_ref()?)))
@@ -200,7 +202,7 @@ impl Shared {
         }
     }
 
-    /// What identifies resources; nothing where the plugin is older than that.
+    /// Requests the identity schemas; returns none if the plugin is too old to have them.
     async fn ask_for_identities(
         &self,
         context: &CallContext,

@@ -1,9 +1,8 @@
-//! Who shares a configured process: providers whose configurations are equal.
+//! Sharing configured processes: providers with equal configurations share one.
 //!
-//! Aliases of a provider often differ in nothing, and what was handed down through
-//! modules is the same again. A process answers many calls at once, and what it does
-//! follows from its configuration, so that one is enough for all of them. It ends when
-//! the last of them is closed.
+//! Aliases of a provider often do not differ, nor do configurations that are passed through
+//! modules. A process serves concurrent calls, and its behavior depends on its configuration
+//! only, so that one is enough for all of them. It ends when the last of them is closed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -13,29 +12,29 @@ use wardian_plugin::PluginDiagnostics;
 
 use crate::process::Process;
 
-/// A configured process, once somebody has configured it.
+/// A process that a provider has configured, or will.
 #[derive(Default)]
 pub(crate) struct SharedProcess(pub(crate) OnceCell<Configured>);
 
 pub(crate) struct Configured {
     pub(crate) process: Arc<Process>,
-    /// What the plugin had to say, which each of them is told.
+    /// The plugin's diagnostics, which each of the providers returns.
     pub(crate) said: PluginDiagnostics,
 }
 
 impl SharedProcess {
-    /// The process, where there is one by now.
+    /// Returns the process, if there is one yet.
     pub(crate) fn process(&self) -> Option<&Arc<Process>> {
         self.0.get().map(|configured| &configured.process)
     }
 }
 
-/// All that are shared now, by the request that configures them.
+/// All shared processes, by the request that configures them.
 #[derive(Default)]
 pub(crate) struct SharedProcesses(Mutex<HashMap<Vec<u8>, Weak<SharedProcess>>>);
 
 impl SharedProcesses {
-    /// The one of a request; a new one where there is none that could still serve.
+    /// Returns the process for a request; a new one if there is none that can still serve.
     pub(crate) fn for_request(&self, request: Vec<u8>) -> Arc<SharedProcess> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, shared| shared.strong_count() > 0);
@@ -49,14 +48,14 @@ impl SharedProcesses {
         shared
     }
 
-    /// Nobody shares this one any more, beside those that already do.
+    /// Prevents further sharing of this process.
     pub(crate) fn forget(&self, shared: &Arc<SharedProcess>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(shared)));
     }
 }
 
-/// Ends the process where nobody else shares it.
+/// Ends the process if no other provider shares it.
 pub(crate) async fn release(shared: Arc<SharedProcess>) {
     let last = Arc::into_inner(shared).and_then(|shared| shared.0.into_inner());
     if let Some(configured) = last {

@@ -1,13 +1,13 @@
-//! What a plugin writes to its standard error: log lines, and last words.
+//! A plugin's standard error: log lines, and crash output.
 //!
-//! A log line is a JSON object as hclog writes it. It becomes a tracing event of
-//! the target `wardian::plugin`, like the lines of components, with the call and
-//! the resource type that the plugin itself puts on it: calls go on beside each
-//! other in one process, so nobody else can tell. Other lines carry their level in
-//! brackets in front, or are of level debug; from a Go panic on all are errors. What the
-//! process was told in confidence of late is masked in all of it.
+//! A log line is a JSON object in hclog's format. It becomes a tracing event of the target
+//! `wardian::plugin`, like the lines of components, with the call and the resource type that the
+//! plugin itself adds: a process serves concurrent calls, so only the plugin knows them. Other
+//! lines have their level in brackets at the start, or are of level debug; the lines of a Go
+//! panic are errors. Sensitive values that the process recently received are redacted in all of
+//! them.
 //!
-//! The stream is always read to its end, in bounded memory, whoever listens.
+//! The stream is always read to its end, in bounded memory, whether or not it is logged.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,12 +16,12 @@ use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use wardian_plugin::{RecentSensitiveValues, printable, printable_line};
 
-/// The longest line that is kept together.
+/// The longest line that is kept in one piece.
 const MAX_LINE_LENGTH: usize = 64 << 10;
-/// How much is kept for the message about a crash.
+/// Number of bytes that are retained for the message about a crash.
 const MAX_CRASH_OUTPUT: usize = 8 << 10;
 
-/// How much a line matters.
+/// The level of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
     Trace,
@@ -31,15 +31,15 @@ enum Level {
     Error,
 }
 
-/// What a process said that was no log line. Clones are the same.
+/// A process's output without log lines. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct CrashOutput(Arc<Mutex<OutputState>>);
 
 #[derive(Default)]
 struct OutputState {
-    /// The beginning of a panic: its reason, and the first of its stack.
+    /// The start of a panic: its message, and the top of its stack.
     panic: Option<String>,
-    /// The last lines, where there is no panic.
+    /// The last lines, if there is no panic.
     tail: VecDeque<String>,
     tail_length: usize,
 }
@@ -109,12 +109,11 @@ pub(crate) async fn listen(source: StderrSource, mut stream: impl AsyncRead + Un
     listener.finish_line();
 }
 
-/// Who speaks.
+/// The source of the output.
 #[derive(Clone)]
 pub(crate) struct StderrSource {
-    /// The plugin's name.
     pub(crate) plugin: Arc<str>,
-    /// What it must not repeat.
+    /// The values to redact.
     pub(crate) secrets: RecentSensitiveValues,
 }
 
@@ -137,8 +136,8 @@ impl StderrReader {
         }
     }
 
-    /// Hears what there is of a line that is too long, but what may be the beginning of a
-    /// secret.
+    /// Processes a line that is too long so far, except for a possible start of a secret at its
+    /// end.
     fn begin_line_anew(&mut self) {
         let line = std::mem::take(&mut self.line);
         let text = String::from_utf8_lossy(&line);
@@ -204,7 +203,7 @@ impl StderrReader {
     }
 }
 
-/// What a plugin wrote to its standard output while it served.
+/// Logs a plugin's output on standard output while it served.
 pub(crate) fn unexpected_output(source: &StderrSource, data: &[u8]) {
     for line in data.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         source.emit(Level::Warn, "", "", "standard output", &String::from_utf8_lossy(line));
@@ -260,14 +259,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn last_words_are_lines_that_are_no_log() {
+    async fn crash_output_excludes_log_lines() {
         let said = b"starting\n{\"@level\":\"info\",\"@message\":\"log\"}\nout of \x1bfuel\n";
         assert_eq!(words_after(said).await.as_deref(), Some("starting\nout of \u{fffd}fuel"));
         assert_eq!(words_after(b"").await, None);
     }
 
     #[tokio::test]
-    async fn a_panic_is_kept_from_its_beginning_however_long_its_stack_is() {
+    async fn panic_is_retained_from_its_start() {
         let mut said = b"before\npanic: the reason\n\ngoroutine 1 [running]:\n".to_vec();
         for frame in 0..10_000 {
             said.extend_from_slice(format!("main.frame{frame}(...)\n").as_bytes());
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_flood_leaves_its_end() {
+    async fn end_of_flood_is_retained() {
         let mut said = vec![b'x'; 10 * MAX_LINE_LENGTH];
         said.extend_from_slice(b"\nthe reason");
         let words = words_after(&said).await.unwrap();
@@ -286,7 +285,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_secret_is_masked_also_where_a_line_is_cut() {
+    async fn secret_is_redacted_across_line_cuts() {
         let secrets = RecentSensitiveValues::default();
         let told = wardian_plugin::SensitiveValues::default();
         told.add_text("correct horse");
@@ -307,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn the_level_stands_in_brackets() {
+    fn level_is_parsed_from_brackets() {
         assert_eq!(level_in_brackets("2024 [WARN] careful"), Level::Warn);
         assert_eq!(level_in_brackets("plain"), Level::Debug);
     }

@@ -1,14 +1,14 @@
-//! Mutual TLS between us and one process.
+//! Mutual TLS between the bridge and one process.
 //!
-//! Each process gets a certificate of its own from us, by its environment, and
-//! answers with its own in the handshake. Neither is signed by anybody: each side
-//! trusts the very certificate that it was shown, for this one connection. Go's
-//! are authorities and end entities at once, with keys of P-521, so the usual
-//! verification would refuse them; ours compares the bytes, and then has the
-//! signature of the TLS handshake verified with the certificate's key.
+//! The bridge creates a certificate for each process and passes it in the environment; the
+//! process returns its own in the handshake. Neither is signed by an authority: each side trusts
+//! exactly the certificate that it received, for this one connection. Go's certificates are
+//! authorities and end entities at once, with P-521 keys, so the usual verification would reject
+//! them; this one compares the bytes, and then has the signature of the TLS handshake verified
+//! with the certificate's key.
 //!
-//! Our own key is of P-256, which Go takes as well, and with it all plugins whose
-//! TLS knows no P-521.
+//! The bridge's own key is P-256, which Go accepts as well, and so do all plugins whose TLS does
+//! not support P-521.
 
 use std::sync::Arc;
 
@@ -24,43 +24,43 @@ use tokio_rustls::rustls::{CertificateError, ClientConfig, Error};
 
 use crate::cert_pinning::PinnedCertificate;
 
-/// The name that all certificates of this protocol are for.
+/// The name in all certificates of this protocol.
 pub(crate) const SERVER_NAME: &str = "localhost";
 
-/// Why there is no identity to show.
+/// The certificate could not be created.
 #[derive(Debug, thiserror::Error)]
 #[error("could not make a certificate for the connection: {0}")]
 pub struct IdentityError(#[from] rcgen::Error);
 
-/// Why a stream could not be secured.
+/// Describes why a stream could not be secured.
 pub(crate) fn describe_error(error: &std::io::Error) -> String {
     let cause = error.get_ref().and_then(|error| error.downcast_ref::<Error>());
     match cause {
         Some(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)) => {
-            "who listens there has another certificate than the plugin showed".to_owned()
+            "the listener there has another certificate than the plugin announced".to_owned()
         }
         _ => format!("TLS failed: {error}"),
     }
 }
 
-/// What we show to one process.
+/// The bridge's identity for one process.
 pub(crate) struct Identity {
     certificate: CertificateDer<'static>,
-    /// PKCS #8.
+    /// The private key in PKCS #8.
     key: Vec<u8>,
-    /// The certificate as the process is given it.
+    /// The certificate as passed to the process.
     pub(crate) pem: String,
 }
 
 impl Identity {
-    /// A new key, and a certificate for it that is valid as long as anybody could
-    /// want: it ends with the process.
+    /// Creates a key, and a certificate that does not expire in practice: it is discarded with
+    /// the process.
     pub(crate) fn new() -> Result<Self, IdentityError> {
         let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256)?;
         let mut params = CertificateParams::new([SERVER_NAME.to_owned()])?;
         params.distinguished_name.push(DnType::CommonName, SERVER_NAME);
         params.distinguished_name.push(DnType::OrganizationName, "Wardian");
-        // Plugins take it as the one authority they know.
+        // Plugins use it as their only authority.
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![
             KeyUsagePurpose::DigitalSignature,
@@ -74,12 +74,12 @@ impl Identity {
         Ok(Self { certificate: certificate.der().clone(), key: key.serialize_der(), pem: certificate.pem() })
     }
 
-    /// The certificate and its key, as a server shows and uses them.
+    /// Returns the certificate and its key, for use by a server.
     pub(crate) fn certificate_and_key(&self) -> (CertificateDer<'static>, Vec<u8>) {
         (self.certificate.clone(), self.key.clone())
     }
 
-    /// Secures a stream to the process that showed `expected`.
+    /// Secures a stream to the process that announced `expected`.
     pub(crate) async fn connect<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: S,

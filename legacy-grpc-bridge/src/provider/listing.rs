@@ -1,4 +1,4 @@
-//! Calls that give many answers: listing objects, and actions.
+//! Calls with many results: listing objects, and actions.
 
 use std::ops::ControlFlow;
 
@@ -108,12 +108,12 @@ impl StreamingCalls for NativeWire {
                     ControlFlow::Continue(())
                 }
                 Some(Event::Completed(completed)) => ControlFlow::Break(diagnostics(completed.diagnostics)),
-                // Of a version that knows more than these two.
+                // An event of a later protocol version.
                 None => ControlFlow::Continue(()),
             })
             .await?;
         completed.ok_or_else(|| {
-            PluginFailure::InvalidResponse("the action ended without saying whether it succeeded".into())
+            PluginFailure::InvalidResponse("the action ended without reporting whether it succeeded".into())
                 .into_diagnostics(&call)
         })
     }

@@ -265,10 +265,10 @@ fn imported(
     one: m::import_resource_state::ImportedResource,
 ) -> Result<ImportedResource, PluginFailure> {
     let type_name = Str::from(one.type_name);
-    // Here it is the component that names the type.
+    // The plugin chooses the type here.
     let ty = schema.resource(&type_name).map_err(|_| {
         PluginFailure::InvalidResponse(format!(
-            "it found a resource of the type {:?}, which it does not have",
+            "it returned a resource of type {:?}, which it does not have",
             printable(&type_name)
         ))
     })?;
@@ -295,8 +295,8 @@ fn move_request(request: &MoveRequest) -> m::move_resource_state::Request {
     }
 }
 
-/// What the module tells the provider, or that it tells nothing; absent where the
-/// provider does not ask.
+/// Returns the module's metadata for the provider, or a null; absent if the provider has no
+/// schema for it.
 pub(super) fn meta(
     schema: &DecodedSchema,
     meta: Option<&Value>,

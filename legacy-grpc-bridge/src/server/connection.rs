@@ -12,11 +12,11 @@ use super::service::Service;
 use crate::http2::Bidirectional;
 use crate::process::MAX_MESSAGE_LENGTH;
 
-/// A frame's flag and length.
+/// Length of a frame's flag and size.
 const FRAME_HEAD: usize = 5;
 const WINDOW: u32 = 4 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
-/// What the health service calls us.
+/// The health service's response: serving.
 const HEALTHY: &[u8] = &[0x08, 0x01];
 
 /// Serves a connection until it ends.
@@ -52,7 +52,7 @@ async fn call(
     let path = request.uri().path().to_owned();
     let (kind, rpc) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
     match (kind, rpc) {
-        // Streams of what is not served: nothing is ever said on them.
+        // Streams of services that are not offered: they stay empty.
         ("plugin.GRPCStdio", "StreamStdio") | ("plugin.GRPCBroker", "StartStream") => {
             let stream = respond.send_response(head(), false)?;
             let _open = stream;
@@ -75,7 +75,7 @@ async fn call(
     }
 }
 
-/// The one message of a request.
+/// Reads the single message of a request.
 async fn message(mut body: h2::RecvStream) -> Result<Bytes, Status> {
     let mut frame = BytesMut::new();
     while let Some(data) = body.data().await {
@@ -93,10 +93,17 @@ async fn message(mut body: h2::RecvStream) -> Result<Bytes, Status> {
         return Err(malformed("has no message"));
     }
     if frame.get_u8() != 0 {
-        return Err(Status::new(Code::Unimplemented, "compressed requests are not taken"));
+        return Err(Status::new(Code::Unimplemented, "compressed requests are not supported"));
     }
     let length = usize::try_from(frame.get_u32()).unwrap_or(usize::MAX);
-    if frame.len() == length { Ok(frame) } else { Err(malformed("is longer or shorter than it says")) }
+    if frame.len() == length {
+        Ok(frame)
+    } else {
+        Err(malformed(
+            "is longer or shorter than its stated \
+        length",
+        ))
+    }
 }
 
 fn head() -> Response<()> {
@@ -119,12 +126,12 @@ fn answer(respond: &mut SendResponse<Bytes>, result: Result<Bytes, Status>) -> R
                 trailers.insert("grpc-status", HeaderValue::from_static("0"));
                 return stream.send_trailers(trailers);
             }
-            Err(_) => Status::new(Code::ResourceExhausted, "the answer is too large"),
+            Err(_) => Status::new(Code::ResourceExhausted, "the response is too large"),
         },
         Err(status) => status,
     };
     let mut response = head();
-    // What cannot be in a header is left out: the code says enough.
+    // A message that is not valid in a header is left out: the code is enough.
     let _ = status.add_header(response.headers_mut());
     respond.send_response(response, true).map(drop)
 }

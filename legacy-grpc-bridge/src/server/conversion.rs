@@ -1,5 +1,5 @@
-//! Between the protocol's own types and what crosses to a host: the other direction of
-//! what the client does.
+//! Converts between the protocol's own types and the messages that cross to a host, the opposite
+//! direction of the client's conversion.
 
 use std::time::SystemTime;
 
@@ -13,7 +13,7 @@ use wardian_value::{Path, PathStep, Type, Value};
 use crate::conversion::{decode, encode};
 use crate::protocol::tfplugin as m;
 
-/// A request that cannot be followed.
+/// Returns the status of an invalid request.
 pub(super) fn refused(failure: &PluginFailure) -> Status {
     let text = match failure {
         PluginFailure::InvalidResponse(text) | PluginFailure::InvalidRequest(text) => text.clone(),
@@ -22,12 +22,12 @@ pub(super) fn refused(failure: &PluginFailure) -> Status {
     Status::new(Code::InvalidArgument, text)
 }
 
-/// A value that the host sent.
+/// Decodes a value from the host.
 pub(super) fn taken(what: &str, value: Option<&m::DynamicValue>, ty: &Type) -> Result<Value, Status> {
     decode(what, value, ty).map_err(|failure| refused(&failure))
 }
 
-/// A value that the host may have sent.
+/// Decodes an optional value from the host.
 pub(super) fn taken_if_there(
     what: &str,
     value: Option<&m::DynamicValue>,
@@ -49,7 +49,7 @@ pub(super) fn taken_identity(
     taken_if_there(what, identity.and_then(|identity| identity.identity_data.as_ref()), ty)
 }
 
-/// A value for the host; nothing where there is none.
+/// Encodes a value for the host; `None` if there is none.
 pub(super) fn given(what: &str, value: Option<&Value>, ty: &Type) -> Result<Option<m::DynamicValue>, Status> {
     match value {
         None => Ok(None),
@@ -105,7 +105,7 @@ pub(super) fn deferred(reason: Option<DeferredReason>) -> Option<m::Deferred> {
     Some(m::Deferred { reason: reason.into() })
 }
 
-/// Hosts of before that message can do neither.
+/// Hosts older than this message have neither capability.
 pub(super) fn capabilities(capabilities: Option<m::ClientCapabilities>) -> ClientCapabilities {
     let capabilities = capabilities.unwrap_or_default();
     ClientCapabilities {

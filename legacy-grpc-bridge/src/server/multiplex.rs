@@ -1,12 +1,12 @@
 //! Several providers that are served as one.
 //!
-//! Each resource type, data source, ephemeral resource, list, action and function belongs
-//! to one of them, which its calls go to. What two have is an error before anything is
-//! served. All are configured with the one configuration that the host knows: its
-//! type must be the same for them, or empty for those that need none.
+//! Each resource type, data source, ephemeral resource, list, action and function belongs to one
+//! of them, which receives its calls. A name that two of them have is an error before anything
+//! is served. All are configured with the single configuration from the host: its type must be
+//! the same for all, or empty for those that need none.
 //!
-//! What one of them can do beyond the first protocol, the whole says it can, and answers
-//! itself for those that cannot: a host asks by provider, not by resource type.
+//! The combined provider declares every capability that one of them has, and responds itself for
+//! those without it: a host checks capabilities by provider, not by resource type.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,42 +27,27 @@ use wardian_value::{Str, Value};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MultiplexError {
-    /// One of them does not tell its schema.
-    #[error("the schema of {name} cannot be had: {}", .said.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect::<Vec<_>>().join("; "))]
-    Schema {
-        /// Which.
-        name: Arc<str>,
-        /// What it says.
-        said: PluginDiagnostics,
-    },
-    /// Two have the same thing.
+    /// One of them does not return its schema.
+    #[error("cannot get the schema of {name}: {}", .said.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect::<Vec<_>>().join("; "))]
+    Schema { name: Arc<str>, said: PluginDiagnostics },
+    /// Two of them have the same name.
     #[error("{one} and {other} both have the {kind} {thing}")]
     Conflict {
-        /// What it is: `resource`, `function`, ...
+        /// The kind: `resource`, `function`, ...
         kind: &'static str,
-        /// Its name.
         thing: Str,
-        /// Who has it.
         one: Arc<str>,
-        /// Who has it, too.
         other: Arc<str>,
     },
-    /// Two are configured in different ways.
-    #[error("{one} and {other} are configured in different ways, and what is served has one configuration")]
-    Configuration {
-        /// Who is configured.
-        one: Arc<str>,
-        /// Who is configured otherwise.
-        other: Arc<str>,
-    },
-    /// Two are told different things of a module.
-    #[error("{one} and {other} take different things in provider_meta")]
-    Meta {
-        /// One of them.
-        one: Arc<str>,
-        /// The other.
-        other: Arc<str>,
-    },
+    /// Two of them have different provider configurations.
+    #[error(
+        "{one} and {other} have different provider configurations, but plugins that are served as one \
+        share one"
+    )]
+    Configuration { one: Arc<str>, other: Arc<str> },
+    /// Two of them have different schemas for a module's metadata.
+    #[error("{one} and {other} have different schemas for provider_meta")]
+    Meta { one: Arc<str>, other: Arc<str> },
 }
 
 /// One of the providers.
@@ -82,7 +67,7 @@ fn is_empty(schema: &Schema) -> bool {
     schema.block.attributes.is_empty() && schema.block.block_types.is_empty()
 }
 
-/// Names of one kind, and whose they are.
+/// Names of one kind, and the providers that have them.
 type Owners = BTreeMap<Str, usize>;
 
 /// Several providers as one.
@@ -98,10 +83,10 @@ pub struct Multiplexed {
 }
 
 impl Multiplexed {
-    /// These providers as one, each with the name that errors call it.
+    /// Combines these providers, each with its name in errors.
     ///
     /// # Errors
-    /// Where they do not fit together.
+    /// If they cannot be combined.
     pub async fn new(providers: Vec<(Arc<str>, Arc<dyn Provider>)>) -> Result<Self, MultiplexError> {
         let mut parts = Vec::with_capacity(providers.len());
         for (name, provider) in providers {
@@ -145,7 +130,7 @@ impl Multiplexed {
 
     fn part(&self, owners: &Owners, kind: &str, name: &Str) -> Result<&Part, PluginDiagnostics> {
         owners.get(name).and_then(|index| self.parts.get(*index)).ok_or_else(|| {
-            let detail = format!("None of the plugins that are served here has the {kind} {name}.");
+            let detail = format!("None of the served plugins has the {kind} {name}.");
             vec![PluginDiagnostic::error("Unknown name", detail)]
         })
     }
@@ -158,7 +143,7 @@ impl Multiplexed {
         self.part(&self.ephemeral_resources, "ephemeral resource", name)
     }
 
-    /// What a part is given of the one configuration.
+    /// Returns a part's configuration.
     fn configuration(part: &Part, config: &Value) -> Value {
         if part.is_configured() { config.clone() } else { Value::empty_object() }
     }
@@ -182,7 +167,7 @@ fn owners(
     Ok(owners)
 }
 
-/// All tables as one; each schema is read when somebody asks for it.
+/// Combines all tables; each schema is decoded on request.
 fn tables(parts: &[Part], of: fn(&ProviderSchema) -> &SchemaTable) -> SchemaTable {
     let names = parts.iter().flat_map(|part| of(&part.schema).keys().cloned());
     let schemas = parts.iter().map(|part| Arc::clone(&part.schema)).collect();
@@ -204,7 +189,7 @@ fn capabilities(parts: &[Part]) -> ServerCapabilities {
     let any = |has: fn(&ServerCapabilities) -> bool| parts.iter().any(|part| has(&part.schema.capabilities));
     ServerCapabilities {
         plan_destroy: any(|one| one.plan_destroy),
-        // All were asked before anything is served.
+        // All schemas were requested before serving begins.
         get_provider_schema_optional: true,
         move_resource_state: any(|one| one.move_resource_state),
         generate_resource_config: any(|one| one.generate_resource_config),
@@ -239,12 +224,12 @@ fn meta(parts: &[Part]) -> Result<Option<Schema>, MultiplexError> {
     }
 }
 
-/// What is told to who knows nothing of it is left out.
+/// Returns the metadata, unless the part has no schema for it.
 fn meta_for(part: &Part, meta: Option<Value>) -> Option<Value> {
     meta.filter(|_| part.schema.provider_meta.is_some())
 }
 
-/// A call that a plugin does not have.
+/// Returns the error for a call that a plugin does not support.
 fn lacking(part: &Part, what: &str) -> PluginDiagnostics {
     let detail = format!("{} cannot {what}.", part.name);
     vec![PluginDiagnostic::error("Unsupported plugin call", detail)]
@@ -261,7 +246,7 @@ impl Provider for Multiplexed {
         for part in &self.parts {
             let config = Self::configuration(part, &config);
             let more = part.provider.validate_provider_config(context, config).await;
-            // Equal configurations are often complained about in equal words.
+            // Equal configurations often have equal diagnostics.
             said.extend(more.into_iter().filter(|one| !said.contains(one)).collect::<Vec<_>>());
         }
         said
@@ -341,7 +326,7 @@ impl Provider for Multiplexed {
             Err(said) => return said.into(),
         };
         if request.proposed_new_state.is_null() && !part.schema.capabilities.plan_destroy {
-            // It would not have been asked by itself.
+            // As a separate provider it would not have received this call.
             let mut answer = PlanResponse::from(PluginDiagnostics::new());
             answer.planned_state = Some(request.proposed_new_state);
             answer.planned_private = request.prior_private;
@@ -374,7 +359,7 @@ impl Provider for Multiplexed {
             Ok(part) if part.schema.capabilities.move_resource_state => {
                 part.provider.move_resource_state(context, request).await
             }
-            Ok(part) => lacking(part, "take over objects of other resource types").into(),
+            Ok(part) => lacking(part, "move objects of other resource types").into(),
             Err(said) => said.into(),
         }
     }
@@ -389,7 +374,7 @@ impl Provider for Multiplexed {
             Ok(part) if part.schema.capabilities.generate_resource_config => {
                 part.provider.generate_resource_config(context, type_name, state).await
             }
-            Ok(part) => lacking(part, "make a configuration of a state").into(),
+            Ok(part) => lacking(part, "generate a configuration from a state").into(),
             Err(said) => said.into(),
         }
     }

@@ -1,4 +1,4 @@
-//! Schemas as a plugin of either protocol tells them.
+//! Encodes schemas as a plugin of either protocol returns them.
 
 use bytes::Bytes;
 use wardian_plugin::{
@@ -10,7 +10,7 @@ use wardian_value::{Str, Type};
 use super::ServeError;
 use crate::protocol::{tfplugin as m, tfplugin5 as five, tfplugin6 as six};
 
-/// All of it in protocol 6.
+/// Encodes all schemas in protocol 6.
 pub(super) fn of_six(schema: &ProviderSchema) -> six::get_provider_schema::Response {
     six::get_provider_schema::Response {
         provider: Some(six_schema(&schema.provider)),
@@ -33,7 +33,7 @@ pub(super) fn of_six(schema: &ProviderSchema) -> six::get_provider_schema::Respo
     }
 }
 
-/// All of it in protocol 5, which has no nested attributes.
+/// Encodes all schemas in protocol 5, which has no nested attributes.
 pub(super) fn of_five(schema: &ProviderSchema) -> Result<five::get_provider_schema::Response, ServeError> {
     let all = |kind: &'static str, table: &SchemaTable| {
         let one = |(name, schema): (&Str, &std::sync::Arc<Schema>)| {
@@ -58,7 +58,8 @@ pub(super) fn of_five(schema: &ProviderSchema) -> Result<five::get_provider_sche
     })
 }
 
-/// What there is, by name: for hosts that serve several providers as one.
+/// Returns the names of everything that the provider has, for hosts that serve several providers
+/// as one.
 pub(super) fn metadata(schema: &ProviderSchema) -> m::get_metadata::Response {
     let types = |table: &SchemaTable| {
         let one = |name: &Str| m::get_metadata::TypeMetadata { type_name: name.to_string() };
@@ -78,7 +79,8 @@ pub(super) fn metadata(schema: &ProviderSchema) -> m::get_metadata::Response {
     }
 }
 
-/// The functions, for hosts that ask a configured provider again: it has the same.
+/// Returns the functions, for hosts that request them again from a configured provider: they are
+/// the same.
 pub(super) fn functions_alone(schema: &ProviderSchema) -> m::get_functions::Response {
     m::get_functions::Response { functions: functions(schema), diagnostics: Vec::new() }
 }
@@ -107,7 +109,7 @@ pub(super) fn identities(schema: &ProviderSchema) -> m::get_resource_identity_sc
 fn capabilities(schema: &ProviderSchema) -> m::ServerCapabilities {
     m::ServerCapabilities {
         plan_destroy: schema.capabilities.plan_destroy,
-        // Ours know their schema by themselves.
+        // Our instances do not need this request.
         get_provider_schema_optional: true,
         move_resource_state: schema.capabilities.move_resource_state,
         generate_resource_config: schema.capabilities.generate_resource_config,

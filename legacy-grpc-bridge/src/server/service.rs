@@ -1,11 +1,11 @@
-//! The provider's calls: each RPC becomes one of the trait.
+//! The provider's calls: each RPC becomes a call of the trait.
 //!
-//! Values are decoded against the types that the provider's own schema implies, in
-//! both directions. A request that makes no sense is refused with a status; what goes
-//! wrong inside of the provider is its diagnostics.
+//! Values are decoded as the types that the provider's own schema implies, in both directions.
+//! An invalid request is rejected with a status; failures inside of the provider are its
+//! diagnostics.
 //!
-//! Lists and actions are not served: hosts that know protocol 5 or 6 in general ask for
-//! them only where the schema has some, and ours names none.
+//! Lists and actions are not served: hosts of protocol 5 or 6 in general request them only if
+//! the schema has some, and ours has none.
 
 use std::sync::Arc;
 
@@ -33,15 +33,12 @@ pub(super) struct Service {
     pub(super) version: ProtocolVersion,
 }
 
-/// What a call is answered with.
+/// The response to a call.
 type Answer = Result<Bytes, Status>;
 
 fn request<Q: Message + Default>(bytes: Bytes) -> Result<Q, Status> {
     Q::decode(bytes).map_err(|error| {
-        Status::new(
-            Code::InvalidArgument,
-            format!("the request is not the message that the protocol says: {error}"),
-        )
+        Status::new(Code::InvalidArgument, format!("the request is not a valid protocol message: {error}"))
     })
 }
 
@@ -60,7 +57,7 @@ fn meta(schema: &ProviderSchema) -> Option<&Type> {
 }
 
 impl Service {
-    /// Answers a call of the provider's service.
+    /// Serves a call of the provider service.
     pub(super) async fn call(&self, rpc: &str, body: Bytes) -> Answer {
         match rpc {
             "GetProviderSchema" | "GetSchema" => self.schemas().await,
@@ -111,7 +108,7 @@ impl Service {
                 Ok(schema) => answer(&schema),
                 Err(error) => Err(Status::new(Code::Internal, error.to_string())),
             },
-            // The diagnostics have the same number in both.
+            // The diagnostics have the same field number in both protocols.
             (Err(said), _) => answer(&m::UndecodedProviderSchema {
                 diagnostics: diagnostics(said),
                 ..m::UndecodedProviderSchema::default()
@@ -462,7 +459,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_there_is_is_told_by_name() {
+    async fn metadata_lists_all_names() {
         let told: m::get_metadata::Response = asked("GetMetadata").await;
         let names = |types: Vec<m::get_metadata::TypeMetadata>| -> Vec<String> {
             types.into_iter().map(|one| one.type_name).collect()
@@ -481,7 +478,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_call_is_not_implemented() {
+    async fn unknown_calls_are_unimplemented() {
         let service =
             Service { provider: Arc::new(BuiltInProvider::new(".")), version: ProtocolVersion::Six };
         let refused = service.call("GetStates", Bytes::new()).await.unwrap_err();

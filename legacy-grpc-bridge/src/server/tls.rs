@@ -1,5 +1,5 @@
-//! The server's side of mutual TLS: whoever connects must hold the certificate that the
-//! host put into our environment.
+//! The server side of mutual TLS: the client must hold the certificate that the host passed in
+//! the environment.
 
 use std::io;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio_rustls::server::TlsStream;
 use crate::cert_pinning::PinnedCertificate;
 use crate::tls::Identity;
 
-/// Lets in one host.
+/// Accepts one host.
 pub(super) struct Acceptor(TlsAcceptor);
 
 impl Acceptor {

@@ -96,8 +96,8 @@ async fn large_response_is_rejected() {
 #[tokio::test]
 async fn bytes_that_do_not_match_schema_are_rejected() {
     for type_name in ["hostile_garbage", "hostile_wrong_type", "hostile_deep", "hostile_length"] {
-        let parts = &["the planned state is not what its schema says", "reported to its author"];
-        check(short(), type_name, "Plugin gave an invalid answer", parts).await;
+        let parts = &["the planned state does not match its schema", "reported to its author"];
+        check(short(), type_name, "Plugin returned an invalid response", parts).await;
     }
 }
 

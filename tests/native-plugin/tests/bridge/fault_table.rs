@@ -25,9 +25,9 @@ const CALL_FAULTS: &[(&str, &str, &str)] = &[
     ("hang", "never answers a call", "Plugin timed out: "),
     ("drop", "closes the connection in a call, and keeps running", "Plugin did not respond: "),
     ("half", "returns half a message and exits", "Plugin crashed: "),
-    ("garbage", "returns bytes that are not a message", "Plugin gave an invalid answer: "),
-    ("type", "returns a value of the wrong type", "Plugin gave an invalid answer: "),
-    ("http", "returns an HTML page", "Plugin gave an invalid answer: "),
+    ("garbage", "returns bytes that are not a message", "Plugin returned an invalid response: "),
+    ("type", "returns a value of the wrong type", "Plugin returned an invalid response: "),
+    ("http", "returns an HTML page", "Plugin returned an invalid response: "),
     ("status", "returns a gRPC error", "Plugin failed: "),
 ];
 

@@ -53,8 +53,8 @@ async fn hanging_call_times_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn undecodable_message_is_invalid() {
     let message = fault("garbage").await;
-    assert!(message.starts_with("Plugin gave an invalid answer: "), "{message}");
-    assert!(message.contains("is not the message that the protocol says"), "{message}");
+    assert!(message.starts_with("Plugin returned an invalid response: "), "{message}");
+    assert!(message.contains("is not a valid protocol message"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -66,22 +66,22 @@ async fn truncated_message_is_a_crash() {
 #[tokio::test(flavor = "multi_thread")]
 async fn html_response_is_invalid() {
     let message = fault("http").await;
-    assert!(message.starts_with("Plugin gave an invalid answer: "), "{message}");
-    assert!(message.contains("text/html with the status 404, and nothing of gRPC"), "{message}");
+    assert!(message.starts_with("Plugin returned an invalid response: "), "{message}");
+    assert!(message.contains("text/html with HTTP status 404, not gRPC"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn value_of_wrong_type_is_invalid() {
     let message = fault("type").await;
-    assert!(message.starts_with("Plugin gave an invalid answer: "), "{message}");
-    assert!(message.contains("the planned state is not what its schema says"), "{message}");
+    assert!(message.starts_with("Plugin returned an invalid response: "), "{message}");
+    assert!(message.contains("the planned state does not match its schema"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn grpc_error_shows_its_message() {
     let message = fault("status").await;
     assert!(message.starts_with("Plugin failed: "), "{message}");
-    assert!(message.contains("it gave the error Internal: the fake\nwas told to."), "{message}");
+    assert!(message.contains("it returned the error Internal: the fake\nwas told to."), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -110,7 +110,7 @@ async fn concurrent_calls_end_with_the_process() {
     let message = only(&second.diagnostics);
     assert!(
         message.starts_with("Plugin was ended: ")
-            && message.contains("since PlanResourceChange was not answered within 2 s"),
+            && message.contains("since PlanResourceChange returned no response within 2 s"),
         "{message}"
     );
 }

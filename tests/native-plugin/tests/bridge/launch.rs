@@ -30,8 +30,8 @@ const TABLE_START: &str = "Plugin could not be started: acme/fake v1.2.3 in GetP
 #[tokio::test(flavor = "multi_thread")]
 async fn reports_plugin_before_terraform_0_7() {
     let message = about("#!/bin/sh\necho '2|unix|/tmp/plugin'\nsleep 60\n").await;
-    let expected = "FILE answered \"2|unix|/tmp/plugin\", which is the handshake of plugins for Terraform before \
-                    0.7. It has to be compiled anew with a current plugin SDK; look for a newer version of it";
+    let expected = "FILE printed \"2|unix|/tmp/plugin\", which is the handshake of plugins for Terraform before \
+                    0.7. It must be rebuilt with a current plugin SDK; look for a newer version of it";
     assert_eq!(message, format!("{TABLE_START}{expected}"));
 }
 
@@ -39,7 +39,7 @@ async fn reports_plugin_before_terraform_0_7() {
 async fn reports_plugin_of_terraform_0_11() {
     let message = about("#!/bin/sh\necho '1|4|unix|/tmp/plugin'\nsleep 60\n").await;
     assert!(
-        message.contains("FILE speaks version 4 of the plugin protocol, which is that of Terraform 0.11"),
+        message.contains("FILE uses version 4 of the plugin protocol, which is that of Terraform 0.11"),
         "{message}"
     );
 }
@@ -47,9 +47,9 @@ async fn reports_plugin_of_terraform_0_11() {
 #[tokio::test(flavor = "multi_thread")]
 async fn reports_unsupported_protocols() {
     let message = about("#!/bin/sh\necho '1|5|unix|/tmp/plugin'\nsleep 60\n").await;
-    assert!(message.contains("speaks \"netrpc\" where only gRPC"), "{message}");
+    assert!(message.contains("uses \"netrpc\", but only gRPC"), "{message}");
     let message = about("#!/bin/sh\necho '1|7|unix|/tmp/plugin|grpc|'\nsleep 60\n").await;
-    assert!(message.contains("speaks version \"7\" of the plugin protocol"), "{message}");
+    assert!(message.contains("uses version \"7\" of the plugin protocol"), "{message}");
     let message = about("#!/bin/sh\necho '3|6|unix|/tmp/plugin|grpc|'\nsleep 60\n").await;
     assert!(message.contains("version \"3\" of the handshake"), "{message}");
     let message = about("#!/bin/sh\necho '1|6|carrier-pigeon|/tmp/plugin|grpc|'\nsleep 60\n").await;
@@ -59,18 +59,18 @@ async fn reports_unsupported_protocols() {
 #[tokio::test(flavor = "multi_thread")]
 async fn shows_output_before_handshake() {
     let message = about("#!/bin/sh\necho 'Starting up ...'\necho '1|6|unix|/tmp/p|grpc|'\nsleep 60\n").await;
-    assert!(message.contains("printed something else than its handshake"), "{message}");
+    assert!(message.contains("printed text other than its handshake"), "{message}");
     assert!(message.contains("\"Starting up ...\""), "{message}");
     let message = about("#!/bin/sh\nhead -c 1000000 /dev/zero | tr '\\0' x\nsleep 60\n").await;
-    assert!(message.contains("printed something else") && message.len() < 2_000, "{message}");
+    assert!(message.contains("printed text other") && message.len() < 2_000, "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn shows_stderr_of_exited_plugin() {
     let message = about("#!/bin/sh\necho 'no licence found' >&2\nexit 3\n").await;
     assert!(message.starts_with(TABLE_START), "{message}");
-    assert!(message.contains("FILE ended (exit status: 3) before it answered"), "{message}");
-    assert!(message.ends_with("It said:\nno licence found"), "{message}");
+    assert!(message.contains("FILE ended (exit status: 3) before its handshake"), "{message}");
+    assert!(message.ends_with("Its output:\nno licence found"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -115,7 +115,7 @@ async fn explains_files_that_cannot_run() {
 async fn reports_plugin_that_does_not_listen() {
     let (_bridge, plugin) = fake("deaf");
     let message = refusal(&plugin).await;
-    assert!(message.contains("does not answer at ") && message.contains("/plugin1: "), "{message}");
+    assert!(message.contains("does not respond at ") && message.contains("/plugin1: "), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,7 +123,7 @@ async fn requires_announced_certificate() {
     let (_bridge, other) = fake("other-certificate");
     let message = refusal(&other).await;
     assert!(
-        message.contains("who listens there has another certificate than the plugin showed"),
+        message.contains("the listener there has another certificate than the plugin announced"),
         "{message}"
     );
     let (_bridge, plain) = fake("plain");

@@ -53,7 +53,7 @@ async fn provisioner_answers_every_call_in_one_process() {
     assert_eq!(provisioner.stop().await, Ok(()));
     plugin.close().await;
     let (_, found) = work(&*provisioner, "late").await;
-    assert!(only(&found).contains("it was closed before"), "{found:?}");
+    assert!(only(&found).contains("it is already closed"), "{found:?}");
 }
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn provisioner_ends_at_stop_request() {
 async fn next_call_after_fault_starts_new_process() {
     for (words, told) in [
         ("5,die@ProvisionResource", "Plugin crashed: "),
-        ("5,garbage@ProvisionResource", "Plugin gave an invalid answer: "),
+        ("5,garbage@ProvisionResource", "Plugin returned an invalid response: "),
         ("5,status@ProvisionResource", "Plugin failed: "),
         ("5,hang@ValidateProvisionerConfig", "Plugin timed out: "),
         ("5,status@GetSchema", "Plugin failed: "),

@@ -99,7 +99,7 @@ async fn absent_plugin_is_reported_with_address() {
     debugged.process.wait().unwrap();
     let message = call_error(&*plugin.provider(), "GetProviderSchema").await;
     let expected =
-        "Plugin could not be started: acme/fake in GetProviderSchema of fake_thing.a: nobody answers at ";
+        "Plugin could not be started: acme/fake in GetProviderSchema of fake_thing.a: no plugin responds at ";
     assert!(message.starts_with(expected) && message.ends_with("Is it still running?"), "{message}");
 }
 
@@ -110,7 +110,10 @@ async fn plugin_that_hangs_up_is_not_killed() {
     let plugin = debugged.plugin(&bridge, 6);
     let message = call_error(&*configured(&plugin).await, "PlanResourceChange").await;
     assert!(message.starts_with("Plugin did not respond: "), "{message}");
-    assert!(message.ends_with("Somebody else started its process; look there for the reason."), "{message}");
+    assert!(
+        message.ends_with("Its process was not started by Wardian; look for the reason in its own output."),
+        "{message}"
+    );
     let again = debugged.plugin(&bridge, 6);
     let config = Value::object([("greeting", Value::null(Type::String))]);
     assert_eq!(configure(&*again.provider(), config).await, []);
