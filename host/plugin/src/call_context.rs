@@ -1,9 +1,9 @@
-//! The object that a plugin call is made for, and the values that must not be shown of it.
+//! The object that a plugin call is made for, and the sensitive values that must not be shown.
 //!
-//! Requests name resource types, as the protocol does; people know resource instances by
-//! their addresses. The engine makes one [`CallContext`] for each operation and passes it
-//! with every call. The crates that carry out calls name the address in diagnostics, log
-//! lines and audit records, and redact the [sensitive values](SensitiveValues) in them.
+//! Requests name resource types, as the protocol does; people identify resource instances by
+//! their addresses. The engine creates one [`CallContext`] for each operation and passes it with
+//! every call. The crates that execute calls name the address in diagnostics, log lines and
+//! audit records, and redact the [sensitive values](SensitiveValues) in them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use wardian_value::{Str, Value};
 
 use crate::redaction::SensitiveValues;
 
-/// What the calls of one operation have in common. Clones share the sensitive values.
+/// The context that the calls of one operation share. Clones share the sensitive values.
 #[derive(Clone, Debug, Default)]
 pub struct CallContext {
     address: Option<Arc<str>>,
@@ -20,30 +20,30 @@ pub struct CallContext {
 }
 
 impl CallContext {
-    /// A context without sensitive values, for an object with this address: a resource
-    /// instance, a provider configuration, or another name that people know the work by.
+    /// Creates a context without sensitive values, for an object with this address: a resource
+    /// instance, a provider configuration, or another name for the operation.
     pub fn new(address: impl Into<Arc<str>>) -> Self {
         Self { address: Some(address.into()), sensitive_values: SensitiveValues::default() }
     }
 
-    /// A context for the same object, with other sensitive values.
+    /// Returns a context for the same object, with other sensitive values.
     #[must_use]
     pub fn with_sensitive_values(&self, sensitive_values: SensitiveValues) -> Self {
         Self { address: self.address.clone(), sensitive_values }
     }
 
-    /// The address of the object.
+    /// Returns the address of the object.
     pub fn address(&self) -> Option<&Arc<str>> {
         self.address.as_ref()
     }
 
-    /// The values that must not be shown in diagnostics, log lines and records.
+    /// Returns the values that must not be shown in diagnostics, log lines and records.
     pub fn sensitive_values(&self) -> &SensitiveValues {
         &self.sensitive_values
     }
 
-    /// Returns a value without marks, as plugins receive values, and registers the parts
-    /// that were marked as sensitive or ephemeral.
+    /// Returns a value without marks, as plugins receive values, and registers the parts that
+    /// were marked as sensitive or ephemeral.
     pub fn unmark_and_register(&self, value: &Value) -> Value {
         if value.inside_marks().is_empty() {
             return value.clone();
@@ -56,7 +56,7 @@ impl CallContext {
 /// One call of one plugin, for diagnostics, log lines and audit records.
 #[derive(Clone, Debug)]
 pub struct PluginCall {
-    /// The name that people know the plugin by.
+    /// The plugin's name for users.
     pub plugin: Arc<str>,
     /// The name of the called function in the plugin's protocol.
     pub function: &'static str,
@@ -67,7 +67,7 @@ pub struct PluginCall {
 }
 
 impl PluginCall {
-    /// A call that is made in this context.
+    /// Creates a call in this context.
     pub fn new(
         plugin: &Arc<str>,
         function: &'static str,
@@ -77,23 +77,25 @@ impl PluginCall {
         Self { plugin: Arc::clone(plugin), function, type_name: type_name.cloned(), context: context.clone() }
     }
 
-    /// The work of an instance while no call is in flight, such as its start.
+    /// Returns the pseudo call for an instance's work while no call is in flight, such as its
+    /// start.
     pub fn outside_of_calls(plugin: &Arc<str>) -> Self {
         Self::new(plugin, "start", None, &CallContext::default())
     }
 
-    /// The values that must not be shown in diagnostics, log lines and records.
+    /// Returns the values that must not be shown in diagnostics, log lines and records.
     pub fn sensitive_values(&self) -> &SensitiveValues {
         self.context.sensitive_values()
     }
 
-    /// The address of the object, or else the name of its type; empty if neither is known.
+    /// Returns the address of the object, or else the name of its type; empty if neither is
+    /// known.
     pub fn resource(&self) -> &str {
         self.context.address().map(|address| &**address).or(self.type_name.as_deref()).unwrap_or_default()
     }
 }
 
-/// `hashicorp/random in plan-resource-change of random_id.a (random_id)`.
+/// Formats a call as `hashicorp/random in plan-resource-change of random_id.a (random_id)`.
 impl fmt::Display for PluginCall {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} in {}", self.plugin, self.function)?;

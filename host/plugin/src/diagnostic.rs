@@ -1,8 +1,8 @@
-//! What a plugin tells the person.
+//! Diagnostics of plugins.
 
 use wardian_value::Path;
 
-/// How grave a diagnostic is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The call failed.
@@ -11,21 +11,21 @@ pub enum Severity {
     Warning,
 }
 
-/// Something that a plugin, or the host in its place, has to say about a call.
+/// A diagnostic of a plugin, or of the host on its behalf, about a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PluginDiagnostic {
     /// Error or warning.
     pub severity: Severity,
-    /// One line.
+    /// The headline, one line.
     pub summary: String,
-    /// The body, maybe empty.
+    /// The body, which may be empty.
     pub detail: String,
-    /// The part of the configuration concerned.
+    /// The attribute of the configuration that it is about.
     pub attribute: Option<Path>,
 }
 
 impl PluginDiagnostic {
-    /// An error about the whole object.
+    /// Returns an error about the object as a whole.
     pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { severity: Severity::Error, summary: summary.into(), detail: detail.into(), attribute: None }
     }
@@ -36,7 +36,7 @@ impl PluginDiagnostic {
     }
 }
 
-/// Diagnostics of one call.
+/// The diagnostics of one call.
 pub type PluginDiagnostics = Vec<PluginDiagnostic>;
 
 /// Whether the call failed.

@@ -1,4 +1,4 @@
-//! Which files the host itself reads for a configuration.
+//! Restricts the files that the host itself reads for a configuration.
 
 use std::fmt;
 use std::path::Path;
@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use crate::call_context::CallContext;
 
-/// Decides whether a file or directory may be read that a configuration names, in a
-/// function or a data source of the host's own. The default lets everything through that
-/// the system does: the configuration is the user's.
+/// Decides whether a configuration may have a file or directory read by one of the host's own
+/// functions or data sources. The default allows every file that the system does: the
+/// configuration is the user's.
 #[derive(Clone, Default)]
 pub struct FileGate(Option<Arc<Decide>>);
 
-/// The reason is for people, as part of a sentence.
+/// The reason is shown to users, as part of a sentence.
 type Decide = dyn Fn(&CallContext, &Path) -> Result<(), String> + Send + Sync;
 
 impl FileGate {
-    /// A gate that asks.
+    /// Creates a gate with this decision.
     pub fn new(decide: impl Fn(&CallContext, &Path) -> Result<(), String> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(decide)))
     }
@@ -24,7 +24,7 @@ impl FileGate {
     /// Checks that an absolute path may be read or listed for the object of this context.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason if it may not.
     pub fn check(&self, context: &CallContext, path: &Path) -> Result<(), String> {
         self.0.as_ref().map_or(Ok(()), |decide| decide(context, path))
     }

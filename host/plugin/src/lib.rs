@@ -1,11 +1,10 @@
-//! The plugin protocol, stated once, in Rust: as the newest Terraform protocol
-//! (6.x) has it for providers, and protocol 5 for provisioners.
+//! The plugin protocol in Rust, defined once: the newest Terraform protocol (6.x) for providers,
+//! and protocol 5 for provisioners.
 //!
-//! The sandbox and the bridge to native plugins implement [`Provider`] and
-//! [`Provisioner`]; the engine calls them and never learns which is behind. This
-//! crate knows no configuration language and no engine. It also redacts the
-//! [sensitive values](SensitiveValues) that a plugin received in what is shown and
-//! recorded of it.
+//! The sandbox and the bridge to native plugins implement [`Provider`] and [`Provisioner`]; the
+//! engine calls them without knowing which of the two it has. This crate knows no configuration
+//! language and no engine. It also redacts the [sensitive values](SensitiveValues) that a plugin
+//! received in its output and its records.
 
 #![warn(missing_docs)]
 

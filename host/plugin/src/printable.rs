@@ -1,10 +1,10 @@
-//! What plugins say, made fit for a person's screen.
+//! Makes plugin output safe to show in a terminal.
 //!
-//! A plugin is a stranger: what it says must not steer a terminal, hide text or
-//! forge a line of somebody else's.
+//! A plugin is not trusted: its output must not control a terminal, hide text or forge another
+//! source's line.
 
-/// Text without control characters, but for line ends and tabs; and with what
-/// would be invisible, or turn its neighbours around, written as its number.
+/// Returns text without control characters except line ends and tabs. Characters that are
+/// invisible, or change the direction of text, are replaced by their numbers.
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -18,13 +18,12 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
-/// [`printable`], with line ends as `\n`: a line of a log that cannot look like
-/// two.
+/// Returns [`printable`] text with line ends as `\n`: one log line that cannot look like two.
 pub fn printable_line(text: &str) -> String {
     printable(text).replace('\n', "\\n")
 }
 
-/// Unicode's general category Cf, and the separators of lines and paragraphs.
+/// Whether a character is in Unicode's general category Cf, or separates lines or paragraphs.
 fn is_format(c: char) -> bool {
     matches!(
         c,
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_deceives_the_eye_is_written_as_its_number() {
+    fn deceptive_characters_are_replaced_by_numbers() {
         assert_eq!(printable("a\u{202e}b\u{200b}\u{feff}"), "a\\u{202e}b\\u{200b}\\u{feff}");
         assert_eq!(printable("\u{2066}\u{ad}\u{e0041}"), "\\u{2066}\\u{ad}\\u{e0041}");
         let plain = "Gr\u{fc}\u{df}e \u{4f60}\u{597d} \u{5e9}\u{5dc}\u{5d5}\u{5dd}\n\tnext";
@@ -64,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_line_stays_one_line() {
+    fn log_line_stays_one_line() {
         assert_eq!(printable_line("done\nERROR forged\u{2028}"), "done\\nERROR forged\\u{2028}");
     }
 }

@@ -1,9 +1,8 @@
 //! The provider's calls.
 //!
-//! Every call answers with diagnostics beside its result, also where the plugin
-//! itself broke (a trap, a time-out, a lost process): the implementer turns that
-//! into an error diagnostic that names plugin and call. So there is one way in
-//! which a call fails.
+//! Every call returns diagnostics with its result, also if the plugin itself failed (a trap, a
+//! timeout, a lost process): the implementation converts that into an error diagnostic that
+//! names plugin and call. So a call fails in one way only.
 
 mod failed;
 
@@ -17,27 +16,27 @@ use crate::call_context::CallContext;
 use crate::diagnostic::PluginDiagnostics;
 use crate::schema::ProviderSchema;
 
-/// Bytes that a provider stores with an object; empty where there are none.
+/// Bytes that a provider stores with an object; empty if there are none.
 pub type PrivateBytes = Arc<[u8]>;
 
-/// One configured, or not yet configured, provider.
+/// A provider, configured or not yet configured.
 ///
-/// Values are against the schema's implied types and bear no marks. All calls may
-/// be made concurrently. Before [`Provider::configure`] only schemas, validation,
-/// state upgrades and functions may be asked for.
+/// Values have the schema's implied types and no marks. All calls may be made concurrently.
+/// Before [`Provider::configure`], only schemas, validation, state upgrades and functions may be
+/// requested.
 #[async_trait]
 pub trait Provider: Send + Sync {
-    /// All schemas; asked of the plugin once and shared from then on.
+    /// Returns all schemas; they are requested from the plugin once and then shared.
     async fn schema(&self, context: &CallContext) -> Result<Arc<ProviderSchema>, PluginDiagnostics>;
 
-    /// Checks the provider's configuration, which may hold unknown values.
+    /// Validates the provider's configuration, which may contain unknown values.
     async fn validate_provider_config(&self, context: &CallContext, config: Value) -> PluginDiagnostics;
 
     /// Configures the provider.
     async fn configure(&self, context: &CallContext, request: ConfigureRequest) -> PluginDiagnostics;
 
-    /// Checks the configuration of a resource, data source, ephemeral resource or
-    /// action; which is said by `kind`.
+    /// Validates the configuration of a resource, data source, ephemeral resource or action,
+    /// according to `kind`.
     async fn validate_config(
         &self,
         context: &CallContext,
@@ -45,40 +44,40 @@ pub trait Provider: Send + Sync {
         request: ValidateConfigRequest,
     ) -> PluginDiagnostics;
 
-    /// Brings a stored object to the current schema.
+    /// Upgrades a stored object to the current schema.
     async fn upgrade_resource_state(
         &self,
         context: &CallContext,
         request: UpgradeStateRequest,
     ) -> UpgradeStateResponse;
 
-    /// Brings a stored identity to the current identity schema.
+    /// Upgrades a stored identity to the current identity schema.
     async fn upgrade_resource_identity(
         &self,
         context: &CallContext,
         request: UpgradeStateRequest,
     ) -> UpgradeStateResponse;
 
-    /// Reads an object as it is now.
+    /// Reads the current state of an object.
     async fn read_resource(
         &self,
         context: &CallContext,
         request: ReadResourceRequest,
     ) -> ReadResourceResponse;
 
-    /// Plans a change.
+    /// Plans a change of an object.
     async fn plan_resource_change(&self, context: &CallContext, request: PlanRequest) -> PlanResponse;
 
-    /// Carries out a planned change.
+    /// Applies a planned change.
     async fn apply_resource_change(&self, context: &CallContext, request: ApplyRequest) -> ApplyResponse;
 
-    /// Finds an existing object.
+    /// Finds an existing object by its ID or identity.
     async fn import_resource_state(&self, context: &CallContext, request: ImportRequest) -> ImportResponse;
 
-    /// Takes over an object of another resource type.
+    /// Converts an object of another resource type into one of this provider's.
     async fn move_resource_state(&self, context: &CallContext, request: MoveRequest) -> MoveResponse;
 
-    /// Makes a configuration from a state.
+    /// Generates a configuration from a state.
     async fn generate_resource_config(
         &self,
         context: &CallContext,
@@ -100,7 +99,7 @@ pub trait Provider: Send + Sync {
         request: OpenEphemeralRequest,
     ) -> OpenEphemeralResponse;
 
-    /// Keeps an ephemeral resource alive.
+    /// Renews an ephemeral resource.
     async fn renew_ephemeral_resource(
         &self,
         context: &CallContext,
@@ -108,7 +107,7 @@ pub trait Provider: Send + Sync {
         private: PrivateBytes,
     ) -> RenewEphemeralResponse;
 
-    /// Ends an ephemeral resource.
+    /// Closes an ephemeral resource.
     async fn close_ephemeral_resource(
         &self,
         context: &CallContext,
@@ -116,8 +115,8 @@ pub trait Provider: Send + Sync {
         private: PrivateBytes,
     ) -> PluginDiagnostics;
 
-    /// Calls a function; arguments are of the parameters' types. May be called on
-    /// a provider that is not configured.
+    /// Calls a function with arguments of the parameters' types. The provider need not be
+    /// configured.
     async fn call_function(
         &self,
         context: &CallContext,
@@ -125,14 +124,14 @@ pub trait Provider: Send + Sync {
         arguments: Vec<Value>,
     ) -> Result<Value, FunctionError>;
 
-    /// Checks a list block's configuration.
+    /// Validates a list block's configuration.
     async fn validate_list_resource_config(
         &self,
         context: &CallContext,
         request: ValidateListRequest,
     ) -> PluginDiagnostics;
 
-    /// Lists objects, handing each to `found` until it says stop.
+    /// Lists objects, passing each to `found` until it returns [`Continue::Stop`].
     async fn list_resource(
         &self,
         context: &CallContext,
@@ -143,7 +142,7 @@ pub trait Provider: Send + Sync {
     /// Plans an action.
     async fn plan_action(&self, context: &CallContext, request: ActionRequest) -> PlanActionResponse;
 
-    /// Carries out an action, telling `progress` what it says meanwhile.
+    /// Executes an action, passing its progress messages to `progress`.
     async fn invoke_action(
         &self,
         context: &CallContext,
@@ -151,24 +150,24 @@ pub trait Provider: Send + Sync {
         progress: &mut (dyn FnMut(String) + Send),
     ) -> PluginDiagnostics;
 
-    /// Asks for an orderly end of what is in flight; calls still answer. The error
-    /// says why it could not be asked for.
+    /// Requests an orderly end of the calls in flight, which still return responses. The error
+    /// is the reason why it could not be requested.
     async fn stop(&self) -> Result<(), String>;
 
-    /// Ends the provider and frees what it holds. Later calls fail.
+    /// Ends the provider and frees its resources. Later calls fail.
     async fn close(&self);
 }
 
-/// Whether a caller wants more.
+/// Whether a caller wants more results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Continue {
-    /// More, please.
+    /// The caller wants more results.
     Yes,
-    /// Enough.
+    /// The caller needs no further results.
     Stop,
 }
 
-/// What a configuration is of.
+/// The kind of object that a configuration is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConfigKind {
     /// A managed resource.
@@ -181,12 +180,12 @@ pub enum ConfigKind {
     Action,
 }
 
-/// What the host can do beyond the first version of the protocol.
+/// Capabilities of the host beyond the first version of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientCapabilities {
-    /// It understands deferred answers.
+    /// The host supports deferred responses.
     pub deferral_allowed: bool,
-    /// It understands write-only attributes.
+    /// The host supports write-only attributes.
     pub write_only_attributes_allowed: bool,
 }
 
@@ -196,194 +195,194 @@ impl Default for ClientCapabilities {
     }
 }
 
-/// Why a change is put off to a later run.
+/// Why a change is deferred to a later run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeferredReason {
     /// No particular reason.
     Unknown,
-    /// The resource's configuration is not known enough.
+    /// The resource's configuration contains unknown values that the provider needs.
     ResourceConfigUnknown,
-    /// The provider's configuration is not known enough.
+    /// The provider's configuration contains unknown values that the provider needs.
     ProviderConfigUnknown,
-    /// Something that must exist first does not.
+    /// A prerequisite of the object does not exist yet.
     AbsentPrerequisite,
 }
 
-/// A stored object as it is in a state file.
+/// A stored object in the form of the state file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RawState {
     /// The attributes as JSON, exactly as stored.
     Json(Arc<str>),
-    /// The flat map of versions before 0.12.
+    /// The flat map of state files before Terraform 0.12.
     Flatmap(Arc<std::collections::BTreeMap<String, String>>),
 }
 
-/// See [`Provider::configure`].
+/// The request of [`Provider::configure`].
 #[derive(Clone, Debug)]
 pub struct ConfigureRequest {
-    /// The version of Terraform whose behaviour the host has.
+    /// The Terraform version with which the host is compatible.
     pub terraform_version: Str,
-    /// An object of nulls where there is no configuration.
+    /// The configuration; an object of nulls if there is none.
     pub config: Value,
-    /// What the host can do.
+    /// The host's capabilities.
     pub capabilities: ClientCapabilities,
 }
 
-/// See [`Provider::validate_config`].
+/// The request of [`Provider::validate_config`].
 #[derive(Clone, Debug)]
 pub struct ValidateConfigRequest {
     /// The resource type, data source or action.
     pub type_name: Str,
-    /// May hold unknown values.
+    /// The configuration, which may contain unknown values.
     pub config: Value,
-    /// What the host can do.
+    /// The host's capabilities.
     pub capabilities: ClientCapabilities,
 }
 
-/// See [`Provider::upgrade_resource_state`].
+/// The request of [`Provider::upgrade_resource_state`].
 #[derive(Clone, Debug)]
 pub struct UpgradeStateRequest {
     /// The resource type.
     pub type_name: Str,
-    /// The schema version it was stored with.
+    /// The schema version with which the object was stored.
     pub version: i64,
     /// The object as stored.
     pub raw: RawState,
 }
 
-/// See [`Provider::upgrade_resource_state`].
+/// The response of [`Provider::upgrade_resource_state`].
 #[derive(Clone, Debug)]
 pub struct UpgradeStateResponse {
-    /// The object of the current schema; absent with errors.
+    /// The object as a value of the current schema; absent with errors.
     pub upgraded: Option<Value>,
-    /// What the provider has to say.
+    /// The provider's diagnostics.
     pub diagnostics: PluginDiagnostics,
 }
 
-/// See [`Provider::read_resource`].
+/// The request of [`Provider::read_resource`].
 #[derive(Clone, Debug)]
 pub struct ReadResourceRequest {
     /// The resource type.
     pub type_name: Str,
-    /// The object as last known.
+    /// The object's last known state.
     pub current_state: Value,
-    /// Stored with the object.
+    /// The private data stored with the object.
     pub private: PrivateBytes,
-    /// What the module tells the provider.
+    /// The module's metadata for the provider.
     pub provider_meta: Option<Value>,
-    /// The identity as last known.
+    /// The object's last known identity.
     pub current_identity: Option<Value>,
-    /// What the host can do.
+    /// The host's capabilities.
     pub capabilities: ClientCapabilities,
 }
 
-/// See [`Provider::read_resource`].
+/// The response of [`Provider::read_resource`].
 #[derive(Clone, Debug)]
 pub struct ReadResourceResponse {
-    /// The object; null where it is gone; absent with errors.
+    /// The object's current state; null if it does not exist any more; absent with errors.
     pub new_state: Option<Value>,
-    /// To be stored with the object.
+    /// The private data to store with the object.
     pub private: PrivateBytes,
-    /// The identity.
+    /// The object's identity.
     pub new_identity: Option<Value>,
-    /// Put off to a later run.
+    /// Set if reading is deferred to a later run.
     pub deferred: Option<DeferredReason>,
-    /// What the provider has to say.
+    /// The provider's diagnostics.
     pub diagnostics: PluginDiagnostics,
 }
 
-/// See [`Provider::plan_resource_change`].
+/// The request of [`Provider::plan_resource_change`].
 #[derive(Clone, Debug)]
 pub struct PlanRequest {
     /// The resource type.
     pub type_name: Str,
-    /// Null for a create.
+    /// The prior state; null to create an object.
     pub prior_state: Value,
-    /// The merge of prior state and configuration; null for a destroy.
+    /// The merge of prior state and configuration; null to destroy the object.
     pub proposed_new_state: Value,
-    /// Null for a destroy.
+    /// The configuration; null to destroy the object.
     pub config: Value,
-    /// Stored with the object.
+    /// The private data stored with the object.
     pub prior_private: PrivateBytes,
-    /// What the module tells the provider.
+    /// The module's metadata for the provider.
     pub provider_meta: Option<Value>,
     /// The identity of the prior object.
     pub prior_identity: Option<Value>,
-    /// What the host can do.
+    /// The host's capabilities.
     pub capabilities: ClientCapabilities,
 }
 
-/// See [`Provider::plan_resource_change`].
+/// The response of [`Provider::plan_resource_change`].
 #[derive(Clone, Debug)]
 pub struct PlanResponse {
-    /// The planned object; absent with errors.
+    /// The planned state; absent with errors.
     pub planned_state: Option<Value>,
-    /// Paths whose change forces a replacement.
+    /// The paths whose changes force a replacement.
     pub requires_replace: Vec<Path>,
-    /// For the apply.
+    /// The private data for the apply.
     pub planned_private: PrivateBytes,
-    /// Relaxes the host's checks for old providers.
+    /// Relaxes the host's checks for providers with the legacy SDK.
     pub legacy_type_system: bool,
-    /// Put off to a later run.
+    /// Set if the change is deferred to a later run.
     pub deferred: Option<DeferredReason>,
     /// The planned identity.
     pub planned_identity: Option<Value>,
-    /// What the provider has to say.
+    /// The provider's diagnostics.
     pub diagnostics: PluginDiagnostics,
 }
 
-/// See [`Provider::apply_resource_change`].
+/// The request of [`Provider::apply_resource_change`].
 #[derive(Clone, Debug)]
 pub struct ApplyRequest {
     /// The resource type.
     pub type_name: Str,
-    /// Null for a create.
+    /// The prior state; null to create an object.
     pub prior_state: Value,
-    /// Null for a delete.
+    /// The planned state; null to destroy the object.
     pub planned_state: Value,
-    /// Null for a delete.
+    /// The configuration; null to destroy the object.
     pub config: Value,
-    /// From the plan.
+    /// The private data from the plan.
     pub planned_private: PrivateBytes,
-    /// What the module tells the provider.
+    /// The module's metadata for the provider.
     pub provider_meta: Option<Value>,
-    /// From the plan.
+    /// The identity from the plan.
     pub planned_identity: Option<Value>,
 }
 
-/// See [`Provider::apply_resource_change`].
+/// The response of [`Provider::apply_resource_change`].
 #[derive(Clone, Debug)]
 pub struct ApplyResponse {
-    /// What there is now; null where deleted; absent where the call gave nothing,
-    /// which leaves what was before.
+    /// The new state; null if the object was destroyed; absent if the call returned none, in
+    /// which case the prior state stays.
     pub new_state: Option<Value>,
-    /// To be stored with the object.
+    /// The private data to store with the object.
     pub private: PrivateBytes,
-    /// Relaxes the host's checks for old providers.
+    /// Relaxes the host's checks for providers with the legacy SDK.
     pub legacy_type_system: bool,
-    /// The identity.
+    /// The object's identity.
     pub new_identity: Option<Value>,
-    /// What the provider has to say.
+    /// The provider's diagnostics.
     pub diagnostics: PluginDiagnostics,
 }
 
-/// What an import names an object by.
+/// How an import identifies an object.
 #[derive(Clone, Debug)]
 pub enum ImportTarget {
-    /// The provider's own notation.
+    /// An ID in the provider's own notation.
     Id(String),
     /// An identity.
     Identity(Value),
 }
 
-/// See [`Provider::import_resource_state`].
+/// The request of [`Provider::import_resource_state`].
 #[derive(Clone, Debug)]
 pub struct ImportRequest {
     /// The resource type.
     pub type_name: Str,
-    /// Which object.
+    /// The object to import.
     pub target: ImportTarget,
-    /// What the host can do.
+    /// The host's capabilities.
     pub capabilities: ClientCapabilities,
 }
 
@@ -392,191 +391,191 @@ pub struct ImportRequest {
 pub struct ImportedResource {
     /// Its resource type.
     pub type_name: Str,
-    /// The object, maybe partial.
+    /// The object, which may be incomplete.
     pub state: Value,
-    /// To be stored with it.
+    /// The private data to store with the object.
     pub private: PrivateBytes,
-    /// Its identity.
+    /// The object's identity.
     pub identity: Option<Value>,
 }
 
-/// See [`Provider::import_resource_state`].
+/// The response of [`Provider::import_resource_state`].
 #[derive(Clone, Debug)]
 pub struct ImportResponse {
-    /// What was found.
+    /// The objects that were found.
     pub imported: Vec<ImportedResource>,
-    /// Put off to a later run.
+    /// Set if the import is deferred to a later run.
     pub deferred: Option<DeferredReason>,
-    /// What the provider has to say.
+    /// The provider's diagnostics.
     pub diagnostics: PluginDiagnostics,
 }
 
-/// See [`Provider::move_resource_state`].
+/// The request of [`Provider::move_resource_state`].
 #[derive(Clone, Debug)]
 pub struct MoveRequest {
-    /// The full address of the provider it was of.
+    /// The full address of the source provider.
     pub source_provider_address: String,
-    /// The resource type it was of.
+    /// The source resource type.
     pub source_type_name: Str,
-    /// The schema version it was stored with.
+    /// The schema version with which the object was stored.
     pub source_schema_version: i64,
     /// The object as stored.
     pub source_state: RawState,
-    /// The resource type it becomes.
+    /// The target resource type.
     pub target_type_name: Str,
-    /// Stored by the old provider.
+    /// The private data of the source provider.
     pub source_private: PrivateBytes,
     /// The identity as stored, with its version.
     pub source_identity: Option<(i64, RawState)>,
 }
 
-/// See [`Provider::move_resource_state`].
+/// The response of [`Provider::move_resource_state`].
 #[derive(Clone, Debug)]
 pub struct MoveResponse {
-    /// The object of the target's schema; absent with errors.
+    /// The object as a value of the target's schema; absent with errors.
     pub target_state: Option<Value>,
-    /// To be stored with it.
+    /// The private data to store with the object.
     pub target_private: PrivateBytes,
-    /// Its identity.
+    /// The object's identity.
     pub target_identity: Option<Value>,
-    /// What the provider has to say.
+    /// The provider's diagnostics.
     pub diagnostics: PluginDiagnostics,
 }
 
-/// See [`Provider::generate_resource_config`].
+/// The response of [`Provider::generate_resource_config`].
 #[derive(Clone, Debug)]
 pub struct GenerateConfigResponse {
     /// The configuration; absent with errors.
     pub config: Option<Value>,
-    /// What the provider has to say.
+    /// The provider's diagnostics.
     pub diagnostics: PluginDiagnostics,
 }
 
-/// See [`Provider::read_data_source`].
+/// The request of [`Provider::read_data_source`].
 #[derive(Clone, Debug)]
 pub struct ReadDataSourceRequest {
     /// The data source.
     pub type_name: Str,
-    /// Wholly known.
+    /// The configuration, without unknown values.
     pub config: Value,
-    /// What the module tells the provider.
+    /// The module's metadata for the provider.
     pub provider_meta: Option<Value>,
-    /// What the host can do.
+    /// The host's capabilities.
     pub capabilities: ClientCapabilities,
 }
 
-/// See [`Provider::read_data_source`].
+/// The response of [`Provider::read_data_source`].
 #[derive(Clone, Debug)]
 pub struct ReadDataSourceResponse {
-    /// What was read; absent with errors.
+    /// The data that was read; absent with errors.
     pub state: Option<Value>,
-    /// Put off to a later run.
+    /// Set if reading is deferred to a later run.
     pub deferred: Option<DeferredReason>,
-    /// What the provider has to say.
+    /// The provider's diagnostics.
     pub diagnostics: PluginDiagnostics,
 }
 
-/// See [`Provider::open_ephemeral_resource`].
+/// The request of [`Provider::open_ephemeral_resource`].
 #[derive(Clone, Debug)]
 pub struct OpenEphemeralRequest {
     /// The ephemeral resource type.
     pub type_name: Str,
-    /// Wholly known.
+    /// The configuration, without unknown values.
     pub config: Value,
-    /// What the host can do.
+    /// The host's capabilities.
     pub capabilities: ClientCapabilities,
 }
 
-/// See [`Provider::open_ephemeral_resource`].
+/// The response of [`Provider::open_ephemeral_resource`].
 #[derive(Clone, Debug)]
 pub struct OpenEphemeralResponse {
-    /// What was opened; absent with errors.
+    /// The ephemeral resource's value; absent with errors.
     pub result: Option<Value>,
-    /// When to renew it.
+    /// The time at which to renew it.
     pub renew_at: Option<SystemTime>,
-    /// For renew and close.
+    /// The private data for renewing and closing it.
     pub private: PrivateBytes,
-    /// Put off to a later run.
+    /// Set if opening is deferred to a later run.
     pub deferred: Option<DeferredReason>,
-    /// What the provider has to say.
+    /// The provider's diagnostics.
     pub diagnostics: PluginDiagnostics,
 }
 
-/// See [`Provider::renew_ephemeral_resource`].
+/// The response of [`Provider::renew_ephemeral_resource`].
 #[derive(Clone, Debug)]
 pub struct RenewEphemeralResponse {
-    /// When to renew it again.
+    /// The time at which to renew it again.
     pub renew_at: Option<SystemTime>,
-    /// For the next renewal.
+    /// The private data for the next renewal.
     pub private: PrivateBytes,
-    /// What the provider has to say.
+    /// The provider's diagnostics.
     pub diagnostics: PluginDiagnostics,
 }
 
-/// Why a function has no result.
+/// The error of a function call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionError {
-    /// What is wrong.
+    /// The error message.
     pub text: String,
-    /// The argument at fault.
+    /// The index of the argument at fault.
     pub argument: Option<usize>,
 }
 
-/// See [`Provider::validate_list_resource_config`].
+/// The request of [`Provider::validate_list_resource_config`].
 #[derive(Clone, Debug)]
 pub struct ValidateListRequest {
     /// The resource type.
     pub type_name: Str,
-    /// May hold unknown values.
+    /// The configuration, which may contain unknown values.
     pub config: Value,
-    /// A bool, maybe unknown.
+    /// Whether to include complete objects: a bool that may be unknown.
     pub include_resource_object: Value,
-    /// A number, maybe unknown.
+    /// The maximum number of results: a number that may be unknown.
     pub limit: Value,
 }
 
-/// See [`Provider::list_resource`].
+/// The request of [`Provider::list_resource`].
 #[derive(Clone, Debug)]
 pub struct ListRequest {
     /// The resource type.
     pub type_name: Str,
-    /// Wholly known.
+    /// The configuration, without unknown values.
     pub config: Value,
-    /// Whether whole objects are wanted.
+    /// Whether to include complete objects.
     pub include_resource_object: bool,
-    /// The most results wanted.
+    /// The maximum number of results.
     pub limit: Option<u64>,
 }
 
-/// See [`Provider::list_resource`].
+/// A result of [`Provider::list_resource`].
 #[derive(Clone, Debug)]
 pub struct ListEvent {
-    /// Who it is.
+    /// The object's identity.
     pub identity: Option<Value>,
-    /// For people.
+    /// The object's name for users.
     pub display_name: String,
-    /// The object where asked for.
+    /// The object, if it was requested.
     pub resource_object: Option<Value>,
-    /// What the provider has to say about it.
+    /// The provider's diagnostics about the object.
     pub diagnostics: PluginDiagnostics,
 }
 
-/// See [`Provider::plan_action`] and [`Provider::invoke_action`].
+/// The request of [`Provider::plan_action`] and [`Provider::invoke_action`].
 #[derive(Clone, Debug)]
 pub struct ActionRequest {
-    /// The action.
+    /// The type of the action.
     pub action_type: Str,
     /// Its configuration.
     pub config: Value,
-    /// What the host can do.
+    /// The host's capabilities.
     pub capabilities: ClientCapabilities,
 }
 
-/// See [`Provider::plan_action`].
+/// The response of [`Provider::plan_action`].
 #[derive(Clone, Debug)]
 pub struct PlanActionResponse {
-    /// Put off to a later run.
+    /// Set if the action is deferred to a later run.
     pub deferred: Option<DeferredReason>,
-    /// What the provider has to say.
+    /// The provider's diagnostics.
     pub diagnostics: PluginDiagnostics,
 }

@@ -11,21 +11,20 @@ use crate::call_context::CallContext;
 use crate::diagnostic::PluginDiagnostics;
 use crate::schema::Schema;
 
-/// A provisioner: work on an object that was just created, or is about to go.
+/// A provisioner: runs steps for an object that was just created, or is about to be destroyed.
 ///
-/// Values are against the schema's implied type and bear no marks. All calls may be made
-/// concurrently; one that is dropped is given up, with all that it started. What a
-/// provisioner may touch is not said here: whoever carries the calls out decides that for
-/// each call, and hands over no more.
+/// Values have the schema's implied type and no marks. All calls may be made concurrently;
+/// dropping a call cancels it and everything that it started. A provisioner's access is not
+/// defined here: the implementation of the calls decides it for each call, and grants no more.
 #[async_trait]
 pub trait Provisioner: Send + Sync {
-    /// The schema of its configuration.
+    /// Returns the schema of its configuration.
     async fn schema(&self, context: &CallContext) -> Result<Arc<Schema>, PluginDiagnostics>;
 
-    /// Checks a configuration, which may hold unknown values.
+    /// Validates a configuration, which may contain unknown values.
     async fn validate_config(&self, context: &CallContext, config: Value) -> PluginDiagnostics;
 
-    /// Does the work, telling `output` what it shows meanwhile.
+    /// Runs the steps, passing their output to `output`.
     async fn provision(
         &self,
         context: &CallContext,
@@ -33,40 +32,40 @@ pub trait Provisioner: Send + Sync {
         output: &mut ProvisionOutput<'_>,
     ) -> PluginDiagnostics;
 
-    /// Asks for an orderly end of what is in flight; calls still answer. The error says
-    /// why it could not be asked for.
+    /// Requests an orderly end of the calls in flight, which still return. The error is the
+    /// reason why it could not be requested.
     async fn stop(&self) -> Result<(), String>;
 }
 
-/// Hears what a provisioner shows: a line or several, each with or without its break.
+/// Receives a provisioner's output: one or more lines, each with or without its line end.
 pub type ProvisionOutput<'a> = dyn FnMut(&str) + Send + 'a;
 
-/// See [`Provisioner::provision`].
+/// The request of [`Provisioner::provision`].
 #[derive(Clone, Debug)]
 pub struct ProvisionRequest {
-    /// Wholly known.
+    /// The configuration, without unknown values.
     pub config: Value,
-    /// How the object is reached: what its connection blocks say, wholly known; null where
-    /// there are none.
+    /// The connection to the object: the value of its connection blocks, without unknown values;
+    /// null if there are none.
     pub connection: Value,
-    /// What the provisioners of this object have in common.
+    /// State that the provisioners of this object share.
     pub shared: SharedByObject,
 }
 
-/// What the provisioners of one object leave to those after them: open connections. Only
-/// whoever carries the calls out looks into it; it ends with its last clone.
+/// State that the provisioners of one object share, such as open connections. Only the
+/// implementation of the calls accesses it; it ends with its last clone.
 #[derive(Clone, Default)]
 pub struct SharedByObject(Arc<Mutex<Vec<Arc<dyn Shareable>>>>);
 
-/// What can be left.
+/// A value that provisioners can share.
 #[async_trait]
 pub trait Shareable: Any + Send + Sync {
-    /// Brings it to an orderly end, soon. Without this, it ends as it may when it is dropped.
+    /// Closes it in an orderly way, soon. Without this call, it ends when it is dropped.
     async fn close(&self);
 }
 
 impl SharedByObject {
-    /// What was left of this type that fits, or else what is made now, which is left.
+    /// Returns a shared value of this type that fits, or else creates and shares one.
     pub fn find_or_leave<T: Shareable>(&self, fits: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> Arc<T> {
         let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = left.iter().filter_map(|one| {
@@ -81,7 +80,7 @@ impl SharedByObject {
         made
     }
 
-    /// Closes what was left. To be called when no provisioner of the object follows.
+    /// Closes the shared values. To be called when no further provisioner of the object follows.
     pub async fn close(&self) {
         let left = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         for one in left {
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_leaves_the_next_finds() {
+    fn shared_value_is_found_by_next_provisioner() {
         let shared = SharedByObject::default();
         let one = shared.find_or_leave(|_: &Left<u8>| true, || left(1));
         let text = shared.find_or_leave(|_: &Left<&str>| true, || left("a"));
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_closed_and_then_made_anew() {
+    fn closed_value_is_created_again() {
         let shared = SharedByObject::default();
         let one = shared.find_or_leave(|_: &Left<u8>| true, || left(1));
         let mut context = Context::from_waker(Waker::noop());

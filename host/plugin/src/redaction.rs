@@ -1,24 +1,23 @@
-//! Sensitive values that a plugin was told, and that it must not repeat to people.
+//! Sensitive values that a plugin received, and that must not be shown in its output.
 //!
 //! A marked value is passed to a plugin through
-//! [`CallContext::unmark_and_register`](crate::CallContext::unmark_and_register), which
-//! removes the marks and registers the marked parts for as long as the context lives. The
-//! parts that a schema declares sensitive are registered by
-//! [`RedactingProvider`](crate::RedactingProvider). Whatever the plugin says meanwhile, and what
-//! is recorded of it, goes through [`SensitiveValues::redact`].
+//! [`CallContext::unmark_and_register`](crate::CallContext::unmark_and_register), which removes
+//! the marks and registers the marked parts for as long as the context lives.
+//! [`RedactingProvider`](crate::RedactingProvider) registers the parts that a schema declares
+//! sensitive. Plugin output in that time, and the records about the plugin, pass through
+//! [`SensitiveValues::redact`].
 //!
-//! A text is found as it is, and as it stands in JSON, in a URL and in base64, wherever in
-//! what is encoded it begins (a password in a header, say); of a text with several lines
-//! each line is found too. What is shorter than four bytes is not looked for, nor are
-//! `true`, `false` and `null`: they would be found everywhere, and a log without them says
-//! nothing.
+//! A string is found as it is, and in its encodings in JSON, in a URL and in base64, at any
+//! offset of the encoded data (a password in a header, say); each line of a string with several
+//! lines is found too. Strings shorter than four bytes are not searched for, nor are `true`,
+//! `false` and `null`: they would be found everywhere, and a log without them would be useless.
 //!
-//! This keeps secrets from being shown by a plugin that means well. One that does not can
-//! write a secret in a way that nobody looks for; what it can reach is what keeps it from
-//! telling somebody.
+//! This prevents a well-meaning plugin from showing secrets. A malicious one can encode a secret
+//! in a way that is not searched for; only the limits of its access keep it from passing the
+//! secret on.
 //!
-//! While nothing is said nothing is searched for: values are kept as they came, and are
-//! looked into when the first text is there.
+//! While there is no output, nothing is searched for: values are stored as they are, and are
+//! examined when the first output arrives.
 
 mod encodings;
 mod finder;
@@ -38,21 +37,21 @@ use finder::Finder;
 pub use recent::{CallScope, RecentSensitiveValues};
 use secret_source::SecretSource;
 
-/// What stands in a secret's place.
+/// The placeholder of a sensitive value.
 pub const REDACTED: &str = "(sensitive value)";
-/// No text that is looked for is longer than that, in bytes: what is, is found piece by piece.
+/// Maximum number of bytes of a string that is searched for; longer ones are found piece by
+/// piece.
 pub const MAX_SENSITIVE_LENGTH: usize = 32 << 10;
-/// What stands in the place of everything that is said, where more was to be looked for
-/// than can be.
-const ALL_REDACTED: &str = "(not shown: the plugin was told more sensitive values than can be looked for)";
+/// The placeholder of all output if there are more sensitive values than can be searched for.
+const ALL_REDACTED: &str = "(not shown: the plugin received more sensitive values than can be searched for)";
 
-/// What must not be repeated of some work. Clones are the same.
+/// The sensitive values of an operation, a plugin or a process. Clones share them.
 #[derive(Clone, Default)]
 pub struct SensitiveValues(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// Others whose secrets count here as well.
+    /// Further sensitive values that count here as well.
     chain: Vec<SensitiveValues>,
     known: Mutex<State>,
 }
@@ -60,18 +59,18 @@ struct Inner {
 #[derive(Default)]
 struct State {
     told: Vec<SecretSource>,
-    /// How many of those the finder has.
+    /// Number of sources that the finder contains.
     prepared: usize,
     finder: Finder,
 }
 
 impl SensitiveValues {
-    /// Those of others, and what is added to these.
+    /// Returns the combination of others, to which values can be added without changing those.
     pub fn chain(others: impl IntoIterator<Item = Self>) -> Self {
         Self(Arc::new(Inner { chain: others.into_iter().collect(), known: Mutex::default() }))
     }
 
-    /// Adds what of a value is marked as sensitive or ephemeral.
+    /// Adds the parts of a value that are marked as sensitive or ephemeral.
     pub fn add_marked(&self, value: &Value) {
         if !value.inside_marks().is_empty() {
             self.add(SecretSource::Marked(value.clone()));
@@ -85,26 +84,27 @@ impl SensitiveValues {
         }
     }
 
-    /// Adds a text.
+    /// Adds a string.
     pub fn add_text(&self, text: impl Into<Str>) {
         self.add(SecretSource::All(Value::string(text)));
     }
 
-    /// Adds what of an object its schema calls sensitive or write-only.
+    /// Adds the parts of an object that its schema declares sensitive or write-only.
     pub fn add_by_schema(&self, object: &Value, schema: &Arc<Schema>) {
         if !object.is_null() {
             self.add(SecretSource::Object(object.clone(), Arc::clone(schema)));
         }
     }
 
-    /// As [`SensitiveValues::add_by_schema`], of a provider's own configuration.
+    /// Adds the sensitive parts of a provider's own configuration, like
+    /// [`SensitiveValues::add_by_schema`].
     pub fn add_configuration(&self, config: &Value, schema: &Arc<ProviderSchema>) {
         if !config.is_null() {
             self.add(SecretSource::Configuration(config.clone(), Arc::clone(schema)));
         }
     }
 
-    /// Adds parts of an object as it is stored.
+    /// Adds parts of a stored object.
     pub fn add_stored_parts(&self, stored: &RawState, parts: &[Path]) {
         if let RawState::Json(text) = stored
             && !parts.is_empty()
@@ -113,34 +113,36 @@ impl SensitiveValues {
         }
     }
 
-    /// As [`SensitiveValues::add_by_schema`], of an object as it is stored, maybe by an older schema.
+    /// Adds the sensitive parts of a stored object, possibly of an older schema, like
+    /// [`SensitiveValues::add_by_schema`].
     pub fn add_stored(&self, stored: &RawState, schema: &Arc<Schema>) {
         self.add(SecretSource::Stored(stored.clone(), Arc::clone(schema)));
     }
 
-    /// The text without what is secret.
+    /// Returns the text with its sensitive values redacted.
     pub fn redact<'text>(&self, text: &'text str) -> Cow<'text, str> {
         let mut found = Matches::default();
         self.find(text, &mut found);
         found.redact(text)
     }
 
-    /// The end of the text, without what is secret, or of what begins before.
+    /// Returns the end of the text with its sensitive values redacted, including one that begins
+    /// before the end's start.
     pub fn redact_end(&self, text: &str, most: usize) -> String {
         let mut found = Matches::default();
         self.find(text, &mut found);
         found.redact_from(text, text.ceil_char_boundary(text.len().saturating_sub(most)))
     }
 
-    /// [`SensitiveValues::redact`], in place.
+    /// Redacts a text in place, like [`SensitiveValues::redact`].
     pub fn redact_in_place(&self, text: &mut String) {
         if let Cow::Owned(masked) = self.redact(text) {
             *text = masked;
         }
     }
 
-    /// How much of a text that goes on can be masked already: what comes after may be the
-    /// beginning of a secret.
+    /// Returns the length of the part of an unfinished text that can be redacted already: the
+    /// rest may be the start of a secret.
     pub fn settled_length(&self, text: &str) -> usize {
         let mut found = Matches::default();
         self.find(text, &mut found);
@@ -167,7 +169,7 @@ impl SensitiveValues {
     }
 }
 
-/// Says nothing of what it knows.
+/// Does not show the values.
 impl fmt::Debug for SensitiveValues {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("SensitiveValues")
@@ -183,7 +185,7 @@ impl State {
     }
 }
 
-/// Where secrets are in a text.
+/// The positions of secrets in a text.
 #[derive(Default)]
 struct Matches {
     places: Vec<Range<usize>>,
@@ -198,7 +200,7 @@ impl Matches {
         finder.find(text.as_bytes(), &mut self.places);
     }
 
-    /// In their order, those that touch as one.
+    /// Returns the positions in order, with touching ones merged.
     fn merged(mut self) -> Vec<Range<usize>> {
         self.places.sort_by_key(|place| place.start);
         let mut merged: Vec<Range<usize>> = Vec::with_capacity(self.places.len());

@@ -1,4 +1,4 @@
-//! Schemas: what a provider, a resource type or a data source is configured with.
+//! Schemas: the structure of the configuration of a provider, a resource type or a data source.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -7,10 +7,10 @@ use wardian_value::{Str, Type, Value};
 
 use crate::schema_table::SchemaTable;
 
-/// A schema with its version and the type that values of it have.
+/// A schema with its version and the implied type of its values.
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
-    /// Stored with each object of a resource type; 0 for all else.
+    /// The version, which is stored with each object of a resource type; 0 for all others.
     pub version: i64,
     /// The root block.
     pub block: Block,
@@ -18,12 +18,12 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// A schema of a root block.
+    /// Creates a schema of a root block.
     pub fn new(version: i64, block: Block) -> Self {
         Self { version, block, implied: OnceLock::new() }
     }
 
-    /// The type of values of this schema; computed once.
+    /// Returns the type of values of this schema; computed once.
     pub fn implied_type(&self) -> &Type {
         self.implied.get_or_init(|| self.block.implied_type())
     }
@@ -36,13 +36,13 @@ pub struct Block {
     pub attributes: BTreeMap<Str, Attribute>,
     /// Nested blocks by type name.
     pub block_types: BTreeMap<Str, NestedBlock>,
-    /// What it is for.
+    /// The description of the block's purpose.
     pub description: Description,
-    /// Whether it should no longer be used.
+    /// Whether the block is deprecated.
     pub deprecation: Deprecation,
 }
 
-/// Text for people.
+/// A description for users.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
     /// The text.
@@ -51,57 +51,58 @@ pub struct Description {
     pub markdown: bool,
 }
 
-/// Whether something should no longer be used.
+/// Whether a part of a schema is deprecated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Deprecation {
-    /// It may be used.
+    /// It is not deprecated.
     #[default]
     None,
-    /// It should not.
+    /// It is deprecated, without a message.
     Deprecated,
-    /// It should not, and why or what else.
+    /// It is deprecated, with a message that gives the reason or an alternative.
     Message(String),
 }
 
 impl Deprecation {
-    /// Whether the thing is deprecated.
+    /// Whether the part is deprecated.
     pub fn is_deprecated(&self) -> bool {
         *self != Self::None
     }
 }
 
-/// An attribute.
+/// An attribute of a block or of a nested object.
 #[derive(Clone, Debug)]
 pub struct Attribute {
-    /// What it holds.
+    /// The type of its values.
     pub ty: AttributeType,
-    /// What it is for.
+    /// The description of the attribute's purpose.
     pub description: Description,
-    /// Who may set it.
+    /// Whether the configuration or the provider sets it.
     pub setting: Setting,
-    /// Its value must not be shown.
+    /// Whether its value must not be shown.
     pub sensitive: bool,
-    /// Its value is only ever in the configuration.
+    /// Whether its value is never stored, and exists in the configuration only.
     pub write_only: bool,
-    /// Whether it should no longer be used.
+    /// Whether the attribute is deprecated.
     pub deprecation: Deprecation,
 }
 
-/// Who sets an attribute: the valid combinations of the protocol's three flags.
+/// Whether the configuration or the provider sets an attribute: the valid combinations of the
+/// protocol's three flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// The configuration must.
+    /// The configuration must set it.
     Required,
-    /// The configuration may.
+    /// The configuration may set it.
     Optional,
-    /// The configuration may, else the provider may.
+    /// The configuration may set it; otherwise the provider may.
     OptionalComputed,
-    /// The provider alone.
+    /// Only the provider sets it.
     Computed,
 }
 
 impl Setting {
-    /// From the protocol's flags; `None` where they contradict each other.
+    /// Returns the setting for the protocol's flags; `None` if they contradict each other.
     pub fn from_flags(required: bool, optional: bool, computed: bool) -> Option<Self> {
         match (required, optional, computed) {
             (true, false, false) => Some(Self::Required),
@@ -117,7 +118,7 @@ impl Setting {
         self == Self::Required
     }
 
-    /// Whether the configuration may set it without having to.
+    /// Whether the configuration may omit it.
     pub fn is_optional(self) -> bool {
         matches!(self, Self::Optional | Self::OptionalComputed)
     }
@@ -133,12 +134,12 @@ impl Setting {
     }
 }
 
-/// What an attribute holds.
+/// The type of an attribute.
 #[derive(Clone, Debug)]
 pub enum AttributeType {
     /// A value of a type.
     Value(Type),
-    /// A structure with a schema of its own.
+    /// A structure with its own schema.
     Nested(Arc<NestedObject>),
 }
 
@@ -160,55 +161,55 @@ pub enum ObjectNesting {
     List,
     /// A set.
     Set,
-    /// By string key.
+    /// A map with string keys.
     Map,
 }
 
 /// A kind of nested block.
 #[derive(Clone, Debug)]
 pub struct NestedBlock {
-    /// Its contents.
+    /// The content of each block.
     pub block: Block,
-    /// How blocks of it are collected.
+    /// How the blocks are collected.
     pub nesting: BlockNesting,
-    /// The least number.
+    /// The minimum number of blocks.
     pub min_items: u64,
-    /// The greatest number, 0 for no limit.
+    /// The maximum number of blocks, 0 for no limit.
     pub max_items: u64,
 }
 
 /// How nested blocks of one kind are collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockNesting {
-    /// At most one; null where absent.
+    /// At most one block; null if it is absent.
     Single,
-    /// At most one; an object of empty values where absent.
+    /// At most one block; an object of empty values if it is absent.
     Group,
     /// A list.
     List,
     /// A set.
     Set,
-    /// By one label.
+    /// A map by the block's label.
     Map,
 }
 
 impl Block {
-    /// The type of values of this block. Cost: O(size of the schema).
+    /// Returns the type of values of this block. Cost: O(size of the schema).
     pub fn implied_type(&self) -> Type {
         let attributes = self.attributes.iter().map(|(n, a)| (n.clone(), a.implied_type()));
         let blocks = self.block_types.iter().map(|(n, b)| (n.clone(), b.implied_type()));
         Type::object(attributes.chain(blocks))
     }
 
-    /// The value of a block in which nothing is set: attributes null, collections
-    /// of blocks empty.
+    /// Returns the value of a block without arguments: attributes are null, collections of
+    /// blocks are empty.
     pub fn empty_value(&self) -> Value {
         let attributes = self.attributes.iter().map(|(n, a)| (n.clone(), Value::null(a.implied_type())));
         let blocks = self.block_types.iter().map(|(n, b)| (n.clone(), b.empty_value()));
         Value::object(attributes.chain(blocks))
     }
 
-    /// Whether any attribute here or further inside is sensitive.
+    /// Whether any attribute of the block or its nested blocks is sensitive.
     pub fn has_sensitive(&self) -> bool {
         self.attributes.values().any(Attribute::has_sensitive)
             || self.block_types.values().any(|b| b.block.has_sensitive())
@@ -216,7 +217,7 @@ impl Block {
 }
 
 impl Attribute {
-    /// The type of its values.
+    /// Returns the type of the attribute's values.
     pub fn implied_type(&self) -> Type {
         match &self.ty {
             AttributeType::Value(ty) => ty.clone(),
@@ -224,7 +225,7 @@ impl Attribute {
         }
     }
 
-    /// Whether it or anything inside is sensitive.
+    /// Whether it or any attribute nested in it is sensitive.
     pub fn has_sensitive(&self) -> bool {
         self.sensitive
             || match &self.ty {
@@ -235,12 +236,12 @@ impl Attribute {
 }
 
 impl NestedObject {
-    /// The type of one object of it.
+    /// Returns the type of one object.
     pub fn object_type(&self) -> Type {
         Type::object(self.attributes.iter().map(|(n, a)| (n.clone(), a.implied_type())))
     }
 
-    /// The type of the attribute's values.
+    /// Returns the type of the attribute's values.
     pub fn implied_type(&self) -> Type {
         match self.nesting {
             ObjectNesting::Single => self.object_type(),
@@ -252,8 +253,8 @@ impl NestedObject {
 }
 
 impl NestedBlock {
-    /// The type of the collection of these blocks. Lists and maps are dynamic (a
-    /// tuple or an object at run time) where anything below is.
+    /// Returns the type of the collection of these blocks. Lists and maps are dynamic (a tuple
+    /// or an object at run time) if any attribute below is.
     pub fn implied_type(&self) -> Type {
         let element = self.block.implied_type();
         match self.nesting {
@@ -265,7 +266,7 @@ impl NestedBlock {
         }
     }
 
-    /// The value where there is no such block.
+    /// Returns the value if there is no such block.
     pub fn empty_value(&self) -> Value {
         let element = self.block.implied_type();
         match self.nesting {
@@ -280,14 +281,14 @@ impl NestedBlock {
     }
 }
 
-/// All that a provider offers.
+/// The schemas of everything that a provider serves.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderSchema {
-    /// What it can do beyond the first version of the protocol.
+    /// The provider's capabilities beyond the first version of the protocol.
     pub capabilities: ServerCapabilities,
-    /// Its own configuration.
+    /// The schema of the provider's own configuration.
     pub provider: Schema,
-    /// What a module may tell it about itself.
+    /// The schema of a module's metadata for the provider.
     pub provider_meta: Option<Schema>,
     /// Managed resource types.
     pub resources: SchemaTable,
@@ -305,38 +306,38 @@ pub struct ProviderSchema {
     pub identities: BTreeMap<Str, Arc<IdentitySchema>>,
 }
 
-/// What a provider can do beyond the first version of the protocol.
+/// Capabilities of a provider beyond the first version of the protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerCapabilities {
-    /// It wants to plan the destruction of an object.
+    /// The provider plans the destruction of objects.
     pub plan_destroy: bool,
-    /// Further instances work without being asked for their schema.
+    /// Further instances work without a schema request.
     pub get_provider_schema_optional: bool,
-    /// It can take over objects of other resource types.
+    /// The provider can convert objects of other resource types.
     pub move_resource_state: bool,
-    /// It can make a configuration from a state.
+    /// The provider can generate a configuration from a state.
     pub generate_resource_config: bool,
 }
 
 /// A function of a provider.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Parameters in order.
+    /// The parameters in order.
     pub parameters: Vec<Parameter>,
-    /// What every further argument is for.
+    /// The parameter for all further arguments.
     pub variadic_parameter: Option<Parameter>,
     /// The type of the result.
     pub return_type: Type,
-    /// One line.
+    /// A summary of one line.
     pub summary: String,
-    /// What it does.
+    /// The description of the function's result.
     pub description: Description,
-    /// Whether it should no longer be used.
+    /// Whether the function is deprecated.
     pub deprecation: Deprecation,
 }
 
 impl Function {
-    /// The parameter that an argument is for.
+    /// Returns the parameter for an argument.
     pub fn parameter(&self, index: usize) -> Option<&Parameter> {
         self.parameters.get(index).or(self.variadic_parameter.as_ref())
     }
@@ -353,14 +354,14 @@ pub struct Parameter {
     pub allow_null: bool,
     /// Whether unknown values may be passed.
     pub allow_unknown: bool,
-    /// What it is for.
+    /// The description of the parameter's purpose.
     pub description: Description,
 }
 
-/// What identifies an object of a resource type.
+/// The schema of the identity of a resource type's objects.
 #[derive(Clone, Debug)]
 pub struct IdentitySchema {
-    /// Independent of the resource schema's version.
+    /// The version, which is independent of the resource schema's version.
     pub version: i64,
     /// Attributes by name.
     pub attributes: BTreeMap<Str, IdentityAttribute>,
@@ -369,18 +370,18 @@ pub struct IdentitySchema {
 /// An attribute of an identity.
 #[derive(Clone, Debug)]
 pub struct IdentityAttribute {
-    /// A primitive, or a list of primitives.
+    /// The type: a primitive, or a list of primitives.
     pub ty: Type,
-    /// An import by identity must give it.
+    /// Whether an import by identity must set it.
     pub required_for_import: bool,
-    /// An import by identity may give it.
+    /// Whether an import by identity may set it.
     pub optional_for_import: bool,
-    /// What it is for.
+    /// The description of the attribute's purpose.
     pub description: String,
 }
 
 impl IdentitySchema {
-    /// The type of identities.
+    /// Returns the type of identities.
     pub fn implied_type(&self) -> Type {
         Type::object(self.attributes.iter().map(|(n, a)| (n.clone(), a.ty.clone())))
     }
@@ -407,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_block_has_the_value_of_its_nesting() {
+    fn absent_block_has_empty_value_of_its_nesting() {
         let element = Type::object([("a", Type::String)]);
         let cases = [
             (BlockNesting::Single, Value::null(element.clone())),
@@ -422,14 +423,14 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_maps_of_blocks_with_dynamic_parts_are_dynamic() {
+    fn collections_of_dynamic_blocks_are_dynamic() {
         assert_eq!(nested(BlockNesting::List, Type::Dynamic).implied_type(), Type::Dynamic);
         assert_eq!(nested(BlockNesting::Map, Type::Dynamic).implied_type(), Type::Dynamic);
         assert_eq!(nested(BlockNesting::List, Type::Dynamic).empty_value(), Value::tuple([]));
     }
 
     #[test]
-    fn contradicting_flags_are_no_setting() {
+    fn contradictory_flags_are_rejected() {
         assert_eq!(Setting::from_flags(true, true, false), None);
         assert_eq!(Setting::from_flags(false, false, false), None);
         assert_eq!(Setting::from_flags(false, true, true), Some(Setting::OptionalComputed));

@@ -1,4 +1,4 @@
-//! Schemas by name, each decoded when somebody first asks for it.
+//! Schemas by name, each decoded on its first use.
 //!
 //! A large provider has more than a thousand types, of which a run uses a few.
 
@@ -10,28 +10,28 @@ use wardian_value::Str;
 
 use crate::schema::Schema;
 
-/// The schemas of one kind that a provider has: of its resource types, say.
+/// A provider's schemas of one kind, such as those of its resource types.
 #[derive(Clone, Default)]
 pub struct SchemaTable {
     schemas: BTreeMap<Str, OnceLock<Arc<Schema>>>,
     source: Option<Arc<dyn SchemaSource>>,
 }
 
-/// Where schemas of a table come from that are not decoded yet.
+/// The source of a table's schemas that are not decoded yet.
 pub trait SchemaSource: Send + Sync {
-    /// The schema of a name of the table; `None` where it cannot be had, which makes
-    /// the name as good as absent. The source says why in its own way.
+    /// Returns the schema of a name in the table; `None` if it cannot be decoded, so that the
+    /// name counts as absent. The source reports the reason itself.
     fn schema(&self, name: &str) -> Option<Arc<Schema>>;
 }
 
 impl SchemaTable {
-    /// A table of these names.
+    /// Creates a table with these names.
     pub fn new(names: impl IntoIterator<Item = Str>, source: Arc<dyn SchemaSource>) -> Self {
         let schemas = names.into_iter().map(|name| (name, OnceLock::new())).collect();
         Self { schemas, source: Some(source) }
     }
 
-    /// The schema of a name.
+    /// Returns the schema of a name.
     pub fn get(&self, name: &str) -> Option<&Arc<Schema>> {
         let cell = self.schemas.get(name)?;
         if let Some(known) = cell.get() {
@@ -41,27 +41,27 @@ impl SchemaTable {
         Some(cell.get_or_init(|| schema))
     }
 
-    /// Whether there is a schema of a name.
+    /// Whether there is a schema with this name.
     pub fn contains_key(&self, name: &str) -> bool {
         self.schemas.contains_key(name)
     }
 
-    /// The names, sorted.
+    /// Returns the names, sorted.
     pub fn keys(&self) -> impl Iterator<Item = &Str> {
         self.schemas.keys()
     }
 
-    /// All of them, sorted by name. Decodes each.
+    /// Returns all schemas, sorted by name. Decodes each.
     pub fn iter(&self) -> impl Iterator<Item = (&Str, &Arc<Schema>)> {
         self.schemas.keys().filter_map(|name| Some((name, self.get(name)?)))
     }
 
-    /// Whether there is none.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.schemas.is_empty()
     }
 
-    /// How many there are.
+    /// Returns the number of schemas.
     pub fn len(&self) -> usize {
         self.schemas.len()
     }
@@ -86,7 +86,7 @@ impl<const N: usize> From<[(Str, Arc<Schema>); N]> for SchemaTable {
     }
 }
 
-/// Names alone: what is not decoded is not worth decoding to be looked at.
+/// Shows the names only: debug output must not cause decoding.
 impl fmt::Debug for SchemaTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.schemas.keys()).finish()
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_decoded_once_and_nothing_else() {
+    fn only_requested_schemas_are_decoded_and_once() {
         let source = Arc::new(Counting::default());
         let table = SchemaTable::new(["a".into(), "b".into(), "broken".into()], source.clone());
         assert_eq!(table.keys().map(|name| &**name).collect::<Vec<_>>(), ["a", "b", "broken"]);

@@ -1,4 +1,4 @@
-//! Where the engine gets providers and provisioners from.
+//! The sources of the engine's providers and provisioners.
 
 use std::sync::Arc;
 
@@ -10,26 +10,26 @@ use crate::diagnostic::PluginDiagnostics;
 use crate::provider::Provider;
 use crate::provisioner::Provisioner;
 
-/// Hands out providers. The engine asks for one per provider configuration, and
-/// never learns what stands behind it.
+/// A source of providers. The engine requests one per provider configuration, without knowing
+/// its implementation.
 #[async_trait]
 pub trait ProviderSource: Send + Sync {
-    /// A provider that is not configured yet, for one configuration of its own.
+    /// Returns a provider that is not configured yet, for the use of one configuration.
     async fn provider(&self, address: &ProviderAddress) -> Result<Arc<dyn Provider>, PluginDiagnostics>;
 }
 
-/// Hands out provisioners. The engine asks for each type once in a run, and never learns
-/// what stands behind it.
+/// A source of provisioners. The engine requests each type once in a run, without knowing its
+/// implementation.
 #[async_trait]
 pub trait ProvisionerSource: Send + Sync {
-    /// The types that there are.
+    /// Returns the available types.
     fn provisioner_types(&self) -> Vec<Str>;
 
-    /// The provisioner of a type; `None` where there is no such type.
+    /// Returns the provisioner of a type; `None` if there is no such type.
     async fn provisioner(&self, type_name: &str) -> Result<Option<Arc<dyn Provisioner>>, PluginDiagnostics>;
 }
 
-/// A source that has no provisioners.
+/// A source without provisioners.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoProvisioners;
 

@@ -1,9 +1,9 @@
-//! A provider whose calls another program carries out, over whatever transport.
+//! A provider whose calls are executed by another program, over any transport.
 //!
-//! A transport implements the [`Wire`]: each call of the protocol, which fails as a whole
-//! with diagnostics. [`Transport`] makes a [`Provider`] of it. The encoding of values, the
-//! lookup of schemas and the texts of failures are here, once for all wires; the messages
-//! are the wire's own.
+//! A transport implements [`Wire`]: each call of the protocol, which fails as a whole with
+//! diagnostics. [`Transport`] makes a [`Provider`] of it. The encoding of values, the lookup of
+//! schemas and the texts of failures are implemented here, once for all transports; each
+//! transport defines its own messages.
 
 mod decoded_schema;
 mod encoding;
@@ -25,7 +25,7 @@ pub use encoding::{
 };
 pub use failure::{PluginFailure, decode_field, format_seconds, or_diagnostics};
 
-/// The response to a call, or why there is none.
+/// The response to a call, or the diagnostics of its failure.
 pub type WireResult<T> = Result<T, PluginDiagnostics>;
 
 /// All calls of a provider.
@@ -35,7 +35,7 @@ impl<W: ConfigurationCalls + ResourceCalls + ReadingCalls + StreamingCalls + 'st
 
 /// Calls about the provider itself, its configuration and all configurations.
 pub trait ConfigurationCalls: Send + Sync {
-    /// The schemas; requested once and cached.
+    /// Returns the schemas, which are requested once and cached.
     fn schema(&self, context: &CallContext) -> impl Future<Output = WireResult<&Arc<DecodedSchema>>> + Send;
 
     /// See [`Provider::validate_provider_config`].
@@ -201,13 +201,12 @@ pub trait StreamingCalls: Send + Sync {
     ) -> impl Future<Output = WireResult<PluginDiagnostics>> + Send;
 }
 
-/// A [`Provider`] over a wire. A failed call becomes a response with nothing but
-/// diagnostics.
+/// A [`Provider`] over a wire. A failed call becomes a response with diagnostics only.
 #[derive(Debug)]
 pub struct Transport<W>(W);
 
 impl<W: Wire> Transport<W> {
-    /// A provider over this wire.
+    /// Creates a provider over this wire.
     pub fn new(wire: W) -> Self {
         Self(wire)
     }

@@ -1,6 +1,6 @@
-//! What a call has answered that failed: nothing but why. Whoever implements
-//! [`Provider`](super::Provider) over some transport answers so where the transport or
-//! the plugin failed.
+//! The responses of failed calls, with diagnostics only. Implementations of
+//! [`Provider`](super::Provider) over a transport return them if the transport or the plugin
+//! failed.
 
 use super::{
     ApplyResponse, FunctionError, GenerateConfigResponse, ImportResponse, MoveResponse,

@@ -1,4 +1,4 @@
-//! One call, and what is said in answer to it.
+//! A call, and the redaction of its response.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -17,25 +17,25 @@ use crate::schema::{ProviderSchema, Schema};
 
 /// A call that is about to be made.
 pub(super) struct RedactedCall {
-    /// With all sensitive values that the plugin must not repeat in this call.
+    /// The context with all sensitive values to redact in this call.
     pub(super) context: CallContext,
     pub(super) schema: Option<Arc<ProviderSchema>>,
 }
 
 impl RedactedCall {
-    /// An object that is sent or answered.
+    /// Registers an object that is sent or received.
     pub(super) fn resource(&self, type_name: &str, object: &Value) {
         self.object(self.resource_schema(type_name), object);
     }
 
-    /// An object as it is stored.
+    /// Registers a stored object.
     pub(super) fn stored(&self, type_name: &str, stored: &RawState) {
         if let Some(schema) = self.resource_schema(type_name) {
             self.sensitive_values().add_stored(stored, schema);
         }
     }
 
-    /// A configuration.
+    /// Registers a configuration.
     pub(super) fn config(&self, kind: ConfigKind, type_name: &str, config: &Value) {
         let schema = self.schema.as_ref().and_then(|schema| match kind {
             ConfigKind::Resource => schema.resources.get(type_name),
@@ -46,15 +46,15 @@ impl RedactedCall {
         self.object(schema, config);
     }
 
-    /// The configuration of a list of resources.
+    /// Registers the configuration of a list of resources.
     pub(super) fn list_config(&self, type_name: &str, config: &Value) {
         self.object(self.schema.as_ref().and_then(|schema| schema.list_resources.get(type_name)), config);
     }
 
-    /// What a module tells the provider.
+    /// Registers a module's metadata for the provider.
     pub(super) fn provider_meta(&self, meta: Option<&Value>) {
         let schema = self.schema.as_ref().and_then(|schema| schema.provider_meta.as_ref());
-        // Rarely there, and small.
+        // Metadata is rare and small, so it is copied.
         if let (Some(meta), Some(schema)) = (meta, schema) {
             self.sensitive_values().add_by_schema(meta, &Arc::new(schema.clone()));
         }
@@ -82,7 +82,7 @@ impl RedactedCall {
     }
 }
 
-/// An answer in which something may be said to people.
+/// A response that contains text for users.
 pub(super) trait Redact {
     fn redact(&mut self, secrets: &SensitiveValues);
 }

@@ -1,4 +1,4 @@
-//! A provider whose words bear no secrets.
+//! A provider whose output is redacted.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,18 +19,19 @@ use crate::provider::{
 use crate::redaction::SensitiveValues;
 use crate::schema::ProviderSchema;
 
-/// A provider, above whatever carries out its calls.
+/// A provider that redacts the output of the one below it.
 pub struct RedactingProvider {
     provider: Arc<dyn Provider>,
     schema: OnceLock<Arc<ProviderSchema>>,
     common: SensitiveValues,
-    /// What it was configured with.
+    /// The sensitive values of its configuration.
     configured: OnceLock<SensitiveValues>,
 }
 
 impl RedactingProvider {
-    /// The same provider, with masked words. What is `common` it must not say either, whatever
-    /// it was told: where a secret was made a part of something else, only that crosses.
+    /// Returns the same provider with its output redacted. The values in `common` are redacted
+    /// in every call, whatever values it passes: if a secret was made a part of another string,
+    /// only that string is passed.
     pub fn new(provider: Arc<dyn Provider>, common: SensitiveValues) -> Self {
         Self { provider, common, schema: OnceLock::new(), configured: OnceLock::new() }
     }
@@ -45,7 +46,7 @@ impl RedactingProvider {
         }
     }
 
-    /// Where there is none the call will say why.
+    /// If there is no schema, the call itself reports the reason.
     async fn known_schema(&self, context: &CallContext) -> Option<Arc<ProviderSchema>> {
         if let Some(known) = self.schema.get() {
             return Some(Arc::clone(known));
@@ -75,7 +76,7 @@ impl Provider for RedactingProvider {
         if let Some(schema) = self.known_schema(context).await {
             secrets.add_configuration(&request.config, &schema);
         }
-        // One that is configured twice is not: nobody does that.
+        // A provider is not configured twice, so the first configuration stays.
         let _ = self.configured.set(secrets);
         let call = self.call(context).await;
         call.make(self.provider.configure(&call.context, request)).await
@@ -167,7 +168,8 @@ impl Provider for RedactingProvider {
 
     async fn move_resource_state(&self, context: &CallContext, request: MoveRequest) -> MoveResponse {
         let (call, type_name) = (self.call(context).await, request.target_type_name.clone());
-        // What it was of is not known here; as a rule what becomes of it has the same names.
+        // The source schema is not known here; usually the target's attributes have the same
+        // names.
         call.stored(&type_name, &request.source_state);
         let mut answer = self.provider.move_resource_state(&call.context, request).await;
         if let Some(object) = answer.target_state.as_ref().filter(|_| !answer.diagnostics.is_empty()) {
@@ -213,7 +215,7 @@ impl Provider for RedactingProvider {
         call.config(ConfigKind::EphemeralResource, &request.type_name, &request.config);
         let mut answer = self.provider.open_ephemeral_resource(&call.context, request).await;
         if let Some(result) = &answer.result {
-            // It is what renewing and closing it is about, too.
+            // Renewing and closing it concern this value, too.
             context.sensitive_values().add_all(result);
         }
         answer.redact(call.sensitive_values());

@@ -1,4 +1,4 @@
-//! A provisioner whose words bear no secrets.
+//! A provisioner whose output is redacted.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use crate::provisioner::{ProvisionOutput, ProvisionRequest, Provisioner};
 use crate::redaction::SensitiveValues;
 use crate::schema::Schema;
 
-/// What of a connection is secret, whoever marked it.
+/// The arguments of a connection that are secret even without marks.
 const CONNECTION_SECRETS: [&str; 5] =
     ["password", "private_key", "bastion_password", "bastion_private_key", "proxy_user_password"];
 
-/// A provisioner, above whatever carries out its calls.
+/// A provisioner that redacts the output of the one below it.
 pub struct RedactingProvisioner {
     provisioner: Arc<dyn Provisioner>,
     common: SensitiveValues,
 }
 
 impl RedactingProvisioner {
-    /// The same provisioner, with masked words. What is `common` it must not say either,
-    /// whatever it was told.
+    /// Returns the same provisioner with its output redacted. The values in `common` are
+    /// redacted in every call, whatever values it passes.
     pub fn new(provisioner: Arc<dyn Provisioner>, common: SensitiveValues) -> Self {
         Self { provisioner, common }
     }

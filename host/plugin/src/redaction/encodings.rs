@@ -1,4 +1,4 @@
-//! The ways in which a text is written within another.
+//! The encodings of a string within another.
 
 use std::fmt::Write as _;
 
@@ -8,14 +8,14 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use super::finder::MIN_LENGTH;
 use crate::printable::printable;
 
-/// The shortest line of a text with several, and the shortest number.
+/// Minimum length of a line of a string with several lines, and of a number.
 pub(super) const MIN_PART_LENGTH: usize = 6;
-/// The longest text that is looked for in one piece.
+/// Maximum length of a string that is searched for in one piece.
 const MAX_WHOLE_LENGTH: usize = 4 << 10;
-/// Words that say nothing of what they are a value of.
+/// Words that are too common to be secret.
 const WORDS: [&str; 3] = ["true", "false", "null"];
 
-/// Tells each form in which a text is looked for; none, of one that is too short.
+/// Passes each encoding of a string to `tell`; none if the string is too short.
 pub(super) fn each_encoding(text: &str, tell: &mut dyn FnMut(&str)) {
     if text.len() < MIN_LENGTH || WORDS.contains(&text) {
         return;
@@ -23,7 +23,7 @@ pub(super) fn each_encoding(text: &str, tell: &mut dyn FnMut(&str)) {
     if text.len() <= MAX_WHOLE_LENGTH {
         each_encoding_of_piece(text, tell);
     } else {
-        // Nobody repeats much of it but as it is.
+        // Long strings are rarely repeated in another encoding.
         let mut rest = text;
         while !rest.is_empty() {
             let (piece, after) = rest.split_at(rest.floor_char_boundary(MAX_WHOLE_LENGTH));
@@ -50,7 +50,7 @@ fn each_encoding_of_piece(text: &str, tell: &mut dyn FnMut(&str)) {
     tell(&printable(text));
     let json = in_json(text);
     tell(&json);
-    // As Go writes it.
+    // Go's encoding escapes these characters.
     if text.contains(['<', '>', '&']) {
         tell(&json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026"));
     }
@@ -65,8 +65,8 @@ fn each_encoding_of_piece(text: &str, tell: &mut dyn FnMut(&str)) {
     each_base64(text.as_bytes(), tell);
 }
 
-/// The digits that a text has in base64 wherever it stands in what is encoded. The first
-/// and the last digit are left out where they hold bits of a neighbour.
+/// Passes the base64 encoding of a string for each offset in the encoded data. The first and the
+/// last digit are left out if they contain bits of neighboring bytes.
 fn each_base64(text: &[u8], tell: &mut dyn FnMut(&str)) {
     for before in 0..3_usize {
         let mut bytes = vec![0; before];
@@ -90,7 +90,7 @@ fn is_plain_in_url(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }
 
-/// With what has a meaning in a URL written in hexadecimal digits.
+/// Returns the percent-encoding of a string with these hexadecimal digits.
 fn in_url(text: &str, digits: &[u8; 16]) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -106,7 +106,7 @@ fn in_url(text: &str, digits: &[u8; 16]) -> String {
     escaped
 }
 
-/// As JSON and most languages write it between quotes.
+/// Returns a string's content as a string literal in JSON and most languages.
 fn in_json(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

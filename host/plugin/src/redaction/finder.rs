@@ -1,25 +1,24 @@
-//! Finding many texts in one.
+//! Finds many strings in a text.
 //!
-//! Texts are sorted. The longest one that begins at a place is the greatest that is not
-//! above what stands there, or one of those that this one begins with. So what is added
-//! between two searches costs no more than its place in the order, and many texts cost
-//! their own size.
+//! The strings are sorted. The longest one that begins at a position is the greatest that is not
+//! greater than the text there, or one of that string's prefixes. So adding a string between two
+//! searches costs only its insertion, and many strings cost only their own size.
 
 use std::collections::BTreeSet;
 use std::ops::{Bound, Range};
 
 use super::MAX_SENSITIVE_LENGTH;
 
-/// The shortest text that is looked for, in bytes.
+/// Minimum number of bytes of a string that is searched for.
 pub(super) const MIN_LENGTH: usize = 4;
-/// All texts together, in bytes.
+/// Maximum total number of bytes of all strings.
 const MAX_TOTAL_LENGTH: usize = 16 << 20;
 
-/// Texts to be found.
+/// The strings to search for.
 #[derive(Default)]
 pub(super) struct Finder {
     texts: BTreeSet<Box<[u8]>>,
-    /// A bit for each byte that one of them begins with.
+    /// A bit for each byte with which one of them begins.
     beginnings: [u64; 4],
     longest: usize,
     bytes: usize,
@@ -27,7 +26,7 @@ pub(super) struct Finder {
 }
 
 impl Finder {
-    /// Adds a text, if it is neither too short nor too long.
+    /// Adds a string, if it is neither too short nor too long.
     pub(super) fn add(&mut self, text: &str) {
         let Some(&first) = text.as_bytes().first() else { return };
         let is_length_right = (MIN_LENGTH..=MAX_SENSITIVE_LENGTH).contains(&text.len());
@@ -46,17 +45,17 @@ impl Finder {
         self.texts.insert(text.as_bytes().into());
     }
 
-    /// Whether there was too much to be looked for.
+    /// Whether there were more strings than can be searched for.
     pub(super) fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// The length of the longest text.
+    /// Returns the length of the longest string.
     pub(super) fn longest(&self) -> usize {
         self.longest
     }
 
-    /// Adds the places of all texts, those that overlap as well.
+    /// Adds the positions of all matches, including overlapping ones.
     pub(super) fn find(&self, said: &[u8], places: &mut Vec<Range<usize>>) {
         if self.texts.is_empty() {
             return;

@@ -1,9 +1,9 @@
 //! Sensitive values of concurrent calls in one process.
 //!
-//! A process has one standard error, and what it writes there bears the name of no call.
-//! So everything that was told in a call that goes on, or did a moment ago, is looked for
-//! in every line. What was told is kept for two periods of time at most after its call, so
-//! that many calls cost what is told in a short while, and not what was ever told.
+//! A process has one standard error, and its output does not identify the call. So the sensitive
+//! values of all calls that are active, or were a moment ago, are searched for in every line.
+//! They are retained for at most two periods after their call, so that many calls cost the
+//! values of a short time, and not of all time.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -13,16 +13,16 @@ use std::time::{Duration, Instant};
 use super::finder::Finder;
 use super::{Matches, SensitiveValues, encodings};
 
-/// How long what is told is kept together.
+/// How long values are retained together.
 const PERIOD: Duration = Duration::from_secs(5);
 
-/// What a process was told of late. Clones are the same.
+/// The sensitive values that a process received recently. Clones share them.
 #[derive(Clone, Default)]
 pub struct RecentSensitiveValues(Arc<Mutex<Recent>>);
 
 #[derive(Default)]
 struct Recent {
-    /// What counts for as long as the process is there.
+    /// Values that count for as long as the process lives.
     kept: Vec<SensitiveValues>,
     running: BTreeMap<u64, SensitiveValues>,
     next: u64,
@@ -33,14 +33,14 @@ struct Recent {
 #[derive(Default)]
 struct Period {
     began: Option<Instant>,
-    /// Those that were not looked into yet.
+    /// Values that were not searched yet.
     new: Vec<SensitiveValues>,
-    /// Those that were, by where they are, and how much of what was told there.
+    /// Values that were searched, by their addresses, with the number of their searched sources.
     seen: HashMap<usize, (SensitiveValues, usize)>,
     finder: Finder,
 }
 
-/// A call that goes on.
+/// An active call.
 #[must_use = "dropping it ends the call"]
 pub struct CallScope {
     recent: RecentSensitiveValues,
@@ -48,7 +48,7 @@ pub struct CallScope {
 }
 
 impl RecentSensitiveValues {
-    /// A call begins in which this is told.
+    /// Begins a call with these sensitive values.
     pub fn begin(&self, secrets: SensitiveValues) -> CallScope {
         let mut recent = self.lock();
         recent.turn(Instant::now());
@@ -59,17 +59,17 @@ impl RecentSensitiveValues {
         CallScope { recent: self.clone(), number }
     }
 
-    /// This is told to the process for good.
+    /// Adds values that the process knows for as long as it lives.
     pub fn keep(&self, secrets: SensitiveValues) {
         self.lock().kept.push(secrets);
     }
 
-    /// The text without what is secret.
+    /// Returns the text with its sensitive values redacted.
     pub fn redact<'text>(&self, text: &'text str) -> Cow<'text, str> {
         self.find(text).redact(text)
     }
 
-    /// See [`SensitiveValues::settled_length`].
+    /// Returns the settled length, see [`SensitiveValues::settled_length`].
     pub fn settled_length(&self, text: &str) -> usize {
         self.find(text).settled_length(text)
     }
@@ -99,14 +99,14 @@ impl Drop for CallScope {
         let mut recent = self.recent.lock();
         recent.turn(Instant::now());
         if let Some(secrets) = recent.running.remove(&self.number) {
-            // It may have begun periods ago.
+            // The call may have begun several periods ago.
             recent.current.new.push(secrets);
         }
     }
 }
 
 impl Recent {
-    /// Begins a new period where it is time to.
+    /// Begins a new period if the current one is over.
     fn turn(&mut self, now: Instant) {
         let began = *self.current.began.get_or_insert(now);
         if now.duration_since(began) < PERIOD {
@@ -115,7 +115,7 @@ impl Recent {
         let new = self.running.values().cloned().collect();
         let next = Period { began: Some(now), new, ..Period::default() };
         let last = std::mem::replace(&mut self.current, next);
-        // Whatever went on in a period that nobody asked in ended in it, or goes on.
+        // A call of a period without any search ended in it, or is still active.
         self.before = if now.duration_since(began) < 2 * PERIOD { last } else { Period::default() };
     }
 }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_counts_while_its_call_goes_on_and_a_moment_longer() {
+    fn values_count_during_call_and_shortly_after() {
         let recent = RecentSensitiveValues::default();
         let long = recent.begin(secret("the long one"));
         drop(recent.begin(secret("the short one")));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_counts_for_good() {
+    fn kept_values_count_as_long_as_process() {
         let recent = RecentSensitiveValues::default();
         recent.keep(SensitiveValues::chain([secret("of the configuration")]));
         recent.lock().turn(Instant::now() + 10 * PERIOD);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_in_a_call_counts() {
+    fn values_added_during_call_count() {
         let recent = RecentSensitiveValues::default();
         let secrets = SensitiveValues::default();
         let call = recent.begin(secrets.clone());

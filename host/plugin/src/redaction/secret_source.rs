@@ -1,4 +1,4 @@
-//! What was told, and the secret texts in it.
+//! Values that a plugin received, and the secret strings in them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,26 +11,26 @@ use crate::schema::{
     Attribute, AttributeType, Block, BlockNesting, NestedObject, ObjectNesting, ProviderSchema, Schema,
 };
 
-/// Something that a plugin was told.
+/// A value that a plugin received.
 pub(super) enum SecretSource {
-    /// Of which what is marked is secret.
+    /// A value whose marked parts are secret.
     Marked(Value),
-    /// All of which is secret.
+    /// A value that is secret as a whole.
     All(Value),
-    /// Of which is secret what a schema says.
+    /// An object whose schema declares its secret parts.
     Object(Value, Arc<Schema>),
-    /// A provider's configuration, of which is secret what its schema says.
+    /// A provider's configuration, whose schema declares its secret parts.
     Configuration(Value, Arc<ProviderSchema>),
-    /// An object as it is stored.
+    /// A stored object.
     Stored(RawState, Arc<Schema>),
-    /// An object as it is stored, of which these parts are secret.
+    /// A stored object in which these parts are secret.
     Parts(Arc<str>, Box<[Path]>),
 }
 
 type Tell<'a> = dyn FnMut(&str) + 'a;
 
 impl SecretSource {
-    /// Tells each secret text.
+    /// Passes each secret string to `tell`.
     pub(super) fn each_string(&self, tell: &mut Tell<'_>) {
         match self {
             Self::Marked(value) => marked(value, tell),
@@ -38,7 +38,7 @@ impl SecretSource {
             Self::Object(value, schema) => by_block(&schema.block, value, tell),
             Self::Configuration(value, schema) => by_block(&schema.provider.block, value, tell),
             Self::Stored(RawState::Json(text), schema) => {
-                // What is no JSON is told nobody: the plugin is not asked then.
+                // An object that is not JSON is not passed to the plugin.
                 if let Ok(value) = json::decode_simple(&**text) {
                     by_block(&schema.block, &value, tell);
                 }
@@ -99,7 +99,7 @@ fn push_parts<'value>(value: &'value Value, parts: &mut Vec<&'value Value>) {
     }
 }
 
-/// How many objects there are where a schema has some.
+/// The number of objects if a schema has a collection of them.
 #[derive(Clone, Copy)]
 enum Many {
     One,
@@ -150,7 +150,7 @@ fn each_object(value: &Value, many: Many, visit: &mut dyn FnMut(&Value)) {
     }
 }
 
-/// Whether `key`, such as `disk.0.secret`, names something secret.
+/// Whether `key`, such as `disk.0.secret`, refers to a secret.
 fn is_secret_in_flat(block: &Block, key: &str) -> bool {
     let mut block = block;
     let mut names = key.split('.');
@@ -160,7 +160,7 @@ fn is_secret_in_flat(block: &Block, key: &str) -> bool {
         }
         let Some(nested) = block.block_types.get(name) else { return false };
         block = &nested.block;
-        // Which of them.
+        // Skips the index or key.
         names.next();
     }
     false

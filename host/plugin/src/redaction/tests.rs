@@ -19,7 +19,7 @@ fn secrets(texts: &[&str]) -> SensitiveValues {
 }
 
 #[test]
-fn a_secret_is_found_in_its_forms() {
+fn secret_is_found_in_all_encodings() {
     let secrets = secrets(&["s3cr\"t/ü <x>"]);
     for said in [
         "s3cr\"t/ü <x>",
@@ -37,7 +37,7 @@ fn a_secret_is_found_in_its_forms() {
 }
 
 #[test]
-fn a_secret_is_found_wherever_it_begins_in_base64() {
+fn secret_is_found_at_any_offset_in_base64() {
     let secrets = secrets(&["correct horse"]);
     for user in ["a", "ab", "abc", "abcd"] {
         let header = STANDARD.encode(format!("{user}:correct horse"));
@@ -48,7 +48,7 @@ fn a_secret_is_found_wherever_it_begins_in_base64() {
 }
 
 #[test]
-fn secrets_that_overlap_are_masked_whole() {
+fn overlapping_secrets_are_redacted_as_one() {
     assert_eq!(
         secrets(&["hunter", "hunter22"]).redact("hunter22 hunter"),
         "(sensitive value) (sensitive value)"
@@ -62,7 +62,7 @@ fn secrets_that_overlap_are_masked_whole() {
 }
 
 #[test]
-fn only_what_is_marked_is_secret() {
+fn only_marked_values_are_secret() {
     let secrets = SensitiveValues::default();
     let list = Value::tuple([Value::from("inner secret"), Value::from(1_234_567_i64), Value::from(12_i64)]);
     secrets.add_marked(&Value::object([
@@ -78,7 +78,7 @@ fn only_what_is_marked_is_secret() {
 }
 
 #[test]
-fn lines_of_a_secret_are_secret_and_short_texts_and_words_are_not() {
+fn lines_of_a_secret_are_secret_but_short_strings_are_not() {
     let secrets = secrets(&["-----BEGIN-----\r\nfirst\"line\r\n}\r\n", "abc", "", "true", "null"]);
     assert_eq!(secrets.redact("first\"line"), REDACTED);
     assert_eq!(secrets.redact("first\\\"line"), REDACTED);
@@ -86,13 +86,13 @@ fn lines_of_a_secret_are_secret_and_short_texts_and_words_are_not() {
 }
 
 #[test]
-fn a_long_secret_is_masked_from_its_beginning_to_its_end() {
+fn long_secret_is_redacted_completely() {
     let long = "0123456789".repeat(10_000);
     assert_eq!(secrets(&[&long]).redact(&format!("<{long}>")), "<(sensitive value)>");
 }
 
 #[test]
-fn where_too_much_is_secret_nothing_is_shown() {
+fn all_output_is_redacted_if_secrets_exceed_limit() {
     let secrets = SensitiveValues::default();
     (0..10_000).for_each(|number| secrets.add_text(format!("{number}").repeat(500)));
     assert_eq!(secrets.redact("hello"), ALL_REDACTED);
@@ -100,7 +100,7 @@ fn where_too_much_is_secret_nothing_is_shown() {
 }
 
 #[test]
-fn what_may_go_on_as_a_secret_is_not_settled() {
+fn possible_start_of_secret_is_not_settled() {
     let secrets = secrets(&["0123456789"]);
     let (before, after) = ("x".repeat(200), "y".repeat(40));
     let said = format!("{before}01234");
@@ -112,16 +112,16 @@ fn what_may_go_on_as_a_secret_is_not_settled() {
 }
 
 #[test]
-fn an_end_that_begins_within_a_secret_shows_nothing_of_it() {
+fn redacted_end_hides_secret_that_begins_before_it() {
     let secrets = secrets(&["0123456789"]);
     assert_eq!(secrets.redact_end("before 0123456789 after", 12), "(sensitive value) after");
     assert_eq!(secrets.redact_end("before 0123456789 after", 6), " after");
     assert_eq!(secrets.redact_end("before 0123456789 after", 100), "before (sensitive value) after");
 }
 
-/// Cost: five thousand secrets, each followed by something that is said.
+/// Cost: five thousand secrets, each followed by output.
 #[test]
-fn many_secrets_between_many_lines_cost_little() {
+fn many_secrets_between_many_lines_are_cheap() {
     let secrets = SensitiveValues::default();
     let began = std::time::Instant::now();
     for number in 0..5_000 {
@@ -180,7 +180,7 @@ const MASKED: &str =
     "(sensitive value) user-of-it (sensitive value) size-of-it (sensitive value) name-of-it gone-of-it";
 
 #[test]
-fn what_a_schema_calls_sensitive_or_write_only_is_secret() {
+fn sensitive_and_write_only_attributes_are_secret() {
     let secrets = SensitiveValues::default();
     let object = wardian_value::json::decode_simple(STORED).unwrap();
     secrets.add_by_schema(&object, &schema());
@@ -188,7 +188,7 @@ fn what_a_schema_calls_sensitive_or_write_only_is_secret() {
 }
 
 #[test]
-fn so_it_is_in_an_object_as_it_is_stored() {
+fn sensitive_attributes_of_stored_objects_are_secret() {
     let secrets = SensitiveValues::default();
     secrets.add_stored(&RawState::Json(STORED.into()), &schema());
     assert_eq!(secrets.redact(SAID), MASKED);

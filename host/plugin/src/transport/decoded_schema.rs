@@ -11,8 +11,8 @@ use crate::provider::ConfigKind;
 use crate::schema::{Function, ProviderSchema, Schema};
 use crate::schema_table::SchemaTable;
 
-/// A provider's schema with the types of its identities. A request for a name that the
-/// provider does not have is the caller's mistake, not the plugin's.
+/// A provider's schema with the types of its identities. A request for a name that the provider
+/// does not have is the caller's error, not the plugin's.
 pub struct DecodedSchema {
     /// The schema as callers receive it.
     pub schema: Arc<ProviderSchema>,
@@ -27,23 +27,23 @@ impl DecodedSchema {
         Self { schema: Arc::new(schema), identity_types }
     }
 
-    /// The type of the provider's configuration.
+    /// Returns the type of the provider's configuration.
     pub fn provider(&self) -> &Type {
         self.schema.provider.implied_type()
     }
 
-    /// The type of a resource's objects.
+    /// Returns the type of a resource's objects.
     ///
     /// # Errors
-    /// The provider has no such resource type.
+    /// If the provider has no such resource type.
     pub fn resource(&self, name: &Str) -> Result<&Type, PluginFailure> {
         implied_type(&self.schema.resources, name, "resource type")
     }
 
-    /// The type of a configuration of this kind.
+    /// Returns the type of a configuration of this kind.
     ///
     /// # Errors
-    /// The provider has no such name.
+    /// If the provider has no such name.
     pub fn config(&self, kind: ConfigKind, name: &Str) -> Result<&Type, PluginFailure> {
         match kind {
             ConfigKind::Resource => self.resource(name),
@@ -55,38 +55,41 @@ impl DecodedSchema {
         }
     }
 
-    /// The type of a list block's configuration.
+    /// Returns the type of a list block's configuration.
     ///
     /// # Errors
-    /// The provider cannot list resources of this type.
+    /// If the provider cannot list resources of this type.
     pub fn list_resource(&self, name: &Str) -> Result<&Type, PluginFailure> {
         implied_type(&self.schema.list_resources, name, "resource type that can be listed")
     }
 
-    /// The signature of a function.
+    /// Returns the signature of a function.
     ///
     /// # Errors
-    /// The provider has no such function.
+    /// If the provider has no such function.
     pub fn function(&self, name: &Str) -> Result<&Function, PluginFailure> {
         self.schema.functions.get(name).ok_or_else(|| unknown("function", name))
     }
 
-    /// The type of a resource type's identity, if it has one.
+    /// Returns the type of a resource type's identity, if it has one.
     pub fn identity(&self, name: &Str) -> Option<&Type> {
         self.identity_types.get(name)
     }
 
-    /// The type of a resource type's identity.
+    /// Returns the type of a resource type's identity.
     ///
     /// # Errors
-    /// The resource type has none.
+    /// If the resource type has none.
     pub fn required_identity(&self, name: &Str) -> Result<&Type, PluginFailure> {
         self.identity(name).ok_or_else(|| {
-            PluginFailure::InvalidRequest(format!("the plugin knows no identity of {:?}", name.as_str()))
+            PluginFailure::InvalidRequest(format!(
+                "the plugin has no identity schema for {:?}",
+                name.as_str()
+            ))
         })
     }
 
-    /// The type of `provider_meta`, if the provider has one.
+    /// Returns the type of `provider_meta`, if the provider has one.
     pub fn provider_meta(&self) -> Option<&Type> {
         self.schema.provider_meta.as_ref().map(Schema::implied_type)
     }

@@ -9,13 +9,13 @@ use super::decoded_schema::DecodedSchema;
 use super::failure::PluginFailure;
 use crate::schema::Function;
 
-/// The timestamps of the protocol, in seconds since 1970.
+/// The range of the protocol's timestamps, in seconds since 1970.
 const YEARS_1_TO_9999: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
 /// Encodes a value of a type in MessagePack.
 ///
 /// # Errors
-/// It is not of that type.
+/// If the value is not of that type.
 pub fn encode_value(what: &str, value: &Value, ty: &Type) -> Result<Vec<u8>, PluginFailure> {
     msgpack::encode(value, ty)
         .map_err(|error| PluginFailure::InvalidRequest(format!("{what} cannot be encoded: {error}")))
@@ -24,7 +24,7 @@ pub fn encode_value(what: &str, value: &Value, ty: &Type) -> Result<Vec<u8>, Plu
 /// Encodes a value if there is one.
 ///
 /// # Errors
-/// It is not of the type, or there is no type for it.
+/// If the value is not of the type, or there is no type for it.
 pub fn encode_optional(
     what: &str,
     value: Option<&Value>,
@@ -40,7 +40,7 @@ pub fn encode_optional(
 /// Encodes a function's arguments by its signature, which it returns as well.
 ///
 /// # Errors
-/// The provider has no such function, or an argument does not fit its parameter.
+/// If the provider has no such function, or an argument does not match its parameter.
 pub fn encode_function_arguments<'a>(
     schema: &'a DecodedSchema,
     name: &Str,
@@ -55,15 +55,15 @@ pub fn encode_function_arguments<'a>(
     Ok((function, encoded))
 }
 
-/// The failure to decode a value by its schema.
+/// Returns the failure to decode a value by its schema.
 pub fn schema_mismatch(what: &str, error: impl fmt::Display) -> PluginFailure {
-    PluginFailure::InvalidResponse(format!("{what} is not what its schema says: {error}"))
+    PluginFailure::InvalidResponse(format!("{what} does not match its schema: {error}"))
 }
 
-/// The time at which to renew an ephemeral resource.
+/// Decodes the time at which to renew an ephemeral resource.
 ///
 /// # Errors
-/// The protocol has no such timestamp.
+/// If the timestamp is out of the protocol's range.
 pub fn decode_timestamp(seconds: i64, nanoseconds: i64) -> Result<SystemTime, PluginFailure> {
     let below_second = u32::try_from(nanoseconds).ok().filter(|nanoseconds| *nanoseconds < 1_000_000_000);
     below_second
@@ -75,7 +75,7 @@ pub fn decode_timestamp(seconds: i64, nanoseconds: i64) -> Result<SystemTime, Pl
         })
         .ok_or_else(|| {
             PluginFailure::InvalidResponse(format!(
-                "{seconds} s and {nanoseconds} ns is no moment at which to renew"
+                "{seconds} s and {nanoseconds} ns is not a valid renewal time"
             ))
         })
 }
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn decode_timestamp_rejects_impossible_ones() {
+    fn decode_timestamp_rejects_invalid_timestamps() {
         for (seconds, nanoseconds) in [(0, -1), (0, 1_000_000_000), (i64::MAX, 0), (i64::MIN, 0)] {
             assert!(decode_timestamp(seconds, nanoseconds).is_err(), "{seconds} {nanoseconds}");
         }

@@ -6,7 +6,8 @@ use crate::call_context::PluginCall;
 use crate::diagnostic::{PluginDiagnostic, PluginDiagnostics};
 use crate::provider::FunctionError;
 
-/// Why a call has no response. Diagnostics name the plugin, the call and the resource.
+/// The reason why a call has no response. Diagnostics name the plugin, the call and the
+/// resource.
 #[derive(Clone, Debug)]
 pub enum PluginFailure {
     /// The request could not be encoded.
@@ -15,28 +16,28 @@ pub enum PluginFailure {
     InvalidResponse(String),
     /// The plugin could not be started.
     NotStarted(String),
-    /// The plugin does not have the call.
+    /// The plugin does not implement the call.
     Unsupported(String),
     /// The provider was closed before the call.
     Closed,
     /// The plugin rejected its configuration when it was started again.
     NotConfigured(PluginDiagnostics),
-    /// The transport failed in its own way.
+    /// A failure that is specific to the transport.
     Transport {
         /// The headline.
         summary: &'static str,
-        /// What follows the call in the detail: full sentences.
+        /// The text that follows the call in the detail: full sentences.
         problem: String,
     },
 }
 
 impl PluginFailure {
-    /// A failure of the transport.
+    /// Returns a failure of the transport.
     pub fn transport(summary: &'static str, problem: impl Into<String>) -> Self {
         Self::Transport { summary, problem: problem.into() }
     }
 
-    /// The failure as the diagnostics of a call.
+    /// Returns the diagnostics of a call that failed.
     pub fn into_diagnostics(self, call: &PluginCall) -> PluginDiagnostics {
         match self {
             Self::NotConfigured(diagnostics) => diagnostics,
@@ -47,7 +48,7 @@ impl PluginFailure {
         }
     }
 
-    /// The failure as the error of a function call.
+    /// Returns the error of a function call that failed.
     pub fn into_function_error(self, call: &PluginCall) -> FunctionError {
         let (summary, problem) = self.into_parts();
         FunctionError { text: format!("{summary}: {call}: {problem}"), argument: None }
@@ -55,14 +56,14 @@ impl PluginFailure {
 
     fn into_parts(self) -> (&'static str, String) {
         match self {
-            Self::InvalidRequest(problem) => ("Value cannot be handed to the plugin", problem),
+            Self::InvalidRequest(problem) => ("Value cannot be passed to the plugin", problem),
             Self::InvalidResponse(problem) => (
-                "Plugin gave an invalid answer",
+                "Plugin returned an invalid response",
                 format!("{problem}\n\nThis is a bug in the plugin, which should be reported to its author."),
             ),
             Self::NotStarted(reason) => ("Plugin could not be started", reason),
             Self::Unsupported(problem) => ("Unsupported plugin call", problem),
-            Self::Closed => ("Plugin was closed", "the call came after the plugin's end.".to_owned()),
+            Self::Closed => ("Plugin was closed", "the plugin was closed before the call.".to_owned()),
             Self::NotConfigured(diagnostics) => {
                 let summaries: Vec<&str> = diagnostics.iter().map(|one| one.summary.as_str()).collect();
                 ("Plugin could not be configured", summaries.join("; "))
@@ -75,7 +76,7 @@ impl PluginFailure {
 /// Returns a result whose failure is reported as diagnostics of the call.
 ///
 /// # Errors
-/// As the result.
+/// If the result is an error.
 pub fn or_diagnostics<T>(
     call: &PluginCall,
     result: Result<T, impl Into<PluginFailure>>,
@@ -83,9 +84,9 @@ pub fn or_diagnostics<T>(
     result.map_err(|failure| failure.into().into_diagnostics(call))
 }
 
-/// Returns a field of a response. A field that could not be decoded is absent and reported,
-/// and the other fields count all the same: the result of an apply must not be lost because
-/// its identity is wrong.
+/// Returns a field of a response. A field that could not be decoded is absent and reported, and
+/// the other fields are still used: the result of an apply must not be lost because its identity
+/// is invalid.
 pub fn decode_field<T>(
     call: &PluginCall,
     diagnostics: &mut PluginDiagnostics,
@@ -97,7 +98,7 @@ pub fn decode_field<T>(
     })
 }
 
-/// A duration as messages show it: `2 s`, `0.5 s`.
+/// Formats a duration for messages: `2 s`, `0.5 s`.
 pub fn format_seconds(duration: Duration) -> String {
     if duration.subsec_millis() == 0 {
         format!("{} s", duration.as_secs())
