@@ -64,7 +64,7 @@ impl Bridge {
             schemas: self.schemas.clone(),
             schema: OnceCell::new(),
             validated: std::sync::Mutex::default(),
-            shared_processes: SharedProcesses::default(),
+            processes: SharedProcesses::default(),
             unconfigured: Mutex::new(Unconfigured::NotStarted),
         };
         NativePlugin(Arc::new(shared))

@@ -167,14 +167,14 @@ impl ConfigurationCalls for NativeWire {
         if let Some(process) = self.own() {
             // No other provider can rely on its previous configuration.
             if let Own::Configured(shared) = &*self.lock() {
-                self.plugin.shared_processes().forget(shared);
+                self.plugin.processes().forget(shared);
             }
             process.keep_secrets(context);
             let answer =
                 or_diagnostics(&call, self.plugin.ask(context, &process, &calls::CONFIGURE, request).await)?;
             return Ok(diagnostics(answer.diagnostics));
         }
-        let shared = self.plugin.shared_processes().for_request(request.encode_to_vec());
+        let shared = self.plugin.processes().for_request(request.encode_to_vec());
         let configuring = shared.0.get_or_try_init(|| async {
             let process = self.plugin.to_configure(context).await?;
             process.keep_secrets(context);
@@ -188,7 +188,7 @@ impl ConfigurationCalls for NativeWire {
         });
         let said = or_diagnostics(&call, configuring.await)?.said.clone();
         if has_errors(&said) {
-            self.plugin.shared_processes().forget(&shared);
+            self.plugin.processes().forget(&shared);
         }
         let surplus = match &mut *self.lock() {
             own @ Own::Nothing => {
@@ -216,8 +216,8 @@ impl ConfigurationCalls for NativeWire {
             ConfigKind::Action => None,
         };
         let call = match resource_like {
-            Some(call) => self.plugin_call(context, call, Some(&type_name)),
-            None => self.plugin_call(context, &calls::VALIDATE_ACTION, Some(&type_name)),
+            Some(call) => self.plugin_call(context, call, Some(type_name)),
+            None => self.plugin_call(context, &calls::VALIDATE_ACTION, Some(type_name)),
         };
         let ty = self.known_schema(context).await?.config(kind, type_name);
         let config = ty.and_then(|ty| encode("the configuration", &request.config, ty));

@@ -54,7 +54,7 @@ pub(crate) struct Shared {
     /// Results of validating configurations, by request.
     pub(crate) validated: std::sync::Mutex<HashMap<Vec<u8>, Arc<OnceCell<PluginDiagnostics>>>>,
     /// The configured processes.
-    pub(crate) shared_processes: SharedProcesses,
+    pub(crate) processes: SharedProcesses,
     /// Requested from the plugin once, by the first provider that needs it.
     pub(crate) schema: OnceCell<Arc<DecodedSchema>>,
     pub(crate) unconfigured: Mutex<Unconfigured>,
@@ -72,8 +72,8 @@ impl Shared {
         Arc::clone(known.entry(request).or_default())
     }
 
-    pub(crate) fn shared_processes(&self) -> &SharedProcesses {
-        &self.shared_processes
+    pub(crate) fn processes(&self) -> &SharedProcesses {
+        &self.processes
     }
 
     pub(crate) fn plugin_call(

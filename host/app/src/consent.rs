@@ -118,13 +118,13 @@ pub async fn obtain(
             });
         }
         if !open.is_empty() {
-            if may_ask(context, options) {
+            if may_ask(context, *options) {
                 if !confirm_grant(context, address).await? {
                     return Err(not_granted(component));
                 }
                 granted.push((*address, open));
             } else {
-                refused.push(refusal(component, &open, options));
+                refused.push(refusal(component, &open, *options));
             }
         }
         let agreement = component.version.clone().map(|version| Approval {
@@ -206,7 +206,7 @@ fn retain_overridden(selection: &Selection, before: &ApprovedCapabilities, after
     }
 }
 
-fn may_ask(context: &AppContext, options: &ConsentOptions) -> bool {
+fn may_ask(context: &AppContext, options: ConsentOptions) -> bool {
     options.input && context.environment.may_ask() && context.frontend.can_ask()
 }
 
@@ -233,7 +233,7 @@ fn not_granted(component: &ComponentArtifact) -> AppError {
 fn refusal(
     component: &ComponentArtifact,
     open: &[&CapabilityRequest],
-    options: &ConsentOptions,
+    options: ConsentOptions,
 ) -> Diagnostic {
     let address = &component.address;
     let upgrade = if options.upgrade { " -upgrade" } else { "" };

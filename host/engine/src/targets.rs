@@ -159,7 +159,7 @@ pub fn not_excluded<'a>(
         match node {
             Node::StateObject(index) => nodes.set(id.index(), !kept.contains(&object(*index).config())),
             Node::Resource(address) if is_destruction && kept.contains(address) => {
-                nodes.set(id.index(), false)
+                nodes.set(id.index(), false);
             }
             Node::Output(path, _) if path.is_root() && is_destruction => {
                 // An output is removed with any object that it depends on.

@@ -1,5 +1,7 @@
 //! Rules are added to policy files without changing their comments and layout.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 mod support;
 
 use std::path::Path;

@@ -74,7 +74,7 @@ fn members(operations: &[&str]) -> Vec<Attribute> {
             Attribute::string(*operation)
                 .description(format!("How long {operation} may take, such as `30s` or `2h45m`."))
                 .validate(validate::custom_with_context(move |check, diagnostics| {
-                    duration.run(check, diagnostics)
+                    duration.run(check, diagnostics);
                 }))
         })
         .collect()

@@ -212,7 +212,7 @@ impl Reader {
             match value.value(&attribute.ty()) {
                 Ok(value) => attribute.computed_value = Some(value),
                 Err(stored_value_error) => {
-                    self.problem(format!("the value does not fit: {stored_value_error}"))
+                    self.problem(format!("the value does not fit: {stored_value_error}"));
                 }
             }
         }

@@ -135,7 +135,7 @@ impl SshCommand {
     fn take(&mut self, message: ChannelMsg) {
         match message {
             ChannelMsg::Data { data } => {
-                self.waiting.extend(self.stdout.push(&data).map(CommandEvent::Stdout))
+                self.waiting.extend(self.stdout.push(&data).map(CommandEvent::Stdout));
             }
             ChannelMsg::ExtendedData { data, ext: 1 } => {
                 self.waiting.extend(self.stderr.push(&data).map(CommandEvent::Stderr));

@@ -1,6 +1,8 @@
 //! The parser against an independent one, hcl-edit, on the configurations in this repository.
 //! The fuzz target `against_hcl_edit` has the same oracle.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 mod oracle;
 
 use std::fs;

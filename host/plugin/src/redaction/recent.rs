@@ -129,7 +129,7 @@ impl Period {
             let known = secrets.lock();
             for told in known.told.iter().skip(*count) {
                 told.each_string(&mut |text| {
-                    encodings::each_encoding(text, &mut |form| self.finder.add(form))
+                    encodings::each_encoding(text, &mut |form| self.finder.add(form));
                 });
             }
             *count = known.told.len();

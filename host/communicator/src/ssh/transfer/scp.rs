@@ -90,7 +90,7 @@ async fn send_steps(
     while let Some(step) = steps.recv().await {
         match step {
             Step::Enter { name } => {
-                send_line(pipe, format!("D{DIRECTORY_MODE:04o} 0 {}\n", single_line(&name)?)).await?
+                send_line(pipe, format!("D{DIRECTORY_MODE:04o} 0 {}\n", single_line(&name)?)).await?;
             }
             Step::Leave => send_line(pipe, "E\n".to_owned()).await?,
             Step::File { name, size } => {

@@ -57,9 +57,7 @@ impl RequestAuthority {
                     binding.location,
                     request.destination()
                 );
-                let denied =
-                    self.monitor.reject(&self.call, Capability::Network, request.destination(), reason);
-                denied
+                self.monitor.reject(&self.call, Capability::Network, request.destination(), reason)
             })
         });
         credentials.collect()
