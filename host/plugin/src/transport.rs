@@ -16,7 +16,7 @@ use wardian_value::{Str, Value};
 
 use crate::call_context::CallContext;
 use crate::diagnostic::PluginDiagnostics;
-#[expect(clippy::wildcard_imports, reason = "the traits name every request and response")]
+#[allow(clippy::wildcard_imports, reason = "the traits name every request and response")]
 use crate::provider::*;
 use crate::schema::ProviderSchema;
 
