@@ -2,7 +2,7 @@
 
 use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_lang::{Label, ResourceMode as ModeInLanguage};
+use wardian_lang::{Label, ReferenceMode};
 use wardian_value::Str;
 
 /// Mode, type and name of a resource: unique in its module.
@@ -34,11 +34,11 @@ pub(crate) fn check_identifier(text: &str, span: &Span, summary: &str, problems:
 }
 
 /// Converts a reference's resource mode to that of addresses.
-pub fn resource_mode(mode: ModeInLanguage) -> ResourceMode {
+pub fn resource_mode(mode: ReferenceMode) -> ResourceMode {
     match mode {
-        ModeInLanguage::Managed => ResourceMode::Managed,
-        ModeInLanguage::Data => ResourceMode::Data,
-        ModeInLanguage::Ephemeral => ResourceMode::Ephemeral,
+        ReferenceMode::Managed => ResourceMode::Managed,
+        ReferenceMode::Data => ResourceMode::Data,
+        ReferenceMode::Ephemeral => ResourceMode::Ephemeral,
     }
 }
 

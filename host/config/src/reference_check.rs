@@ -171,7 +171,7 @@ impl ModuleNode {
         for check in self.module.checks.values() {
             if let Some(data) = &check.data {
                 let own = ReferenceSubject::Resource {
-                    mode: wardian_lang::ResourceMode::Data,
+                    mode: wardian_lang::ReferenceMode::Data,
                     kind: data.type_name.clone(),
                     name: data.name.clone(),
                 };

@@ -35,7 +35,7 @@ pub use functions::{
 };
 pub use provider_call::ProviderCall;
 pub use quote::quote_string;
-pub use reference::{Reference, ReferenceSubject, ResourceMode, Traversal, TraversalStep};
+pub use reference::{Reference, ReferenceMode, ReferenceSubject, Traversal, TraversalStep};
 pub use scope::{EmptyScope, Resolved, Scope};
 pub use source_bytes::SourceBytes;
 pub use syntax::{

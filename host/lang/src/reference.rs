@@ -7,7 +7,7 @@ use wardian_value::{PathStep, Str};
 
 /// The kind of object that a resource address names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ResourceMode {
+pub enum ReferenceMode {
     /// `resource`.
     Managed,
     /// `data`.
@@ -25,7 +25,7 @@ pub enum ReferenceSubject {
     Local(Str),
     /// `type.name`, `data.type.name`, `ephemeral.type.name`
     Resource {
-        mode: ResourceMode,
+        mode: ReferenceMode,
         /// The resource type, such as `aws_instance`.
         kind: Str,
         name: Str,
@@ -158,9 +158,9 @@ impl fmt::Display for ReferenceSubject {
             Self::Variable(name) => write!(f, "var.{name}"),
             Self::Local(name) => write!(f, "local.{name}"),
             Self::Resource { mode, kind, name } => match mode {
-                ResourceMode::Managed => write!(f, "{kind}.{name}"),
-                ResourceMode::Data => write!(f, "data.{kind}.{name}"),
-                ResourceMode::Ephemeral => write!(f, "ephemeral.{kind}.{name}"),
+                ReferenceMode::Managed => write!(f, "{kind}.{name}"),
+                ReferenceMode::Data => write!(f, "data.{kind}.{name}"),
+                ReferenceMode::Ephemeral => write!(f, "ephemeral.{kind}.{name}"),
             },
             Self::Module(name) => write!(f, "module.{name}"),
             Self::EachKey => f.write_str("each.key"),
@@ -211,16 +211,16 @@ pub(crate) fn resolve_names(traversal: &Traversal) -> Option<(ReferenceSubject, 
         "self" => (ReferenceSubject::SelfValue, 0),
         "data" | "ephemeral" | "resource" => {
             let mode = match root {
-                "data" => ResourceMode::Data,
-                "ephemeral" => ResourceMode::Ephemeral,
-                _ => ResourceMode::Managed,
+                "data" => ReferenceMode::Data,
+                "ephemeral" => ReferenceMode::Ephemeral,
+                _ => ReferenceMode::Managed,
             };
             let (kind, name) = (name?.clone(), attribute(traversal, 1)?.clone());
             (ReferenceSubject::Resource { mode, kind, name }, 2)
         }
         "template" | "lazy" | "arg" => return None,
         _ => {
-            let (mode, kind) = (ResourceMode::Managed, traversal.root.clone());
+            let (mode, kind) = (ReferenceMode::Managed, traversal.root.clone());
             (ReferenceSubject::Resource { mode, kind, name: name?.clone() }, 1)
         }
     })

@@ -19,7 +19,7 @@ use crate::credential::{CredentialBinding, CredentialSource};
 use crate::level::Level;
 use crate::policy::{DefaultAction, FileView, PluginPolicy};
 use crate::rule::{Effect, Rule};
-use crate::settings::{NativePlugins, Setting, Settings};
+use crate::settings::{NativePlugins, PolicySetting, Settings};
 use crate::source_location::SourceLocation;
 
 pub(crate) use combined::GrantedAccess;
@@ -126,7 +126,7 @@ impl PluginPolicy {
             .native
             .as_ref()
             .filter(|set| set.value == native)
-            .map(|set: &Setting<_>| set.location.clone());
+            .map(|set: &PolicySetting<_>| set.location.clone());
         Explanation {
             plugin: self.plugin.clone(),
             files: self.files.iter().map(explained_file).collect(),

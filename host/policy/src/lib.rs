@@ -57,5 +57,5 @@ pub use policy::{CONSENT_LOCK_FILE_NAME, DefaultAction, POLICY_FILE_NAME, Plugin
 pub use policy_edit::{add_grants, grant_block};
 pub use policy_synthesis::{LeastPrivilegePolicy, NeededAccess, least_privilege_policy};
 pub use rule::Effect;
-pub use settings::{NativePlugins, PluginLimits, Setting, Settings};
+pub use settings::{NativePlugins, PluginLimits, PolicySetting, Settings};
 pub use source_location::SourceLocation;

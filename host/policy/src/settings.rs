@@ -11,7 +11,7 @@ use crate::units::{format_duration, format_size};
 
 /// A value and the line that sets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting<T> {
+pub struct PolicySetting<T> {
     pub value: T,
     pub location: SourceLocation,
 }
@@ -58,17 +58,17 @@ impl fmt::Display for NativePlugins {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PluginLimits {
     /// Memory of an instance, in bytes.
-    pub memory: Option<Setting<u64>>,
+    pub memory: Option<PolicySetting<u64>>,
     /// CPU time of a call.
-    pub cpu_time: Option<Setting<Duration>>,
+    pub cpu_time: Option<PolicySetting<Duration>>,
     /// Duration of a call.
-    pub wall_time: Option<Setting<Duration>>,
+    pub wall_time: Option<PolicySetting<Duration>>,
     /// Number of concurrent network requests.
-    pub concurrent_requests: Option<Setting<u64>>,
+    pub concurrent_requests: Option<PolicySetting<u64>>,
     /// Size of a response, in bytes.
-    pub response_size: Option<Setting<u64>>,
+    pub response_size: Option<PolicySetting<u64>>,
     /// Bytes that a call may write to files.
-    pub bytes_written: Option<Setting<u64>>,
+    pub bytes_written: Option<PolicySetting<u64>>,
 }
 
 impl PluginLimits {
@@ -79,9 +79,10 @@ impl PluginLimits {
     /// Returns the limits that are set: name, formatted value, and line.
     pub fn entries(&self) -> Vec<(&'static str, String, &SourceLocation)> {
         let [memory, cpu_time, wall_time, concurrent_requests, response_size, bytes_written] = Self::NAMES;
-        let size =
-            |name, set: &'_ Option<Setting<u64>>| set.as_ref().map(|set| (name, format_size(set.value)));
-        let time = |name, set: &'_ Option<Setting<Duration>>| {
+        let size = |name, set: &'_ Option<PolicySetting<u64>>| {
+            set.as_ref().map(|set| (name, format_size(set.value)))
+        };
+        let time = |name, set: &'_ Option<PolicySetting<Duration>>| {
             set.as_ref().map(|set| (name, format_duration(set.value)))
         };
         let number =
@@ -137,9 +138,9 @@ impl PluginLimits {
 pub struct Settings {
     pub limits: PluginLimits,
     /// What happens to native code.
-    pub native: Option<Setting<NativePlugins>>,
+    pub native: Option<PolicySetting<NativePlugins>>,
     /// Whether clocks and randomness give the same values in each run.
-    pub deterministic: Option<Setting<bool>>,
+    pub deterministic: Option<PolicySetting<bool>>,
 }
 
 impl Settings {
@@ -148,8 +149,8 @@ impl Settings {
         let limits = |settings: &Self| -> Vec<(&'static str, String)> {
             settings.limits.entries().into_iter().map(|(name, value, _)| (name, value)).collect()
         };
-        let value = |set: &Option<Setting<NativePlugins>>| set.as_ref().map(|set| set.value);
-        let flag = |set: &Option<Setting<bool>>| set.as_ref().map(|set| set.value);
+        let value = |set: &Option<PolicySetting<NativePlugins>>| set.as_ref().map(|set| set.value);
+        let flag = |set: &Option<PolicySetting<bool>>| set.as_ref().map(|set| set.value);
         limits(self) == limits(other)
             && value(&self.native) == value(&other.native)
             && flag(&self.deterministic) == flag(&other.deterministic)
@@ -179,8 +180,8 @@ impl Settings {
 }
 
 fn narrow<T: Clone>(
-    current: &mut Option<Setting<T>>,
-    other: Option<&Setting<T>>,
+    current: &mut Option<PolicySetting<T>>,
+    other: Option<&PolicySetting<T>>,
     is_stricter: impl Fn(&T, &T) -> bool,
 ) {
     if let Some(other) = other
@@ -190,7 +191,7 @@ fn narrow<T: Clone>(
     }
 }
 
-fn overlay<T>(current: &mut Option<Setting<T>>, other: Option<Setting<T>>) {
+fn overlay<T>(current: &mut Option<PolicySetting<T>>, other: Option<PolicySetting<T>>) {
     if other.is_some() {
         *current = other;
     }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use wardian_policy::{PluginPolicy, Setting, SourceLocation};
+use wardian_policy::{PluginPolicy, PolicySetting, SourceLocation};
 use wasmtime::ResourceLimiter;
 
 /// Limits of one instance and of each call on it.
@@ -63,7 +63,7 @@ impl<T: Copy + Ord> Bound<T> {
 
     /// Returns the host's own limit, unless a policy sets a smaller one, or a larger one if it
     /// may.
-    fn new(host: T, set: Option<&Setting<T>>, may_widen: bool) -> Self {
+    fn new(host: T, set: Option<&PolicySetting<T>>, may_widen: bool) -> Self {
         match set {
             Some(set) if may_widen || set.value < host => {
                 Self { value: set.value, set_at: Some(set.location.clone()) }
@@ -106,7 +106,7 @@ pub(crate) struct EffectiveLimits {
 impl EffectiveLimits {
     pub(crate) fn new(host: &SandboxLimits, policy: &PluginPolicy) -> Self {
         let (set, widened) = (&policy.settings().limits, policy.machine_limits());
-        let memory = set.memory.as_ref().map(|set| Setting {
+        let memory = set.memory.as_ref().map(|set| PolicySetting {
             value: usize::try_from(set.value).unwrap_or(usize::MAX),
             location: set.location.clone(),
         });

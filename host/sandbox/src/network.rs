@@ -10,7 +10,7 @@ use wardian_network::proxy::{ProxyError, ProxySettings};
 use wardian_network::{
     Client, ClientOptions, HttpLimits, RequestLimiter, Resolver, SystemResolver, TlsRoots,
 };
-use wardian_policy::{CredentialSource, Setting};
+use wardian_policy::{CredentialSource, PolicySetting};
 
 use crate::limits::Bound;
 
@@ -106,7 +106,7 @@ pub(crate) struct ProviderNetwork {
 impl ProviderNetwork {
     pub(crate) fn new(options: &Arc<NetworkOptions>, monitor: &Monitor) -> Self {
         let set = &monitor.policy().settings().limits;
-        let bound = |set: Option<&Setting<u64>>, of_host| match set {
+        let bound = |set: Option<&PolicySetting<u64>>, of_host| match set {
             Some(set) => Bound { value: set.value, set_at: Some(set.location.clone()) },
             None => Bound { value: of_host, set_at: None },
         };

@@ -21,7 +21,7 @@ pub(crate) struct Configuration {
 
 /// The client of a configured provider.
 #[derive(Debug)]
-pub struct Client {
+pub struct MockClient {
     storage: Storage,
     data_directory: Option<Directory>,
     fail_on: [(Operation, Vec<String>); 4],
@@ -77,7 +77,7 @@ impl Configuration {
     /// Returns the client. Never an error: unknown values are reported by the operation that
     /// needs them.
     #[expect(clippy::unnecessary_wraps, reason = "the signature that `Provider::with_config` requires")]
-    pub(crate) fn into_client(self) -> Result<Client> {
+    pub(crate) fn into_client(self) -> Result<MockClient> {
         let storage = match self.use_only_state {
             Attr::Unknown => Storage::Unknown,
             Attr::Known(true) => Storage::StateOnly,
@@ -90,7 +90,7 @@ impl Configuration {
         let listed = |ids: Attr<Vec<Attr<String>>>| {
             ids.into_known().unwrap_or_default().into_iter().filter_map(Attr::into_known).collect()
         };
-        Ok(Client {
+        Ok(MockClient {
             storage,
             data_directory: directory(self.data_directory, "terraform.data"),
             fail_on: [
@@ -112,7 +112,7 @@ fn directory(configured: Attr<String>, default: &str) -> Option<Directory> {
     }
 }
 
-impl Client {
+impl MockClient {
     /// Returns the directory of resources; `None` if only the state has them.
     pub(crate) fn resource_directory(&self) -> Result<Option<&Directory>> {
         match &self.storage {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use wardian_sdk::{Context, DataSource, Diagnostics, Explain as _, Object, Result, Schema, Value};
 
-use crate::configuration::Client;
+use crate::configuration::MockClient;
 use crate::definition::Definition;
 use crate::schema;
 use crate::stored_value;
@@ -20,14 +20,14 @@ impl MockDataSource {
     }
 }
 
-impl DataSource<Client> for MockDataSource {
+impl DataSource<MockClient> for MockDataSource {
     type State = Object;
 
     fn schema(&self) -> Schema {
         schema::data_source_schema(&self.definition)
     }
 
-    fn read(&self, config: Object, context: &mut Context<'_, Client>) -> Result<Object> {
+    fn read(&self, config: Object, context: &mut Context<'_, MockClient>) -> Result<Object> {
         let id: String = config.get("id")?;
         let directory = context.client().data_directory()?;
         let stored = directory.read(&id).explain("Data source not read")?.ok_or_else(|| {

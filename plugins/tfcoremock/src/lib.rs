@@ -24,7 +24,7 @@ use std::rc::Rc;
 
 use wardian_sdk::{Diagnostics, Provider};
 
-use crate::configuration::{Client, Configuration};
+use crate::configuration::{Configuration, MockClient};
 use crate::data_source::MockDataSource;
 use crate::definition::Definition;
 use crate::resource::MockResource;
@@ -33,12 +33,12 @@ use crate::resource::MockResource;
 const DEFINITION_FILE: &str = "dynamic_resources.json";
 
 /// Returns the provider with the predefined types and those that the working directory defines.
-pub fn provider() -> Provider<Client> {
+pub fn provider() -> Provider<MockClient> {
     provider_in(Path::new(""))
 }
 
 /// Returns the provider with the types that a directory defines.
-fn provider_in(directory: &Path) -> Provider<Client> {
+fn provider_in(directory: &Path) -> Provider<MockClient> {
     let mut types = fixed_types::all();
     let mut problems = Diagnostics::new();
     match definition_file::read(&directory.join(DEFINITION_FILE), &types) {
@@ -48,7 +48,7 @@ fn provider_in(directory: &Path) -> Provider<Client> {
     with_types(types).definition_diagnostics(problems)
 }
 
-fn with_types(types: BTreeMap<String, Definition>) -> Provider<Client> {
+fn with_types(types: BTreeMap<String, Definition>) -> Provider<MockClient> {
     let mut provider =
         Provider::with_config("tfcoremock", configuration::schema(), Configuration::into_client);
     for (name, definition) in types {

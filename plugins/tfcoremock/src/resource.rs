@@ -5,7 +5,7 @@ use std::rc::Rc;
 use wardian_sdk::{Context, Explain as _, Import, Object, Resource, Result, Schema, Update, Value};
 
 use crate::completion::complete;
-use crate::configuration::{Client, Operation};
+use crate::configuration::{MockClient, Operation};
 use crate::definition::{Contents, Definition};
 use crate::schema;
 use crate::stored_value::{self, stored_object};
@@ -34,14 +34,14 @@ fn id(object: &Object) -> Result<String> {
     object.get("id")
 }
 
-impl Resource<Client> for MockResource {
+impl Resource<MockClient> for MockResource {
     type State = Object;
 
     fn schema(&self) -> Schema {
         schema::resource_schema(&self.definition)
     }
 
-    fn create(&self, plan: Object, context: &mut Context<'_, Client>) -> Result<Object> {
+    fn create(&self, plan: Object, context: &mut Context<'_, MockClient>) -> Result<Object> {
         let object = self.completed(&plan)?;
         let id = id(&object)?;
         if let Some(directory) = context.client().resource_directory()? {
@@ -53,7 +53,7 @@ impl Resource<Client> for MockResource {
         Ok(object)
     }
 
-    fn read(&self, state: Object, context: &mut Context<'_, Client>) -> Result<Option<Object>> {
+    fn read(&self, state: Object, context: &mut Context<'_, MockClient>) -> Result<Option<Object>> {
         let id = id(&state)?;
         context.client().configured_failure(Operation::Read, &id)?;
         let Some(directory) = context.client().resource_directory()? else { return Ok(Some(state)) };
@@ -65,7 +65,7 @@ impl Resource<Client> for MockResource {
         Object::from_value(value, state.ty().clone()).map(Some)
     }
 
-    fn delete(&self, state: Object, context: &mut Context<'_, Client>) -> Result<()> {
+    fn delete(&self, state: Object, context: &mut Context<'_, MockClient>) -> Result<()> {
         let id = id(&state)?;
         if let Some(directory) = context.client().resource_directory()? {
             directory.remove(&id).explain("Resource not deleted")?;
@@ -73,13 +73,13 @@ impl Resource<Client> for MockResource {
         context.client().configured_failure(Operation::Delete, &id)
     }
 
-    fn import(&self, import: &mut Import, _: &mut Context<'_, Client>) -> Result<()> {
+    fn import(&self, import: &mut Import, _: &mut Context<'_, MockClient>) -> Result<()> {
         import.passthrough("id")
     }
 }
 
-impl Update<Client> for MockResource {
-    fn update(&self, _: Object, plan: Object, context: &mut Context<'_, Client>) -> Result<Object> {
+impl Update<MockClient> for MockResource {
+    fn update(&self, _: Object, plan: Object, context: &mut Context<'_, MockClient>) -> Result<Object> {
         let object = self.completed(&plan)?;
         let id = id(&object)?;
         if let Some(directory) = context.client().resource_directory()? {

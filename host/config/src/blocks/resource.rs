@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_lang::{Block, Body, Expression, Reference, ReferenceSubject, ResourceMode as ModeInLanguage};
+use wardian_lang::{Block, Body, Expression, Reference, ReferenceMode, ReferenceSubject};
 use wardian_value::Str;
 
 use super::meta_arguments::{repetition, take_escaped};
@@ -127,9 +127,9 @@ impl Resource {
         }
         let own = ReferenceSubject::Resource {
             mode: match mode {
-                ResourceMode::Managed => ModeInLanguage::Managed,
-                ResourceMode::Data => ModeInLanguage::Data,
-                ResourceMode::Ephemeral => ModeInLanguage::Ephemeral,
+                ResourceMode::Managed => ReferenceMode::Managed,
+                ResourceMode::Data => ReferenceMode::Data,
+                ResourceMode::Ephemeral => ReferenceMode::Ephemeral,
             },
             kind: type_label.text.clone(),
             name: label.text.clone(),

@@ -12,7 +12,7 @@ use super::values::reject_control_characters;
 use crate::credential::{CredentialBinding, CredentialSource};
 use crate::level::Level;
 use crate::rule::{Effect, Ports};
-use crate::settings::{NativePlugins, PluginLimits, Setting, Settings};
+use crate::settings::{NativePlugins, PluginLimits, PolicySetting, Settings};
 use crate::units::{parse_duration, parse_size};
 
 /// Headers that determine the destination or the framing of a request.
@@ -46,8 +46,8 @@ impl Reader<'_> {
         }
     }
 
-    fn set<T>(&self, value: Option<T>, attribute: &Attribute) -> Option<Setting<T>> {
-        value.map(|value| Setting { value, location: self.lines.location(&attribute.name_span) })
+    fn set<T>(&self, value: Option<T>, attribute: &Attribute) -> Option<PolicySetting<T>> {
+        value.map(|value| PolicySetting { value, location: self.lines.location(&attribute.name_span) })
     }
 
     pub(super) fn limits(&mut self, block: &Block, limits: &mut PluginLimits) {
@@ -66,7 +66,7 @@ impl Reader<'_> {
         }
     }
 
-    fn size(&mut self, attribute: &Attribute, least: MinimumSize) -> Option<Setting<u64>> {
+    fn size(&mut self, attribute: &Attribute, least: MinimumSize) -> Option<PolicySetting<u64>> {
         let value = self.one(attribute, "Invalid size", |text| match parse_size(text) {
             Ok(0) if least == MinimumSize::One => Err("it must be greater than zero".to_owned()),
             Ok(bytes) => Ok(bytes),
@@ -75,7 +75,7 @@ impl Reader<'_> {
         self.set(value, attribute)
     }
 
-    fn time(&mut self, attribute: &Attribute) -> Option<Setting<Duration>> {
+    fn time(&mut self, attribute: &Attribute) -> Option<PolicySetting<Duration>> {
         let value = self.one(attribute, "Invalid time", |text| match parse_duration(text) {
             Ok(Duration::ZERO) => Err("it must be greater than zero".to_owned()),
             Ok(duration) => Ok(duration),
@@ -84,7 +84,7 @@ impl Reader<'_> {
         self.set(value, attribute)
     }
 
-    fn number(&mut self, attribute: &Attribute) -> Option<Setting<u64>> {
+    fn number(&mut self, attribute: &Attribute) -> Option<PolicySetting<u64>> {
         let text = attribute.expression.span().text();
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let value = text.parse().ok().filter(|number| is_number && *number > 0);
