@@ -128,7 +128,7 @@ pub async fn serve(
     Ok(())
 }
 
-/// Returns the best version that both support; if there is none, the lowest of ours, which the
+/// Returns the best version that both support; if there is none, the lowest supported one, which the
 /// host then rejects with its own message.
 fn choose(ours: &[ProtocolVersion], theirs: Option<&str>) -> ProtocolVersion {
     let known = |version: &ProtocolVersion| {

@@ -268,7 +268,7 @@ fn report_compiling(frontend: &dyn Frontend, event: LoadEvent) {
     }
 }
 
-/// Returns the sandbox, and the reason why it caches no compiled code, if it does not. Whoever
+/// Returns the sandbox, and the reason why it caches no compiled code, if it does not. A user who
 /// can write both the cache and its key decides what code runs, so neither may be in a directory
 /// to which a plugin may be granted access.
 fn sandbox(

@@ -1,7 +1,7 @@
 //! Files whose comments are not all text.
 //!
 //! Old files have comments in the encodings of their time. The language has always
-//! passed over them, so such a byte is an error only where it stands in code.
+//! ignored them, so such a byte is an error only in code.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -232,7 +232,7 @@ mod tests {
         };
         let last = diagnostic(wit::Severity::Error, &long, &long);
         let said = diagnostics(vec![one.clone(), one.clone(), last, one]);
-        assert_eq!(said.len(), 4, "three and what is said about the fourth");
+        assert_eq!(said.len(), 4, "three, and a note about the fourth");
         let total = |of: fn(&PluginDiagnostic) -> usize| said.iter().map(of).sum::<usize>();
         assert!(total(|d| d.summary.len()) < MAX_DIAGNOSTIC_TEXT + 100);
         assert!(total(|d| d.detail.len()) < MAX_DIAGNOSTIC_TEXT + 100);

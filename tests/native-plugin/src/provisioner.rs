@@ -118,7 +118,7 @@ fn found(severity: m::diagnostic::Severity, summary: &str) -> Vec<u8> {
     let diagnostic = m::Diagnostic {
         severity: severity.into(),
         summary: summary.into(),
-        detail: "It was told to.".into(),
+        detail: "It was configured to.".into(),
         attribute: None,
     };
     provision_resource::Response { output: String::new(), diagnostics: vec![diagnostic] }.encode_to_vec()

@@ -60,7 +60,7 @@ async fn call(
     repeats.log_inputs(rpc, &message);
     match fault {
         Some("die") => {
-            eprintln!("panic: the fake was told to\n\ngoroutine 1 [running]:\nmain.main()");
+            eprintln!("panic: the fake was configured to\n\ngoroutine 1 [running]:\nmain.main()");
             std::process::exit(2);
         }
         Some("kill") => std::process::abort(),
@@ -81,7 +81,7 @@ async fn call(
             let page = Response::builder().status(404).header("content-type", "text/html").body(())?;
             respond.send_response(page, false)?.send_data(Bytes::from_static(b"<html>"), true)?;
         }
-        Some("status") => refuse(&mut respond, "13", "the fake%0awas told to")?,
+        Some("status") => refuse(&mut respond, "13", "the fake%0awas configured to")?,
         Some("unimplemented") => refuse(&mut respond, "12", "unknown method")?,
         _ => {
             if service == "plugin.GRPCController" && words.has("stays") {

@@ -39,8 +39,8 @@ The values of resources are those in the state.
 
 type(EXPRESSION) shows the type of a value.
 
-An expression goes on over several lines while a bracket is open; an empty
-line ends it all the same. To end, type \"exit\" or press Control-D.
+An expression can span several lines while a bracket is open; an empty
+line ends it. To end, type \"exit\" or press Control-D.
 ";
 
 #[async_trait(?Send)]

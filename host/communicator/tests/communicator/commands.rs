@@ -122,7 +122,7 @@ async fn dropped_command_is_terminated() {
     drop(command);
     let began = Instant::now();
     while is_running(&marker) {
-        assert!(began.elapsed() < Duration::from_secs(5), "it goes on there");
+        assert!(began.elapsed() < Duration::from_secs(5), "the command is still running");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     // The connection stays usable, even with a command that never stops writing.

@@ -255,7 +255,7 @@ async fn rejects_proxy_with_untrusted_certificate() {
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            assert!(acceptor.accept(stream).await.is_err(), "nothing is said to it");
+            assert!(acceptor.accept(stream).await.is_err(), "the client sent data");
         }
     });
     let values = [

@@ -56,9 +56,9 @@ fn overlapping_secrets_are_redacted_as_one() {
     assert_eq!(secrets(&["abcdef", "efghij"]).redact("abcdefghij"), REDACTED);
     let two = SensitiveValues::chain([secrets(&["hunter22"])]);
     two.add_text("hunter");
-    assert_eq!(two.redact("hunter22"), REDACTED, "whoever was told");
+    assert_eq!(two.redact("hunter22"), REDACTED, "by either owner");
     two.add_text("hunter2233");
-    assert_eq!(two.redact("hunter2233"), REDACTED, "also after something was said");
+    assert_eq!(two.redact("hunter2233"), REDACTED, "also after the first redaction");
 }
 
 #[test]

@@ -92,7 +92,7 @@ impl Terminal {
                 assert!(status.success(), "{status}");
                 return;
             }
-            assert!(Instant::now() < deadline, "it goes on");
+            assert!(Instant::now() < deadline, "the console is still running");
             thread::sleep(Duration::from_millis(10));
         }
     }

@@ -119,29 +119,29 @@ fn interrupted(block: &str, times: usize) -> Row {
 #[test]
 fn local_exec_errors_match_the_documentation() {
     let rows = [
-        ("goes on, and is interrupted", interrupted("command = \"echo begun; exec sleep 300\"", 1)),
+        ("continues and is interrupted", interrupted("command = \"echo begun; exec sleep 300\"", 1)),
         (
-            "goes on and does not hear an interrupt, and there is a second",
+            "ignores an interrupt, and a second one follows",
             interrupted("command = \"trap '' INT; echo begun; sleep 300; sleep 300\"", 2),
         ),
-        ("writes what is no text", run("command = \"printf '\\\\377\\\\033[31m\\\\000x\\\\n'\"")),
-        ("starts something that goes on and holds its output", run("command = \"sleep 300 & echo begun\"")),
-        ("ends with a code", run("command = \"echo why; exit 3\"")),
+        ("writes bytes that are not text", run("command = \"printf '\\\\377\\\\033[31m\\\\000x\\\\n'\"")),
+        ("leaves a process behind that holds its output open", run("command = \"sleep 300 & echo begun\"")),
+        ("exits with a code", run("command = \"echo why; exit 3\"")),
         ("kills itself", run("command = \"kill -KILL $$\"")),
-        ("names a program that is not there (127)", run("command = \"no-such-program 2>/dev/null\"")),
-        ("names a file that is no program (126)", run("command = \"./main.tf 2>/dev/null\"")),
+        ("names a program that does not exist (127)", run("command = \"no-such-program 2>/dev/null\"")),
+        ("names a file that is not a program (126)", run("command = \"./main.tf 2>/dev/null\"")),
         (
-            "has an interpreter that is not there",
+            "has an interpreter that does not exist",
             run("command = \"x\"\n    interpreter = [\"/no/such/shell\"]"),
         ),
         (
-            "has a directory that is not there",
+            "has a directory that does not exist",
             run("command = \"true\"\n    working_dir = \"no-such-directory\""),
         ),
-        ("is one that policy denies", run("command = \"x\"\n    interpreter = [\"env\"]")),
+        ("is denied by policy", run("command = \"x\"\n    interpreter = [\"env\"]")),
     ];
     let mut table =
-        "| The command … | What is told | Exit code | The object | Processes left |\n|---|---|---|---|---|\n"
+        "| Command | Message | Exit code | Object | Remaining processes |\n|---|---|---|---|---|\n"
             .to_owned();
     for (what, Row { told, code, object, left }) in rows {
         let told = if told.is_empty() { "nothing".to_owned() } else { told.replace('|', "\\|") };

@@ -152,7 +152,7 @@ fn connection_lost_during_a_command_is_reported() {
         &["was lost while a command was running; the command's exit status is unknown"],
     );
     let pid = fs::read_to_string(sshd.path("there/pid")).unwrap();
-    assert!(settled(|| !runs(&pid, "sleep")), "it goes on there");
+    assert!(settled(|| !runs(&pid, "sleep")), "the command is still running");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn interrupt_abandons_an_endless_command() {
     assert_eq!((code.code(), &*status(&project)), (Some(1), "tainted"), "{seen}");
     assert_contains(&flat(&seen), &["remote-exec provisioner error", "the run is being stopped"]);
     let pid = fs::read_to_string(sshd.path("there/pid")).unwrap();
-    assert!(settled(|| !runs(&pid, "sleep")), "it goes on there");
+    assert!(settled(|| !runs(&pid, "sleep")), "the command is still running");
 }
 
 #[test]

@@ -211,7 +211,7 @@ const SCENARIOS: [Scenario; 18] = [
         APPLY,
     ),
     Scenario::new(
-        "a failure goes on",
+        "a failure continues",
         Sshd::start,
         r#"
             KEY

@@ -35,7 +35,7 @@ async fn panic_message_is_shown() {
     let message = fault("die").await;
     assert!(message.starts_with("Plugin crashed: "), "{message}");
     assert!(message.contains("exit status: 2"), "{message}");
-    assert!(message.contains("panic: the fake was told to\ngoroutine 1 [running]:"), "{message}");
+    assert!(message.contains("panic: the fake was configured to\ngoroutine 1 [running]:"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -81,7 +81,7 @@ async fn value_of_wrong_type_is_invalid() {
 async fn grpc_error_shows_its_message() {
     let message = fault("status").await;
     assert!(message.starts_with("Plugin failed: "), "{message}");
-    assert!(message.contains("it returned the error Internal: the fake\nwas told to."), "{message}");
+    assert!(message.contains("it returned the error Internal: the fake\nwas configured to."), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -49,7 +49,7 @@ async fn provisioner_answers_every_call_in_one_process() {
     let (_, found) = work(&*provisioner, "warn").await;
     assert!(!found[0].is_error() && found.len() == 1, "{found:?}");
     let (shown, found) = work(&*provisioner, "fail").await;
-    assert!(shown.contains("told: fail") && only(&found) == "The fake failed: It was told to.");
+    assert!(shown.contains("told: fail") && only(&found) == "The fake failed: It was configured to.");
     assert_eq!(provisioner.stop().await, Ok(()));
     plugin.close().await;
     let (_, found) = work(&*provisioner, "late").await;
@@ -70,7 +70,7 @@ async fn provisioner_ends_at_stop_request() {
     });
     is_begun.wait_for(|is_begun| *is_begun).await.unwrap();
     assert_eq!(provisioner.stop().await, Ok(()));
-    assert_eq!(only(&work.await.unwrap()), "The fake was stopped: It was told to.");
+    assert_eq!(only(&work.await.unwrap()), "The fake was stopped: It was configured to.");
     plugin.close().await;
 }
 
