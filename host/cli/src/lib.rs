@@ -1,15 +1,15 @@
 //! The `wardian` command line.
 //!
 //! Only this crate handles the arguments, the terminal, the process's environment and signals.
-//! [`arguments`] parses the command line into argument structs, each of which describes its
-//! command ([`command_spec`]); `commands/` has one file for each command; `render/` turns values
-//! into text and JSON; [`shell`] writes all output for the user. The commands' work is done by
-//! `wardian-app`, whose progress and questions [`frontend`] shows.
+//! `arguments` parses the command line into argument structs, each of which describes its
+//! command (`command_spec`); `commands/` has one file for each command; `render/` turns values
+//! into text and JSON; `shell` writes all output for the user. The commands' work is done by
+//! `wardian-app`, whose progress and questions `frontend` shows.
 //!
 //! This crate makes no decisions about plans, versions, states or plugins. No crate depends on
 //! it.
 //!
-//! Invariants: a command ends with one of the exit codes of [`failure::Status`]; a state that
+//! Invariants: a command ends with one of the exit codes of `failure::Status`; a state that
 //! was locked is unlocked and complete when the process ends, however it ends.
 
 mod arguments;

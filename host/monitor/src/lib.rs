@@ -3,7 +3,7 @@
 //! Code that performs an access for a plugin (sends an HTTP request, opens a file, starts a
 //! program) describes it as a [`wardian_access::AccessRequest`] and asks the plugin's [`Monitor`]. It
 //! receives either a [`Use`], which the access requires and whose drop writes the record, or
-//! [`AccessDenied`], which is recorded already. So no capability decides by itself, and no
+//! [`Denied`](wardian_access::Denied), which is recorded already. So no capability decides by itself, and no
 //! access happens without a line in the [`AuditLog`].
 //!
 //! A [`PluginCall`](wardian_plugin::PluginCall) identifies the plugin, the function and the resource.

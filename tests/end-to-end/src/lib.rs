@@ -3,7 +3,7 @@
 //! Nothing from the environment of the user who runs the tests is used: no variables, no home
 //! directory, no CLI configuration. All tests share a cache of compiled plugins, so that each is
 //! compiled once. Text that differs from run to run is replaced in one module,
-//! [`filters`].
+//! `filters`.
 
 mod filters;
 mod program;
