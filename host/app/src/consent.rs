@@ -141,7 +141,7 @@ pub async fn obtain(
     retain_overridden(selection, &before, &mut after);
     if options.is_lock_file_read_only && after != before {
         return Err(AppError::new(
-            "ApprovedCapabilities would change",
+            "Consent lock file would change",
             format!(
                 "With -lockfile=readonly the file {CONSENT_LOCK_FILE_NAME} cannot change, and it does not \
                  contain consent to the requests of the selected plugins. Run `wardian init` without \

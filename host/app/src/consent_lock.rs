@@ -35,7 +35,7 @@ pub fn load(root_module: &Path) -> Result<ApprovedCapabilities, AppError> {
         Ok(None) => Ok(ApprovedCapabilities::default()),
         Ok(Some(text)) => Ok(ApprovedCapabilities::parse(&text, root_module)?),
         Err(error) => Err(AppError::new(
-            "ApprovedCapabilities cannot be read",
+            "Consent lock file cannot be read",
             format!("The file {CONSENT_LOCK_FILE_NAME} cannot be read: {error}."),
         )),
     }
@@ -48,7 +48,7 @@ pub fn load(root_module: &Path) -> Result<ApprovedCapabilities, AppError> {
 pub fn save(agreements: &ApprovedCapabilities) -> Result<(), AppError> {
     atomic_write::write(Path::new(CONSENT_LOCK_FILE_NAME), agreements.render().as_bytes()).map_err(|error| {
         AppError::new(
-            "ApprovedCapabilities cannot be written",
+            "Consent lock file cannot be written",
             format!("The file {CONSENT_LOCK_FILE_NAME} cannot be written: {error}."),
         )
     })

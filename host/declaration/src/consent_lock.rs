@@ -90,7 +90,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn problem(&mut self, detail: impl Into<String>, at: &Span) {
-        self.problems.push(Diagnostic::error("Invalid approval", detail).at(at.clone()));
+        self.problems.push(Diagnostic::error("Invalid consent lock file", detail).at(at.clone()));
     }
 
     fn reject_unknown(&mut self, body: &Body, arguments: &[&str], blocks: &[&str]) {

@@ -85,8 +85,8 @@ fn invalid_argument_is_named() {
     for (argument, value, says) in [
         ("type", "telnet", "not a connection type"),
         ("host", "", "missing"),
-        ("host", "a b", "neither a name nor an address"),
-        ("host", "user@machine", "neither a name nor an address"),
+        ("host", "a b", "neither a host name nor an address"),
+        ("host", "user@machine", "neither a host name nor an address"),
         ("port", "65536", "is not a port"),
         ("timeout", "soon", "is not a duration"),
         ("target_platform", "dos", "is not a platform"),

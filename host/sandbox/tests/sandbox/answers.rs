@@ -129,7 +129,11 @@ async fn impossible_time_is_reported_and_omitted() {
     let provider = provider(short());
     let response = provider.open_ephemeral_resource(&CallContext::default(), request).await;
     assert_eq!(response.renew_at, None);
-    assert!(response.diagnostics[0].detail.contains("no moment"), "{:?}", response.diagnostics);
+    assert!(
+        response.diagnostics[0].detail.contains("not a valid renewal time"),
+        "{:?}",
+        response.diagnostics
+    );
     let renewed = provider
         .renew_ephemeral_resource(&CallContext::default(), "hostile_honest".into(), PrivateBytes::default())
         .await;

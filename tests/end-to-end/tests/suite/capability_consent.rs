@@ -307,11 +307,11 @@ fn false_declarations_are_rejected() {
     let started = Instant::now();
     let cases: [(&str, Vec<u8>, &str); 6] = [
         // No declaration, but an import of the network.
-        ("hostile-network", Vec::new(), "does not declare that it needs network"),
+        ("hostile-network", Vec::new(), "does not declare the capability network"),
         (
             "hostile-network",
             declaring(line(&[VARIABLE]).as_bytes()),
-            "does not declare that it needs network",
+            "does not declare the capability network",
         ),
         ("hostile", declaring(b"{\"version\":1,\"capabilities\":[{\"netw"), "cannot be understood: line 1"),
         ("hostile", declaring(b"{\"version\":7}"), "has version 7"),

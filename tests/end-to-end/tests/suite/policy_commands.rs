@@ -78,7 +78,7 @@ fn policy_check_reports_problems() {
     let seen = project.run("policy check p.hcl").ended_with(1);
     assert!(seen.errors.contains("\"header\" is missing"), "{}", seen.text());
     let seen = project.run("policy check wardian.policy.hcl").ended_with(1);
-    assert!(seen.errors.contains("comes with the configuration"), "{}", seen.text());
+    assert!(seen.errors.contains("is part of the configuration"), "{}", seen.text());
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn encrypted_plan_needs_its_passphrase() {
     for command in ["apply tfplan", "show tfplan"] {
         let wrong = [("WARDIAN_PLAN_PASSPHRASE", "open barley")];
         let seen = project.run_with(command, "", &wrong).ended_with(1);
-        assert!(seen.errors.contains("not the passphrase"), "{}", seen.text());
+        assert!(seen.errors.contains("encrypted with a different passphrase"), "{}", seen.text());
         let seen = project.run(command).ended_with(1);
         assert!(seen.errors.contains("No passphrase"), "{}", seen.text());
     }

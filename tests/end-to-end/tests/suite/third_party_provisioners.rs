@@ -84,7 +84,7 @@ fn provisioner_package_is_named_by_its_address() {
     let init = run(&project, "init").success().out;
     assert!(init.contains("- example.com/acme/provisioner-notify v1.2.0, the newest available"), "{init}");
     let applied = run(&project, "apply -auto-approve").success().out;
-    assert!(applied.contains("(example.com/acme/notify): Telling the log"), "{applied}");
+    assert!(applied.contains("(example.com/acme/notify): Logging (info)"), "{applied}");
     project
         .write("main.tf", configuration("example.com/acme/notify", "message = \"x\"\n    level = \"loud\""));
     let refused = run(&project, "validate").ended_with(1).errors;

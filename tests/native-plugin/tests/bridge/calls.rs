@@ -285,8 +285,8 @@ async fn plugin_of_first_protocol_version_works() {
             .unwrap_err();
         assert!(
             error.text.starts_with(
-                "Unsupported plugin call: acme/fake v1.2.3 in CallFunction of shout: the plugin does not have \
-                 this call: unknown method."
+                "Unsupported plugin call: acme/fake v1.2.3 in CallFunction of shout: the plugin does not \
+                 implement this call: unknown method."
             ),
             "{}",
             error.text
