@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn sentence_adds_capital_letter_and_full_stop() {
         assert_eq!(sentence("it is gone"), "It is gone.");
-        assert_eq!(sentence("it is gone. UnlockedState.\n"), "It is gone. UnlockedState.");
+        assert_eq!(sentence("it is gone. Try again.\n"), "It is gone. Try again.");
         assert_eq!(sentence(""), "");
     }
 }

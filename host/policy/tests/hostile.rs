@@ -59,7 +59,7 @@ fn number_of_problems_is_limited() {
     let text = lines.join("\n");
     let problems = parse(Level::RootModule, &text).unwrap_err();
     assert!(problems.len() <= 51, "{}", problems.len());
-    assert!(problems.to_string().contains("further problems"));
+    assert!(problems.to_string().contains("more problems"));
 }
 
 #[test]

@@ -284,9 +284,9 @@ fn unmet_constraints_are_listed_with_available_versions() {
         fixture.error(),
         format!(
             "no version of acme/a is available (required by main.tf:3)\n\
-             SearchedSource in:\n  - the plugins in this program: none\n  - the mirror {mirror}: none (for other platforms: 1.0.0)\n\
+             Looked in:\n  - the plugins in this program: none\n  - the mirror {mirror}: none (for other platforms: 1.0.0)\n\
              no available version of hashicorp/random meets all constraints:\n  - ~> 4.0 (main.tf:1)\n  - < 5.0.0 (main.tf:2)\n\
-             SearchedSource in:\n  - the plugins in this program: 3.7.2\n  - the mirror {mirror}: none",
+             Looked in:\n  - the plugins in this program: 3.7.2\n  - the mirror {mirror}: none",
             mirror = fixture.root.path().join("mirror").display()
         )
     );
