@@ -1,8 +1,9 @@
 //! Generates Rust from the protocol's description.
 //!
 //! `protox` compiles the description, so that `protoc` is not needed. Each RPC becomes a
-//! constant with its path and message types, which is all that a caller needs: a client with a
-//! function for each would be written twice, for protocols 5 and 6, and differ in names only.
+//! constant with its path and message types, which is all that a caller needs. A client with a
+//! function for each RPC would have to be written twice, for protocols 5 and 6, with different
+//! names only.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Authenticates the peer of a connection by one certificate, for either side of TLS.
+//! Authenticates a connection's peer by a single certificate, on either side of TLS.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! Encodes and decodes messages in tonic's frames.
 //!
-//! A separate codec, since a response that cannot be decoded must be distinguished from an error
-//! that the plugin itself returns: it carries [`Undecodable`].
+//! A separate codec is needed, since a response that cannot be decoded must be distinguished
+//! from an error that the plugin itself returns: the error for the former carries
+//! [`Undecodable`].
 
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -95,7 +95,8 @@ pub(crate) fn diagnostics(answered: Vec<m::Diagnostic>) -> PluginDiagnostics {
     let said = |diagnostic: m::Diagnostic| PluginDiagnostic {
         severity: match diagnostic.severity() {
             m::diagnostic::Severity::Warning => Severity::Warning,
-            // An invalid severity is a bug in the plugin, which must not hide a possible error.
+            // An invalid severity is a bug in the plugin, which must not hide a possible error,
+            // so it counts as an error.
             m::diagnostic::Severity::Error | m::diagnostic::Severity::Invalid => Severity::Error,
         },
         summary: printable(&diagnostic.summary),

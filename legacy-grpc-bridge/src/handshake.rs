@@ -1,4 +1,4 @@
-//! The line with which a plugin announces its address and protocol.
+//! The handshake: the line in which a plugin announces its address and protocol.
 //!
 //! `CORE|APP|NETWORK|ADDRESS|PROTOCOL|CERTIFICATE[|MULTIPLEX]`, for instance
 //! `1|6|unix|/tmp/plugin2093784|grpc|MIIC...`. The lines of older plugins are recognized, so
@@ -10,7 +10,7 @@
 //! | `1\|4\|unix\|/path` | a plugin for Terraform 0.7 to 0.11 |
 //! | `1\|5\|unix\|/path` | a plugin that uses net/rpc |
 //!
-//! This module calls and reads nothing.
+//! This module performs no I/O.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -148,8 +148,8 @@ impl Handshake {
             "unix" if !address.is_empty() => PluginAddress::Unix(PathBuf::from(address)),
             "tcp" => {
                 let address: SocketAddr = address.parse().map_err(|_| unusable())?;
-                // The plugin is a process of this machine, so another machine's address is not
-                // its own.
+                // The plugin is a process on this machine, so an address of another machine
+                // cannot be its own.
                 if !address.ip().is_loopback() {
                     return Err(unusable());
                 }

@@ -1,8 +1,8 @@
 //! HTTP/2 over one connection to one plugin.
 //!
-//! A plugin has one connection, made once after its handshake and never again: a process that
-//! ended does not return at its address. So tonic gets its frames and states from here instead
-//! of from its own channel, which would queue, balance and reconnect.
+//! A plugin has one connection, which is opened after its handshake and never reopened, since no
+//! process listens at its address once it has ended. So tonic gets its frames and connection
+//! state from this module, not from its own channel, which would queue, balance and reconnect.
 
 use std::error::Error;
 use std::future::Future;
@@ -52,7 +52,7 @@ impl Http2Error {
 
 fn describe_error(error: &h2::Error) -> String {
     let ended = error.get_io().is_some_and(|error| error.kind() == std::io::ErrorKind::UnexpectedEof);
-    // A peer that closes a connection may still manage to reset its streams.
+    // A peer that is closing a connection may reset its streams first.
     let given_up = error.is_reset() && error.is_remote() && error.reason() == Some(h2::Reason::CANCEL);
     if ended || given_up {
         "it closed the connection".to_owned()
@@ -86,7 +86,7 @@ impl Http2Connection {
             if let Err(error) = connection.await {
                 tracing::debug!(target: "wardian::plugin", "connection to a native plugin ended: {error}");
             }
-            // There is no receiver once all transports are gone.
+            // The receiver no longer exists once all transports are dropped.
             let _ = ended.send(true);
         });
         Ok(Self { requests, closed })
@@ -101,7 +101,7 @@ impl Http2Connection {
     /// connection's end is noticed.
     pub(crate) async fn ends_within(&self, patience: Duration) -> bool {
         let mut closed = self.closed.clone();
-        // An error means that the connection's task is gone.
+        // An error means that the connection's task has ended.
         timeout(patience, closed.wait_for(|closed| *closed)).await.is_ok()
     }
 }
@@ -127,7 +127,7 @@ impl tower_service::Service<http::Request<tonic::body::Body>> for Http2Connectio
                 .map_err(Http2Error::Connection)?;
             let mut response = std::pin::pin!(response);
             let mut sending = std::pin::pin!(send(body, sending));
-            // A plugin may respond before it has read everything, if it rejects the request.
+            // A plugin that rejects the request may respond before it has read everything.
             let early = tokio::select! {
                 biased;
                 _sent = &mut sending => None,

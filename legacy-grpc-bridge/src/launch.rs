@@ -1,9 +1,9 @@
 //! Launches an executable and connects to it.
 //!
 //! 1. The process is started with a defined environment: the variables that the caller names,
-//!    and those that the protocol needs.
+//!    and the variables that the protocol needs.
 //! 2. It prints its handshake; any other output becomes an error.
-//! 3. The bridge connects to its address, with mutual TLS unless that is disabled.
+//! 3. The bridge connects to the announced address, with mutual TLS unless that is disabled.
 //!
 //! If any step fails, the process has ended before the error is returned.
 
@@ -264,7 +264,8 @@ impl Problem {
         let executable = package.executable.clone();
         let said = running.crash_output();
         match self {
-            // Whether it ended by itself or was ended here: it is queried before it is killed.
+            // This determines whether the process ended by itself, so it must be queried before
+            // the process is killed.
             Self::NoLine => match running.own_end() {
                 Some(how) => {
                     LaunchError::Ended { found: executable::describe(&executable), executable, how, said }
@@ -416,6 +417,6 @@ async fn first_line(stdout: &mut (impl AsyncBufRead + Unpin)) -> Option<String> 
 
 /// Discards further output: a pipe that is not read would block the plugin when it is full.
 async fn drain(mut stdout: BufReader<ChildStdout>) {
-    // The plugin's regular output comes over the connection.
+    // The plugin's regular output arrives over the connection, so this output is discarded.
     let _ = tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await;
 }

@@ -1,24 +1,24 @@
 //! Native plugins: executables that run as their own processes and use gRPC, protocol 5 or 6,
 //! behind the traits of `wardian-plugin`.
 //!
-//! A [`Bridge`] makes a [`NativePlugin`] from a file, which makes providers, or a
+//! From a file, a [`Bridge`] makes a [`NativePlugin`], which makes providers, or a
 //! [`NativeProvisioner`]. Their processes are started when a call first needs them. `proto/`
-//! describes the protocol; its definition of the common parts of the two versions is used for
-//! both, so one implementation suffices.
+//! describes the protocol; it defines the common parts of the two versions once, so one
+//! implementation suffices for both.
 //!
-//! This crate knows no configuration, no state, no engine and no terminal, reads no environment
-//! variable, and receives every path from its caller. A native plugin is not sandboxed: it has
-//! all access of its user.
+//! This crate does not depend on configuration, state, the engine or a terminal, reads no
+//! environment variables, and receives every path from its caller. A native plugin is not
+//! sandboxed: it has all access that its user has.
 //!
-//! Always holds:
-//! - a process has only the environment that the caller names and the variables that the
+//! Invariants:
+//! - a process has only the environment variables that the caller names and those that the
 //!   protocol needs;
-//! - a call ends: with a response, or with an error diagnostic that names plugin, call and
-//!   resource;
+//! - every call ends, either with a response or with an error diagnostic that names the plugin,
+//!   the call and the resource;
 //! - a process that did not respond in time is killed, since its state is unknown;
-//! - no process outlives the bridge, and none stays a zombie; on Linux none outlives Wardian,
-//!   even if Wardian is killed;
-//! - a process that must be confined never runs unconfined;
+//! - no process outlives the bridge, and none remains as a zombie; on Linux, no process outlives
+//!   Wardian, even if Wardian is killed;
+//! - a process that must be confined is never run without confinement;
 //! - the peer at the address that a plugin announced must hold the certificate that the process
 //!   announced.
 

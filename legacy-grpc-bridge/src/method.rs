@@ -1,4 +1,4 @@
-//! An RPC: its path and its messages.
+//! An RPC: its path and its message types.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,10 +1,10 @@
 //! Plugins and their processes.
 //!
-//! Every provider configuration has a process, once it is configured; equal configurations share
-//! one (see `shared_process`). Calls that need no configuration (schemas, validation, state
-//! upgrades, functions) share one process, which the next configuration takes over. So one
-//! configuration needs one process, and a validation starts at most one. A cached schema needs
-//! none.
+//! Every provider configuration has a process once it is configured; equal configurations share
+//! one process (see `shared_process`). Calls that need no configuration (schemas, validation,
+//! state upgrades, functions) share one process, which the next configuration takes over. So one
+//! configuration needs one process, and validation starts at most one process. A cached schema
+//! needs none.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl Bridge {
     /// Returns a plugin that was started externally, with its name in messages. The bridge does
     /// not end it.
     pub fn reattached(&self, name: Arc<str>, reattachment: Reattachment) -> NativePlugin {
-        // It may be running in a debugger.
+        // The plugin may be running in a debugger.
         let longest = self.limits.local_call.max(self.limits.remote_call);
         let limits = NativeLimits { local_call: longest, remote_call: longest, ..self.limits.clone() };
         self.shared(Origin::Elsewhere { name, reattachment }, limits)

@@ -1,7 +1,7 @@
-//! A plugin's process: calls on it, and its end.
+//! A plugin's process: calls to it, and how it ends.
 //!
-//! A process ends in one of three ways: it is asked to and does; it is killed; or it crashes.
-//! The task that waits for it, which runs from its start, notices each, so that it never remains
+//! A process ends in one of three ways: it exits on request, it is killed, or it crashes. A task
+//! waits for the process from its start, and so detects each of these; the process never remains
 //! as a zombie.
 
 use std::process::ExitStatus;
@@ -74,7 +74,7 @@ impl Running {
                 status = child.wait() => status,
                 () = told.notified() => {
                     if let Some(group) = group {
-                        // It may have ended already, and its group with it.
+                        // The process may have ended already, and its group with it.
                         let _ = kill_process_group(group, Signal::KILL);
                     }
                     let _ = child.start_kill();
@@ -85,7 +85,7 @@ impl Running {
                 let _ = timeout(STDERR_PATIENCE, listening).await;
             }
             let how = status.map_or_else(|error| error.to_string(), |status: ExitStatus| status.to_string());
-            // There may be no receiver any more.
+            // The receiver may no longer exist.
             let _ = ended.send(Some(how.into()));
         });
         Self {
@@ -189,7 +189,7 @@ impl Process {
             closing: AtomicBool::new(false),
         };
         // The output of a process that was started externally goes to the program that started
-        // it.
+        // the process.
         if process.owner.running().is_some() {
             process.listen_to_output();
         }
@@ -300,7 +300,7 @@ impl Process {
     }
 
     fn timed_out(&self, call: &str, limit: Duration) -> PluginFailure {
-        // Other calls to the same process will not get a response either.
+        // Other calls to the same process will not receive a response either.
         let aftermath =
             self.owner.end(|| format!("{call} returned no response within {}", format_seconds(limit)));
         failure::timed_out(limit, aftermath)
@@ -323,7 +323,7 @@ impl Process {
         let is_over = broken.is_some_and(Http2Error::is_of_all);
         let broken = broken.map(ToString::to_string);
         if broken.is_some() || status.code() == Code::Unavailable {
-            // It may have returned the status because it is about to end.
+            // The process may have returned the status because it is about to end.
             let patience = if broken.is_some() { GRACE } else { STDERR_PATIENCE };
             if let Some(running) = self.owner.running()
                 && let Some(how) = running.wait_for_end(patience).await
@@ -344,7 +344,7 @@ impl Process {
             }
             return PluginFailure::InvalidResponse(format!("{}.", printable(&broken)));
         }
-        // tonic's own message for a response that it rejects.
+        // This is tonic's own message for a response that it rejects.
         if status.code() == Code::OutOfRange && status.message().contains("decoded message length too large")
         {
             return failure::too_much_data(largest_answer);
@@ -369,7 +369,7 @@ impl Process {
                 let request = tonic::Request::new(crate::protocol::plugin::Empty {});
                 grpc.unary(request, path, Messages::<_, crate::protocol::plugin::Empty>::new()).await
             };
-            // The process ends while it responds, so an error is expected.
+            // The process ends while it responds, so an error is expected here.
             let _ = timeout(GRACE, asking).await;
             if running.wait_for_end(GRACE).await.is_none() {
                 tracing::warn!(

@@ -142,8 +142,8 @@ impl ConfigurationCalls for NativeWire {
         let ty = self.known_schema(context).await?.provider();
         let config = or_diagnostics(&call, encode("the configuration", &config, ty))?;
         let request = m::validate_provider_config::Request { config };
-        // The same configuration is validated at validation and again when it is configured, and
-        // also for equal aliases; some plugins take seconds, so the result is reused.
+        // A configuration is validated during validation, again when it is configured, and also
+        // for equal aliases; some plugins take seconds for it, so the result is reused.
         let known = self.plugin.validated(request.encode_to_vec());
         let asking = known.get_or_try_init(|| async {
             let answer = self.ask(&call, &calls::VALIDATE_PROVIDER, request).await?;
@@ -165,7 +165,7 @@ impl ConfigurationCalls for NativeWire {
             client_capabilities: capabilities(request.capabilities),
         };
         if let Some(process) = self.own() {
-            // No other provider can rely on its previous configuration.
+            // No other provider can rely on this process's previous configuration any longer.
             if let Own::Configured(shared) = &*self.lock() {
                 self.plugin.processes().forget(shared);
             }
@@ -264,7 +264,7 @@ impl ConfigurationCalls for NativeWire {
     }
 
     async fn stop(&self) -> Result<(), String> {
-        // Without a configuration, no call in flight waits for a remote system.
+        // Without a configuration, no active call waits for a remote system.
         let Some(process) = self.own() else { return Ok(()) };
         let call = self.plugin_call(&CallContext::default(), &calls::STOP, None);
         let request = m::stop_provider::Request {};

@@ -1,8 +1,8 @@
 //! A native plugin as a [`Provisioner`]: each call of the trait becomes one RPC.
 //!
-//! Only protocol 5 has provisioners. A plugin has one process for all concurrent calls: it is
-//! started when a call first needs it, and again after it has ended. It is not configured, so
-//! only its calls are lost with it.
+//! Only protocol 5 has provisioners. A plugin has one process for all concurrent calls. The
+//! process is started when a call first needs it, and restarted if a call needs it after it has
+//! ended. It has no configuration, so only its active calls are lost when it ends.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Plugins that were started externally, such as a provider under a debugger.
 //!
 //! `TF_REATTACH_PROVIDERS` contains their addresses: a JSON object with one member for each
-//! provider, by provider address. A provider in its debug mode prints the complete value.
+//! provider, by provider address. A provider in debug mode prints the complete value.
 //!
 //! ```json
 //! {
@@ -12,9 +12,9 @@
 //! }
 //! ```
 //!
-//! Nothing is launched, verified against a hash or secured with TLS, and the bridge does not end
-//! the process, whatever the value of `Test`: the program that started it does. Calls have the
-//! longest time limit, since the process may be stopped at a breakpoint.
+//! The bridge does not launch the process, verify a hash, or use TLS. It does not end the
+//! process either, regardless of the value of `Test`: the program that started the process does.
+//! Calls have the longest time limit, since the process may be stopped at a breakpoint.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -95,7 +95,7 @@ fn reattachment(member: &Value) -> Result<Reattachment, String> {
         Some("grpc") | None => {}
         Some(other) => return Err(format!("it uses {:?}, but only gRPC is supported", shown(other))),
     }
-    // Providers before 0.15 do not state their version.
+    // Providers before 0.15 do not report their protocol version.
     let version = match member.get("ProtocolVersion") {
         None | Some(Value::Null) => ProtocolVersion::Five,
         Some(Value::Number(number)) => match number.as_u64() {

@@ -10,7 +10,7 @@
 //! | `/dev/null` and similar, to read and write | all programs expect them |
 //! | the directory of its socket, to read and write | it listens there; `TMPDIR` is the same directory |
 //!
-//! This includes no data of other processes, and no home directory.
+//! This access does not include other processes' data or any home directory.
 
 use std::path::{Path, PathBuf};
 

@@ -3,11 +3,11 @@
 //! Protocol 5 has no nested attributes; otherwise its schemas differ only in field numbers. So
 //! they are first converted to those of protocol 6.
 //!
-//! A large plugin has more than a thousand types, of which a run uses a few: so each stays in
-//! its encoded form until it is requested. A plugin's response is first checked completely; a
-//! cached one was checked when it was stored.
+//! A large plugin has more than a thousand types, but a run uses only a few of them. So each
+//! type stays in its encoded form until it is requested. A plugin's response is first checked
+//! completely; a cached response was checked before it was stored.
 //!
-//! Messages are nested at most as deep as prost decodes them (100 levels), and the decoded
+//! Messages are nested at most as deeply as prost can decode them (100 levels), and the decoded
 //! schemas are as large as the messages.
 
 use std::collections::{BTreeMap, HashMap};
@@ -136,7 +136,7 @@ impl SchemaSource for Undecoded {
         let bytes = self.schemas.get(name)?.clone();
         match self.kind.decode(self.version, name, bytes) {
             Ok(schema) => Some(Arc::new(schema)),
-            // It was checked when the plugin responded.
+            // The schema was checked when the plugin responded.
             Err(problem) => {
                 tracing::error!(target: "wardian::plugin", problem, "a schema cannot be decoded");
                 None

@@ -3,8 +3,8 @@
 //! An entry is named by the hash of a plugin's package, so that another plugin has another
 //! entry, and by Wardian's version, since another version may check responses differently. It
 //! contains the plugin's response nearly unchanged. A schema determines which values are
-//! sensitive, so entries are only used if they are authentic (see `wardian-cache`); an unusable
-//! entry counts as absent.
+//! sensitive, so entries are used only if they are authentic (see `wardian-cache`); an unusable
+//! entry is treated as missing.
 
 use std::path::Path;
 

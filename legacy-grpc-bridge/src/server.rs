@@ -6,11 +6,11 @@
 //! until the host ends it, or until all connections have been closed for a while, since a killed
 //! host cannot end its plugins.
 //!
-//! Always holds:
-//! - a client holds the certificate that the host passed, unless it passed none;
+//! Invariants:
+//! - a client holds the certificate that the host passed, unless the host passed none;
 //! - protocol 5 is served only if it can express the provider's schema, which is checked before
 //!   the plugin announces itself;
-//! - an invalid request is rejected with a status and changes nothing.
+//! - an invalid request is rejected with a status and has no effect.
 
 mod connection;
 mod conversion;
@@ -167,7 +167,7 @@ impl Guests {
                     }
                 }
                 () = left.notified(), if self.present.load(Ordering::Acquire) == 0 => {
-                    // A client may connect meanwhile; the loop checks that.
+                    // A client may connect in the meantime; the loop checks for this.
                     let come = tokio::time::timeout(LONELINESS, listener.accept()).await;
                     match come {
                         Ok(Ok((stream, _))) => self.welcome(stream, &left),

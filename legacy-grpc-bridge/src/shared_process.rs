@@ -1,8 +1,9 @@
-//! Sharing configured processes: providers with equal configurations share one.
+//! Shares configured processes: providers with equal configurations use the same process.
 //!
 //! Aliases of a provider often do not differ, nor do configurations that are passed through
-//! modules. A process serves concurrent calls, and its behavior depends on its configuration
-//! only, so that one is enough for all of them. It ends when the last of them is closed.
+//! modules. A process serves concurrent calls, and its behavior depends only on its
+//! configuration, so one process is enough for all these providers. It ends when the last of
+//! them is closed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

@@ -3,7 +3,7 @@
 //! A log line is a JSON object in hclog's format. It becomes a tracing event of the target
 //! `wardian::plugin`, like the lines of components, with the call and the resource type that the
 //! plugin itself adds: a process serves concurrent calls, so only the plugin knows them. Other
-//! lines have their level in brackets at the start, or are of level debug; the lines of a Go
+//! lines either start with their level in brackets, or have the level debug; the lines of a Go
 //! panic are errors. Sensitive values that the process recently received are redacted in all of
 //! them.
 //!

@@ -4,11 +4,11 @@
 //! process returns its own in the handshake. Neither is signed by an authority: each side trusts
 //! exactly the certificate that it received, for this one connection. Go's certificates are
 //! authorities and end entities at once, with P-521 keys, so the usual verification would reject
-//! them; this one compares the bytes, and then has the signature of the TLS handshake verified
-//! with the certificate's key.
+//! them. The verification here compares the bytes, and then has the signature of the TLS
+//! handshake verified with the certificate's key.
 //!
-//! The bridge's own key is P-256, which Go accepts as well, and so do all plugins whose TLS does
-//! not support P-521.
+//! The bridge's own key is P-256, which Go accepts, as do all plugins whose TLS does not support
+//! P-521.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl Identity {
         let mut params = CertificateParams::new([SERVER_NAME.to_owned()])?;
         params.distinguished_name.push(DnType::CommonName, SERVER_NAME);
         params.distinguished_name.push(DnType::OrganizationName, "Wardian");
-        // Plugins use it as their only authority.
+        // Plugins use this certificate as their only authority.
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![
             KeyUsagePurpose::DigitalSignature,

@@ -1,4 +1,4 @@
-//! The authority over connections to machines that are provisioned.
+//! The authority over connections to machines to provision.
 
 use std::net::IpAddr;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The syntax of host names, shared by hosts and by patterns of hosts.
+//! The syntax of host names, shared by hosts and host patterns.
 
 use std::borrow::Cow;
 

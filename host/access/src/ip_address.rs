@@ -1,8 +1,8 @@
 //! IP addresses: their canonical form and their kind.
 //!
-//! A name does not determine an address: anybody can point one at `127.0.0.1`. Each
-//! address that a name resolves to is therefore matched against the rule once more; a
-//! rule without addresses allows only *public* ones.
+//! A name does not determine an address: anyone can point a name at `127.0.0.1`. Therefore, each
+//! address that a name resolves to is also matched against the rule; a rule without addresses
+//! allows only *public* ones.
 //!
 //! | kind | addresses |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | `public` | all other addresses |
 //!
 //! An IPv6 address that contains an IPv4 address has the kind of that address. A metadata
-//! address has no other kind, and no wider range includes it: a rule has to name
+//! address has no other kind, and is not included in any wider range: a rule has to name
 //! `metadata` or that very address.
 
 use std::fmt;
@@ -22,17 +22,17 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Addresses of the metadata services of clouds.
 const METADATA: [IpAddr; 10] = [
-    // Most clouds.
+    // Used by most clouds.
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
-    // Container credentials: ECS, EKS.
+    // Container credentials of ECS and EKS.
     IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),
     IpAddr::V4(Ipv4Addr::new(169, 254, 170, 23)),
-    // Tencent, Alibaba, Oracle (the older one), Azure's agent.
+    // Tencent, Alibaba, Oracle (its older address), and Azure's agent.
     IpAddr::V4(Ipv4Addr::new(169, 254, 0, 23)),
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
     IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
     IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
-    // IPv6 of EC2, EKS and Google.
+    // The IPv6 addresses of EC2, EKS and Google.
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23)),
     IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
@@ -102,7 +102,7 @@ fn kind_of_v4(address: Ipv4Addr) -> AddressKind {
         (127, _, _) => AddressKind::Loopback,
         (10, _, _) | (172, 16..=31, _) | (192, 168, _) | (100, 64..=127, _) => AddressKind::Private,
         (169, 254, _) => AddressKind::LinkLocal,
-        // This network, protocols, documentation, 6to4 relays, benchmarks.
+        // "This network", protocol assignments, documentation, 6to4 relays, benchmarks.
         (0, _, _) | (192, 0, 0 | 2) | (198, 51, 100) | (203, 0, 113) | (192, 88, 99) | (198, 18..=19, _) => {
             AddressKind::Reserved
         }
@@ -126,7 +126,7 @@ fn kind_of_v6(address: Ipv6Addr) -> AddressKind {
         [0x64, 0xff9b, 1, ..] => AddressKind::Private,
         [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] => AddressKind::Private,
         [0xfe80..=0xfebf, ..] => AddressKind::LinkLocal,
-        // Protocols (including Teredo), documentation.
+        // Protocol assignments (including Teredo), documentation.
         [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => AddressKind::Reserved,
         [0x2000..=0x3fff, ..] => AddressKind::Public,
         // The remaining ranges are not assigned to hosts.

@@ -1,16 +1,16 @@
-//! The vocabulary of access: requests, hosts, paths and IP addresses in one canonical
-//! form, and the traits through which a crate asks whether an access is allowed.
+//! The vocabulary of access: requests, hosts, paths and IP addresses in one canonical form, and
+//! the traits through which a crate asks whether an access is allowed.
 //!
-//! [`AccessRequest`] describes one use of a capability. `policy` decides on it, `monitor`
-//! records it. [`HttpAuthority`], [`ProcessAuthority`] and [`ConnectionAuthority`] let
-//! `network`, `process` and `communicator` ask for a decision without depending on
-//! either; [`Denied`] is the negative answer.
+//! [`AccessRequest`] describes one use of a capability. `policy` decides on the request, and
+//! `monitor` records it. [`HttpAuthority`], [`ProcessAuthority`] and [`ConnectionAuthority`] let
+//! `network`, `process` and `communicator` ask for a decision without depending on `policy` or
+//! `monitor`; [`Denied`] is the negative decision.
 //!
-//! This crate calls nothing else in the workspace. It does no I/O, resolves no names, and
-//! decides nothing.
+//! This crate does not depend on any other crate of the workspace. It performs no I/O, resolves
+//! no names, and makes no decisions.
 //!
-//! Always holds: each host, IP address, path and port has one canonical form; input that
-//! has none, or that could be read in two ways, is an error, which callers treat as a
+//! Invariants: each host, IP address, path and port has one canonical form; input that has no
+//! canonical form, or that could be read in two ways, is an error, which callers treat as a
 //! denial.
 
 mod connection;

@@ -1,4 +1,4 @@
-//! The errors of reaching another machine.
+//! Errors that occur when another machine cannot be reached.
 
 use std::io;
 use std::net::IpAddr;

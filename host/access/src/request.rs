@@ -1,8 +1,8 @@
 //! Access requests in their canonical form.
 //!
-//! A request is built from a plugin's input. Input without a canonical form gives an
-//! [`AccessRequestError`], which is a denial, so rules never match input that could be read
-//! in two ways.
+//! A request is built from a plugin's input. Input without a canonical form results in an
+//! [`AccessRequestError`], which counts as a denial, so rules never match input that could be
+//! read in two ways.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -136,8 +136,8 @@ impl Dialer {
         };
         let (mut allowed, mut refused) = (Vec::with_capacity(found.len()), None);
         for address in found {
-            // Decide about the address that is really connected to: an IPv4-mapped IPv6 address
-            // is an IPv4 address.
+            // The decision concerns the address that is actually connected to: an IPv4-mapped
+            // IPv6 address is an IPv4 address.
             let address = address.to_canonical();
             match self.check_address(host, port, address) {
                 Ok(()) => allowed.push(address),

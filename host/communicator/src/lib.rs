@@ -2,25 +2,26 @@
 //!
 //! A [`RemoteConnection`] is created from the settings of a `connection` block
 //! ([`ConnectionSettings`]) and a [`ConnectionContext`]. It is opened on first use, shared by
-//! all provisioners of a resource, and reopened if it was lost in between. It runs commands and
-//! copies files. Credentials do not leave this crate except to the remote machine.
+//! all provisioners of a resource, and reopened if it was lost in the meantime. It runs commands
+//! and copies files. Credentials do not leave this crate except to the remote machine.
 //!
-//! A [`ConnectionAuthority`](wardian_access::ConnectionAuthority) is asked twice for each machine on the way: before its name is resolved, and
-//! for each address before connecting to it. A name that a proxy or a bastion resolves is
-//! decided by name alone, unless it is an address.
+//! A [`ConnectionAuthority`](wardian_access::ConnectionAuthority) is asked twice for each
+//! machine on the way: before its name is resolved, and for each address before connecting to
+//! it. If a proxy or a bastion resolves a name, the decision is based on the name alone, unless
+//! it is an address.
 //!
 //! Invariants:
 //! - no error message and no `Debug` output contains a secret;
-//! - if a host key is configured, no credential is sent to a machine that does not hold it;
+//! - if a host key is configured, no credential is sent to a machine without that key;
 //! - connection attempts are repeated until `timeout`, since the machine may still be booting; a
 //!   denial or a different host key ends them at once;
-//! - output arrives in pieces of bounded size, as whole lines if lines are written, and a
+//! - output arrives in chunks of bounded size, as complete lines if lines are written, and a
 //!   machine whose output is not read is blocked;
 //! - a lost connection is an error: a command whose exit status is unknown did not succeed, and
 //!   a file that was not acknowledged was not written.
 //!
 //! This crate does not depend on plugins, configuration or policy, reads no environment
-//! variable, and writes no log.
+//! variables, and writes no log.
 
 mod connection;
 mod dial;

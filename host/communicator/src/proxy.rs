@@ -64,7 +64,7 @@ async fn request_connect(proxy: &Proxy, stream: &mut Stream, endpoint: &str) -> 
     request.push_str("\r\n");
     stream.write_all(request.as_bytes()).await.map_err(describe_io_error)?;
     stream.flush().await.map_err(describe_io_error)?;
-    // Read byte by byte: the bytes after the empty line come from the target.
+    // Reads byte by byte: the bytes after the empty line come from the target.
     let mut response = Vec::new();
     while !response.ends_with(b"\r\n\r\n") {
         if response.len() >= MAX_RESPONSE_SIZE {
@@ -134,7 +134,7 @@ async fn request_socks5(proxy: &Proxy, stream: &mut Stream, host: &str, port: u1
             other => format!("the proxy responded with code {other}"),
         });
     }
-    // The address that the proxy connects from is not used.
+    // The address from which the proxy connects is skipped.
     let length = match kind {
         1 => 4,
         4 => 16,

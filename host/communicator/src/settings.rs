@@ -205,7 +205,7 @@ impl ConnectionSettings {
     /// Returns the remote path for a script: a new one for each call if the path contains
     /// `%RAND%`.
     pub fn new_script_path(&self) -> String {
-        // An unpredictable number; if the system's generator fails, one from the clock.
+        // An unpredictable number; if the system's generator fails, a number from the clock.
         let number = getrandom::u32().unwrap_or_else(|_| {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
             now.map(|now| now.subsec_nanos()).unwrap_or_default()

@@ -1,9 +1,9 @@
-//! Reads the file or directory to upload, as a sequence of steps. A thread reads a few pieces
+//! Reads the file or directory to upload, as a sequence of steps. A thread reads a few chunks
 //! ahead of the network.
 //!
 //! Symbolic links are followed. For each file and directory the authority is asked about the
-//! resolved path. A directory that contains itself through a link is an error, and so is
-//! anything that is neither a file nor a directory.
+//! resolved path. A directory that contains itself through a link causes an error, and so does
+//! an entry that is neither a file nor a directory.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
@@ -155,7 +155,7 @@ impl Walk {
             return Err(CommunicatorError::Source { path: path.to_owned(), problem }.into());
         }
         if by_name {
-            // Resolve `.` to a real name.
+            // Resolves `.` to a real name.
             self.send(Step::Enter {
                 name: file_name(if path.file_name().is_some() { path } else { &real })?,
             })?;

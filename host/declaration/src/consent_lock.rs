@@ -2,11 +2,11 @@
 //!
 //! It is stored next to the dependency lock file; Terraform ignores it. For each plugin with a
 //! declaration it holds the version, the component's hash, and the capability requests, so that
-//! a later version's declaration can be compared. It grants nothing: policies do.
+//! a later version's declaration can be compared. It does not grant anything: only policies do.
 //!
 //! Compatibility: an unknown argument or block is an error, so that no version of the program
-//! drops an entry that a newer one has written. Each entry has a digest of its requests, so that
-//! manual changes are detected.
+//! drops an entry that a newer version has written. Each entry has a digest of its requests, so
+//! that manual changes are detected.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -20,14 +20,14 @@
 //! {"version":1,"sdk":"wardian-sdk 0.1.0","capabilities":[{"network":{"hosts":["api.example.com"],"reason":"..."}}]}
 //! ```
 //!
-//! Compatibility: a document of another version, or with an unknown name, is an error. Ignoring
-//! part of a declaration would grant too much later, or deny accesses that nobody can explain.
+//! Compatibility: a document with another version or an unknown name is an error. If part of a
+//! declaration were ignored, later grants would be too broad, or accesses would be denied for no
+//! visible reason.
 //!
 //! This crate does not run components, does not depend on wasmtime, writes no files, and does
 //! not decide what is granted (`wardian-policy` does). Invariants:
-//! - no input makes it panic, recurse without bound, or hold more memory than a small multiple
-//!   of
-//!   [`MAX_DECLARATION_SIZE`];
+//! - no input makes this crate panic, recurse without bound, or use more memory than a small
+//!   multiple of [`MAX_DECLARATION_SIZE`];
 //! - every declared capability request can be granted by a policy rule with the same arguments.
 
 mod component;

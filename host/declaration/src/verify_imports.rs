@@ -8,8 +8,8 @@
 //! | filesystem, environment | none: the standard libraries always import both |
 //!
 //! A provisioner's export receives process and communicator resources from the host with each
-//! call, so every provisioner imports both interfaces whether it needs them or not: for
-//! provisioners these imports imply nothing.
+//! call, so every provisioner imports both interfaces, whether it needs them or not: for
+//! provisioners, these imports do not imply a capability.
 
 use std::fmt;
 

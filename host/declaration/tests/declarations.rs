@@ -51,7 +51,7 @@ fn all_sections_count() {
         ["filesystem read /srv/project", "network https to api.example.com, the scheme's port"]
     );
     assert_eq!(found.sdks, ["other 2", "wardian-sdk 0.1.0"]);
-    // Duplicate requests are merged, and linkers concatenate lines.
+    // Duplicate requests are merged, and linkers concatenate documents.
     assert_eq!(requests(&declared(&format!("{NETWORK}\n{NETWORK}\n{FILES}")).unwrap()).len(), 2);
 }
 
@@ -69,7 +69,7 @@ fn imports_must_be_declared() {
     assert_eq!(with(&["wasi:http/types@0.2.6"], NETWORK).unused, ["network"]);
     let passive = with(&["wasi:http/types@0.2.6", "wasi:sockets/network@0.2.6"], FILES);
     assert_eq!(passive, wardian_declaration::ImportVerification::default());
-    // An unknown interface of `wasi:http` counts as network access, too.
+    // An unknown interface of `wasi:http` also counts as network access.
     assert_eq!(with(&["wasi:http/something@0.9.0"], FILES).undeclared.len(), 1);
 }
 
@@ -119,7 +119,7 @@ fn hostile_input_ends_quickly_with_an_error() {
     assert_eq!(look(&deep), Err(InspectError::TooDeep));
     let many: Vec<Vec<u8>> = (0..20_000).map(|_| import("a:b/c@1.0.0")).collect();
     assert_eq!(look(&component(&many)), Err(InspectError::TooManyInterfaces));
-    // A section with a length beyond the end of the file.
+    // A section whose length exceeds the end of the file.
     let mut cut = component(&[]);
     cut.push(0);
     cut.extend(leb(usize::MAX >> 32));

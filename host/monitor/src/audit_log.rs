@@ -1,7 +1,7 @@
 //! The audit log: one JSON line per access.
 //!
-//! Each line is written at once and in a single write, so that lines are complete after a crash,
-//! and several runs can share a file.
+//! Each line is written immediately and in a single write, so that lines are complete after a
+//! crash, and several runs can share a file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -52,7 +52,7 @@ impl AuditLog {
         let open = || {
             let mut file = options.open(path)?;
             // If another process holds the lock, it may be in the middle of a line. A file that
-            // cannot be locked, such as a pipe, has no last line to check either.
+            // cannot be locked, such as a pipe, does not have a last line to check either.
             if file.try_lock().is_ok() {
                 if ends_with_partial_line(path)? {
                     file.write_all(b"\n")?;
@@ -110,7 +110,7 @@ impl AuditLog {
 /// Whether a run was killed, or ran out of disk space, in the middle of a line.
 fn ends_with_partial_line(path: &Path) -> io::Result<bool> {
     let mut file = File::open(path)?;
-    // A device or a pipe has no last byte to read.
+    // A device or pipe does not have a last byte to read.
     if !file.metadata()?.is_file() || file.metadata()?.len() == 0 {
         return Ok(false);
     }

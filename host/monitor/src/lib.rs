@@ -1,19 +1,21 @@
 //! The reference monitor: every access of a plugin is decided and recorded here.
 //!
 //! Code that performs an access for a plugin (sends an HTTP request, opens a file, starts a
-//! program) describes it as a [`wardian_access::AccessRequest`] and asks the plugin's [`Monitor`]. It
-//! receives either a [`Use`], which the access requires and whose drop writes the record, or
-//! [`Denied`](wardian_access::Denied), which is recorded already. So no capability decides by itself, and no
-//! access happens without a line in the [`AuditLog`].
+//! program) describes it as a [`wardian_access::AccessRequest`] and asks the plugin's
+//! [`Monitor`]. The code receives either a [`Use`], which the access requires and which writes
+//! the record when dropped, or [`Denied`](wardian_access::Denied), which has already been
+//! recorded. So no capability makes its own decision, and no access happens without a line in the
+//! [`AuditLog`].
 //!
-//! A [`PluginCall`](wardian_plugin::PluginCall) identifies the plugin, the function and the resource.
+//! A [`PluginCall`](wardian_plugin::PluginCall) identifies the plugin, the function and the
+//! resource.
 //!
-//! This crate does not depend on WebAssembly, sockets or a terminal, and opens no file except
+//! This crate does not depend on WebAssembly, sockets or a terminal, and opens no files except
 //! the log.
 //!
 //! Invariants:
-//! - an access that cannot be recorded is denied: once the log cannot be written, everything is
-//!   denied;
+//! - an access that cannot be recorded is denied: after a failed write to the log, every access
+//!   is denied;
 //! - a record contains names and numbers, but no data that was sent or read; sensitive values in
 //!   names are redacted ([`wardian_plugin::SensitiveValues`]).
 

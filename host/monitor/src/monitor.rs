@@ -169,7 +169,7 @@ impl Monitor {
         record.reason = Some(call.sensitive_values().redact(&reason).into_owned());
         let lacks_grant = denial.is_missing_grant();
         let rule_to_add = lacks_grant.then(|| self.inner.policy.rule_for(request, address)).flatten();
-        // A rule with a redacted value would be a different rule.
+        // A rule in which a value is redacted would be a different rule.
         let can_be_shown = |rule: &String| matches!(call.sensitive_values().redact(rule), Cow::Borrowed(same) if same == rule);
         self.inner.log.deny(&record, || rule_to_add.clone().filter(can_be_shown));
         Denied { reason, rule_to_add }
@@ -293,7 +293,8 @@ impl Drop for Use {
         record.bytes_sent = self.sent;
         record.bytes_received = self.received;
         record.microseconds = u64::try_from(began.elapsed().as_micros()).ok();
-        // The log stores its failure: later accesses are denied, and the run reports the error.
+        // The log stores its error: later accesses are denied, and the error is reported at the
+        // end of the run.
         let _ = self.monitor.inner.log.append(&record);
     }
 }

@@ -1,7 +1,7 @@
 //! Audit records.
 //!
-//! A record is a JSON object on one line, without absent fields. Readers ignore unknown fields,
-//! so that later versions can add some.
+//! A record is a JSON object on one line; absent fields are omitted. Readers ignore unknown
+//! fields, so that later versions can add fields.
 
 use std::path::Path;
 

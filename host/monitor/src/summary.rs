@@ -1,7 +1,7 @@
 //! Summarizes an audit log.
 //!
-//! The log is read line by line; memory grows with the number of different accesses, not with
-//! the number of lines.
+//! The log is read line by line; memory use grows with the number of different accesses, not
+//! with the number of lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Read as _};

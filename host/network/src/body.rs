@@ -145,7 +145,7 @@ impl ResponseBody {
         if self.incoming.is_end_stream()
             && let Some((pool, endpoint, mut connection)) = self.connection.take()
         {
-            // The connection becomes ready a moment after the end of the exchange.
+            // The connection becomes ready shortly after the end of the exchange.
             if connection.sender.is_ready() {
                 pool.put(endpoint, connection);
             } else {

@@ -115,7 +115,7 @@ impl Client {
             return Err(NetworkError::CredentialHeader(name.to_string()));
         }
         if !reserved.is_empty() && parts.method == Method::TRACE {
-            // The server would echo the credential.
+            // The server would echo the credential in its response.
             return Err(NetworkError::Forbidden("the method TRACE with a credential"));
         }
         authority.may_send(&access)?;
@@ -226,7 +226,7 @@ fn prepare_head(
     access: &NetworkRequest,
     proxy: Option<&Proxy>,
 ) -> Result<(), NetworkError> {
-    // Hop-by-hop headers are not the plugin's to set.
+    // Plugins must not set hop-by-hop headers.
     const HOP_BY_HOP_HEADERS: [HeaderName; 3] = [header::CONNECTION, header::TE, header::TRANSFER_ENCODING];
     for name in HOP_BY_HOP_HEADERS {
         parts.headers.remove(name);

@@ -102,8 +102,8 @@ impl Connector<'_> {
         let mut allowed = Vec::with_capacity(found.len());
         let mut refused = None;
         for address in found {
-            // Decide about the address that is really connected to: an IPv4-mapped IPv6 address
-            // is an IPv4 address.
+            // The decision concerns the address that is actually connected to: an IPv4-mapped
+            // IPv6 address is an IPv4 address.
             let address = address.to_canonical();
             match self.check(request, address) {
                 Ok(()) => allowed.push(address),
@@ -147,7 +147,7 @@ async fn connect_to_first(
         match timeout_at(until, TcpStream::connect(SocketAddr::new(*address, port))).await {
             Ok(Ok(stream)) => {
                 // Plugins send small requests; Nagle's algorithm would delay them by 40 ms each.
-                // Without the option they are just slower.
+                // If the option cannot be set, they are just slower.
                 let _ = stream.set_nodelay(true);
                 return Ok((stream, *address));
             }
@@ -168,7 +168,8 @@ where
     let (sender, connection) = http1::handshake(TokioIo::new(stream))
         .await
         .map_err(|error| NetworkError::Exchange { endpoint: endpoint.to_owned(), error })?;
-    // It ends with its sender. Its errors are returned to the sender's requests.
+    // The connection's task ends when its sender is dropped. Its errors are returned to the
+    // sender's requests.
     tokio::spawn(connection);
     Ok(Connection { sender, address: None })
 }

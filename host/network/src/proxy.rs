@@ -3,13 +3,13 @@
 //! | variable | for |
 //! |---|---|
 //! | `HTTPS_PROXY`, `https_proxy` | `https` |
-//! | `http_proxy` | `http`; not in capitals, which a CGI request could set |
+//! | `http_proxy` | `http`; not in upper case, since a CGI request could set that variable |
 //! | `ALL_PROXY`, `all_proxy` | schemes without one of the above |
 //! | `NO_PROXY`, `no_proxy` | hosts that are connected to directly |
 //!
 //! `NO_PROXY` is a comma-separated list: a name matches itself and its subdomains, with or
 //! without a leading dot; an address or a CIDR range matches addresses; a port may follow; `*`
-//! matches everything. Loopback never goes through a proxy.
+//! matches everything. Requests to loopback never go through a proxy.
 //!
 //! A proxy resolves names itself, so their addresses are unknown here. The policy's rules for
 //! names, ports and methods apply as usual, and so do those for an address in the request.

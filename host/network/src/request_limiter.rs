@@ -47,7 +47,7 @@ impl RequestLimiter {
     /// Returns a ticket at the end of the queue.
     pub fn ticket(&self) -> Ticket {
         let mut waiting = Box::pin(Arc::clone(&self.semaphore).acquire_owned());
-        // Polling enters the queue.
+        // The first poll enters the queue.
         let waiting: Acquire = match waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(permit) => Box::pin(std::future::ready(permit)),
             Poll::Pending => waiting,

@@ -2,9 +2,9 @@
 //! and protocol 5 for provisioners.
 //!
 //! The sandbox and the bridge to native plugins implement [`Provider`] and [`Provisioner`]; the
-//! engine calls them without knowing which of the two it has. This crate knows no configuration
-//! language and no engine. It also redacts the [sensitive values](SensitiveValues) that a plugin
-//! received in its output and its records.
+//! engine calls them without knowing which of the two it uses. This crate does not depend on the
+//! configuration language or the engine. It also redacts, in a plugin's output and records, the
+//! [sensitive values](SensitiveValues) that the plugin received.
 
 #![warn(missing_docs)]
 

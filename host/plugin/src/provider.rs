@@ -1,8 +1,8 @@
 //! The provider's calls.
 //!
-//! Every call returns diagnostics with its result, also if the plugin itself failed (a trap, a
-//! timeout, a lost process): the implementation converts that into an error diagnostic that
-//! names plugin and call. So a call fails in one way only.
+//! Every call returns diagnostics with its result, even if the plugin itself failed (a trap, a
+//! timeout, a lost process): the implementation converts such a failure into an error diagnostic
+//! that names the plugin and the call. So calls fail in only one way.
 
 mod failed;
 

@@ -4,7 +4,7 @@
 //! registered. Together with the values that the caller registered in the
 //! [`CallContext`](crate::CallContext) and those of the provider's configuration, they are the
 //! sensitive values of the context that the transport receives, which redacts log lines and
-//! records. Text in the response is redacted here, whether it is from the plugin or from its
+//! records. Text in the response is redacted here, whether it comes from the plugin or from its
 //! host.
 
 mod call;

@@ -7,17 +7,17 @@
 //! sensitive. Plugin output in that time, and the records about the plugin, pass through
 //! [`SensitiveValues::redact`].
 //!
-//! A string is found as it is, and in its encodings in JSON, in a URL and in base64, at any
-//! offset of the encoded data (a password in a header, say); each line of a string with several
-//! lines is found too. Strings shorter than four bytes are not searched for, nor are `true`,
-//! `false` and `null`: they would be found everywhere, and a log without them would be useless.
+//! A string is found in plain form, and encoded in JSON, in a URL or in base64, at any offset of
+//! the encoded data (for example, a password in a header); each line of a multi-line string is
+//! also found. Strings shorter than four bytes are not searched for, nor are `true`, `false` and
+//! `null`: they occur everywhere, and a log without them would be useless.
 //!
-//! This prevents a well-meaning plugin from showing secrets. A malicious one can encode a secret
-//! in a way that is not searched for; only the limits of its access keep it from passing the
-//! secret on.
+//! This prevents a well-meaning plugin from revealing secrets. A malicious one can encode a
+//! secret in a way that is not searched for; only the limits on its access prevent it from
+//! passing the secret on.
 //!
-//! While there is no output, nothing is searched for: values are stored as they are, and are
-//! examined when the first output arrives.
+//! No search takes place until there is output: values are stored unchanged, and examined when
+//! the first output arrives.
 
 mod encodings;
 mod finder;

@@ -1,9 +1,9 @@
 //! A provider whose calls are executed by another program, over any transport.
 //!
-//! A transport implements [`Wire`]: each call of the protocol, which fails as a whole with
-//! diagnostics. [`Transport`] makes a [`Provider`] of it. The encoding of values, the lookup of
-//! schemas and the texts of failures are implemented here, once for all transports; each
-//! transport defines its own messages.
+//! A transport implements [`Wire`], which has each call of the protocol; a call that fails
+//! returns only diagnostics. [`Transport`] turns it into a [`Provider`]. The encoding of values,
+//! the lookup of schemas and the texts of failures are implemented here, once for all
+//! transports; each transport defines its own messages.
 
 mod decoded_schema;
 mod encoding;

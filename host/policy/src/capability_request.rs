@@ -1,7 +1,7 @@
 //! Capability requests of plugins, in the form of the rule that grants them.
 //!
-//! Only rules can be requested: a request is parsed by building its rule and reading that like
-//! any other rule. So the rule that grants a request *is* the request.
+//! Only rules can be requested: a request is parsed by building its rule, which is then parsed
+//! like any other rule. So the rule that grants a request *is* the request.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -133,7 +133,7 @@ impl CapabilityRequest {
             let Some(value) = value else { return Err(CapabilityRequestError::InvalidString(name)) };
             rendered.push((name, value));
         }
-        // Render equal requests equally, whatever the order in the declaration.
+        // Equal requests are rendered equally, regardless of the order in the declaration.
         rendered.sort_by_key(|(name, _)| ARGUMENT_ORDER.iter().position(|known| known == name));
         check_name(capability)?;
         let rule = parse_rule(&block("allow", capability, &rendered), root_module)?;

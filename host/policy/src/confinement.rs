@@ -4,7 +4,7 @@
 //! The kernel enforces directories, each with everything below it, and ports. So a directory
 //! that contains a denied or protected path cannot be granted to native code, and only the ports
 //! of `network` rules are enforced, for TCP. A rule that cannot be enforced is an error, and the
-//! plugin does not run: a rule that only seems to be enforced is worse than none.
+//! plugin does not run: a rule that only seems to be enforced is worse than no rule.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;

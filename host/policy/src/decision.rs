@@ -1,4 +1,4 @@
-//! Decisions, with the policy line and the reason.
+//! Decisions, each with the policy line and the reason.
 
 use std::fmt;
 use std::net::IpAddr;

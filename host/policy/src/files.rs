@@ -1,7 +1,7 @@
 //! Reads policy files.
 //!
 //! A missing file means no policy. A file that exists but cannot be read is an error, and so is
-//! a dangling link: it cannot be intended that a policy is skipped.
+//! a dangling link: no user intends a policy to be skipped.
 
 use std::fs;
 use std::io::{self, Read as _};

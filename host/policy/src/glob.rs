@@ -7,7 +7,7 @@
 //! | anything else | itself |
 //!
 //! Matching follows all alternatives at once, without backtracking: the cost is the product of
-//! the two lengths, whatever the number of stars. Patterns have a maximum length
+//! the two lengths, regardless of the number of stars. Patterns have a maximum length
 //! ([`MAX_PATTERN_LENGTH`]), so matching is linear in the length of the string.
 
 use std::fmt;
@@ -115,7 +115,7 @@ impl Glob {
     /// Whether this pattern matches every string that `other` matches. May return false
     /// negatives, but no false positives.
     pub(crate) fn covers(&self, other: &Self) -> bool {
-        // Wildcards of `other` are matched only by wildcards, as symbols of their own.
+        // Wildcards of `other` are treated as separate symbols, which only wildcards match.
         self.run(other.steps.iter().map(|step| match step {
             Step::Byte(byte) => Input::Byte(*byte),
             Step::Star => Input::Star,

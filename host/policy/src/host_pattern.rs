@@ -6,8 +6,8 @@
 //! | `*.example.com` | names with exactly one label before; not `example.com` |
 //! | `**.example.com` | names with one or more labels before; not `example.com` |
 //! | `api-*.example.com` | a star inside a label matches any characters of that label |
-//! | `**` | every name, but no address |
-//! | `192.0.2.1`, `2001:db8::/32` | that address, addresses in that range, but not names that resolve to them |
+//! | `**` | every name, but not addresses |
+//! | `192.0.2.1`, `2001:db8::/32` | that address, or addresses in that range; not names that resolve to them |
 
 use std::fmt;
 use std::net::IpAddr;
@@ -114,7 +114,7 @@ impl HostPattern {
         canonical.extend(labels.iter().map(Glob::as_str));
         let text = canonical.join(".").into();
         labels.reverse();
-        // No name ends with a number, and `10.*` is meant as a range.
+        // A name cannot end with a number, and `10.*` was meant as a range.
         let is_numeric = |label: &Glob| host_name::is_number(&label.as_str().replace('*', ""));
         let is_open_or_numeric = |label: &Glob| label.as_str() == "*" || is_numeric(label);
         if labels.first().is_some_and(is_numeric)

@@ -1,25 +1,25 @@
-//! Policies: which accesses plugins are allowed.
+//! Policies, which determine the accesses that plugins are allowed.
 //!
 //! A [`Policy`] consists of [`PolicyFile`]s, at most one for each path that [`load`] reads.
 //! [`Policy::for_plugin`] combines them for one plugin, and [`PluginPolicy::decide`] decides a
-//! [`wardian_access::AccessRequest`], with the line that determined the decision. The language is described in
-//! `docs/policy.md`, the combination of levels at the head of `policy.rs`, and the canonical
-//! forms of hosts, addresses, paths and patterns at the heads of their modules.
+//! [`wardian_access::AccessRequest`], with the line that determined the decision. The language is
+//! described in `docs/policy.md`, the combination of levels at the head of `policy.rs`, and the
+//! canonical forms of hosts, addresses, paths and patterns at the heads of their modules.
 //!
-//! Grants of a user are rules in the root module's file, without a separate store: there is one
-//! language to read, a grant is part of the pull request that needs it, and reviewers see it in
-//! context. The hash of the component that a grant was given for is stored in the consent lock
-//! file instead.
+//! A user's grants are rules in the root module's file, not in a separate store: there is only
+//! one language to read, a grant is part of the pull request that needs it, and reviewers see it
+//! in context. Only the hash of the component that a grant was given for is stored elsewhere, in
+//! the consent lock file.
 //!
-//! This crate does not depend on WebAssembly, configuration or state. It opens no connection,
-//! and no file except the policy files at the caller's paths (`files.rs`).
+//! This crate does not depend on WebAssembly, configuration or state. It opens no connections,
+//! and no files except the policy files at the caller's paths (`files.rs`).
 //!
 //! Invariants:
 //! - ambiguous input is denied: a file with any error is not a policy, and without a policy
 //!   nothing is granted;
 //! - an access that one file denies is not granted by another file;
-//! - the cost of a decision is linear in the size of the plugin's rules, whatever wildcards they
-//!   contain.
+//! - the cost of a decision is linear in the size of the plugin's rules, regardless of the
+//!   wildcards in them.
 
 mod address_pattern;
 mod capability_request;

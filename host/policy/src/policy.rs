@@ -7,8 +7,9 @@
 //! Each file allows a request, denies it, or defers. Within a file, a denial has precedence over
 //! all grants, and the order of rules does not matter. A file without a matching rule denies,
 //! unless it has `otherwise = "defer"`: then the other files decide. A request is allowed if no
-//! file denies it and at least one allows it. So an additional file can deny accesses, and grant
-//! those that all levels above it left open, but never those that one of them denies.
+//! file denies it and at least one allows it. So an additional file can deny accesses, and can
+//! grant accesses that all levels above it left open, but never accesses that one of them
+//! denies.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

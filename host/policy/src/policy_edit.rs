@@ -1,9 +1,9 @@
 //! Adds rules to a policy file without changing its other lines.
 //!
-//! The file is edited in place ([`in_place`]), so that comments and layout stay. The result counts
-//! only if parsing it gives exactly the old rules and the new ones. Otherwise the new rules
-//! are inserted as text, before the closing brace of the plugin's block or as a block at the end
-//! of the file.
+//! The file is edited in place ([`in_place`]), so that comments and layout are preserved. The
+//! result is used only if it parses to exactly the old rules and the new ones. Otherwise the new
+//! rules are inserted as text, before the closing brace of the plugin's block or as a block at
+//! the end of the file.
 
 mod in_place;
 

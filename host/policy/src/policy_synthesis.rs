@@ -88,11 +88,11 @@ impl PluginAccesses {
                     methods.insert(string_literal(method)?);
                 }
             }
-            // A lookup is granted with the access that it is for.
+            // A lookup is granted together with the access that needs it.
             AccessRequest::LookUp(_) => {}
             AccessRequest::File(file) => {
                 let path = file.path().to_str()?;
-                // In a rule, a star in a path would match other paths, too.
+                // In a rule, a star in a path would also match other paths.
                 if path.contains('*') {
                     return None;
                 }
@@ -189,7 +189,7 @@ fn list_literal(items: &[String]) -> String {
 }
 
 fn rule(capability: &str, arguments: &[(&str, String)]) -> String {
-    // Values with several lines are not aligned.
+    // Multi-line values are not aligned.
     let is_long = |value: &str| value.contains('\n');
     let short = arguments.iter().filter(|(_, value)| !is_long(value)).map(|(name, _)| name.len());
     let width = short.max().unwrap_or_default();

@@ -26,7 +26,7 @@ impl PluginPolicy {
 fn rule_for(plugin: &ProviderAddress, request: &AccessRequest, address: Option<IpAddr>) -> Option<String> {
     let (capability, arguments) = match request {
         AccessRequest::Network(request) => ("network", network(request, address)?),
-        // A lookup is for a later connection, whose port is still unknown.
+        // A lookup precedes a connection, whose port is not known yet.
         AccessRequest::LookUp(_) => return None,
         AccessRequest::File(access) => {
             let directory = access.path().to_str()?;

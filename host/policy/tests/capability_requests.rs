@@ -196,7 +196,7 @@ proptest! {
         let standing = before.for_plugin(&plugin("acme/dns")).grant_status(&one);
         for (request, address) in questions() {
             if standing == GrantStatus::Granted && allows(&alone, &request, address) {
-                // Part of it may be denied by a rule, but never for lack of a grant.
+                // A rule may deny part of it, but it is never denied for lack of a grant.
                 let reason = match before.for_plugin(&plugin("acme/dns")).decide(&request) {
                     wardian_policy::Decision::Denied(denial) => Some(denial.to_string()),
                     wardian_policy::Decision::Allowed(_) => None,

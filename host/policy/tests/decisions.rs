@@ -226,7 +226,7 @@ fn filesystem_rules() {
             "write /opt/data/y",
             "read secrets/key",
             "write out/keep",
-            // The policy file itself.
+            // The policy file itself cannot be written.
             "write wardian.policy.hcl",
             "write .terraform.lock.hcl",
             "write .terraform/providers/x",

@@ -1,4 +1,4 @@
-//! Hostile policies end in a decision or in problems, in bounded time.
+//! Hostile policies result in a decision or in problems, in bounded time.
 
 mod support;
 

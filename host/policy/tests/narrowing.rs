@@ -26,11 +26,11 @@ proptest! {
             let (higher, all) = (policy(&files[..count]), policy(&files[..=count]));
             let defers = files[..count].iter().all(|(_, text)| text.contains("defer"));
             for (request, address) in questions() {
-                // Undecided requests may be granted; all others stay denied.
+                // Undecided requests may be granted; all others remain denied.
                 if !defers && !allows(&higher, &request, address) {
                     prop_assert!(!allows(&all, &request, address), "{request} {address:?}\n{files:#?}");
                 }
-                // Each file must contribute in every case.
+                // Each file must have an effect in every case.
                 for (level, text) in &files[..=count] {
                     if !text.contains("defer") && !allows(&policy(&[(*level, text)]), &request, address) {
                         prop_assert!(!allows(&all, &request, address), "{request} {address:?}\n{files:#?}");
@@ -150,7 +150,7 @@ proptest! {
         let by_address = address.filter(|_| is_network && !REQUESTS[index].contains(".1"));
         let rule = view.rule_for(&request, by_address);
         let granted = policy(&[(Level::RootModule, &rule.clone().unwrap_or_default())]);
-        // The root module's directory can be read as a whole, but not written as a whole.
+        // All of the root module's directory may be read, but not all of it may be written.
         prop_assert!(rule.is_some());
         prop_assert!(allows(&granted, &request, by_address), "{request} {by_address:?}\n{rule:?}");
         prop_assert!(!granted.for_plugin(&plugin("acme/other")).decide(&request).is_allowed());

@@ -107,7 +107,7 @@ impl ChildSupervisor {
         let group = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let signal = |signal: Signal| {
             if let Some(group) = group {
-                // The process group may not exist any more.
+                // The process group may no longer exist.
                 let _ = kill_process_group(group, signal);
             }
         };
@@ -141,8 +141,8 @@ impl ChildSupervisor {
             input_task.abort();
         }
         if kill_reason == KillReason::None && self.descendants == DescendantPolicy::Kill {
-            // The id of a process group is not reused while a member exists, nor immediately
-            // after.
+            // The ID of a process group is not reused while the group has members, nor
+            // immediately afterwards.
             signal(Signal::KILL);
         }
         self.guarded.release();
@@ -167,7 +167,7 @@ impl ChildSupervisor {
         self.record.duration = self.began.elapsed();
         self.authority.finished(&self.record);
         drop(self.spawner);
-        // An unknown exit status is not a success.
+        // An unknown exit status must not look like success.
         let _ = events.send(CommandEvent::Exited(status.unwrap_or(ExitStatus::Code(-1)))).await;
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! A confined program, with all its descendants, reads and writes only below the listed
 //! directories, runs programs only from the listed ones, and opens TCP connections only to the
-//! listed ports; it gains no privileges by executing a program. Landlock has allow lists only: a
-//! directory cannot have exceptions, and a connection is known only by its port. It does not
-//! restrict UDP, Unix sockets, or files that were open before.
+//! listed ports; it gains no privileges by executing a program. Landlock has only allow lists: a
+//! directory cannot have exceptions, and a connection is identified only by its port. It does
+//! not restrict UDP, Unix sockets, or files that are already open.
 //!
 //! The rules are passed to the kernel before the fork ([`Confinement::prepare`]). Only two
 //! system calls remain between fork and exec.
@@ -81,7 +81,8 @@ impl Confinement {
         }
         let mut rules = rules
             .set_compatibility(CompatLevel::BestEffort)
-            // Signals to other processes and abstract Unix sockets; supported by newer kernels.
+            // Restricts signals to other processes, and abstract Unix sockets; supported by
+            // newer kernels.
             .scope(Scope::from_all(ABI::V6))
             .and_then(Ruleset::create)
             .map_err(unsupported)?

@@ -1,4 +1,4 @@
-//! Errors of starting a program.
+//! Errors that occur when a program is started.
 
 use std::io;
 use std::path::PathBuf;

@@ -114,7 +114,7 @@ impl Launcher {
         executable: &Path,
     ) -> io::Result<(tokio::process::Child, Guarded, Outputs)> {
         let mut system = tokio::process::Command::new(executable);
-        // The program sees the configured name as its own.
+        // The program receives the configured name as its own.
         system
             .arg0(&command.program)
             .args(&command.arguments)
@@ -159,7 +159,7 @@ fn validate(command: &Command) -> Result<(), ProcessError> {
 }
 
 fn start_error(error: io::Error, command: &Command, executable: PathBuf) -> ProcessError {
-    // A missing script interpreter is also reported as not found, but the script exists.
+    // A missing script interpreter is also reported as "not found", although the script exists.
     if error.kind() == io::ErrorKind::NotFound && !executable.exists() {
         return ProcessError::NotFound { program: command.program.clone() };
     }

@@ -1,27 +1,28 @@
 //! Runs programs on this machine for plugins: starts them, reads their output, and ends them.
 //!
-//! A [`Launcher`] starts the programs that its [`ProcessAuthority`](wardian_access::ProcessAuthority) allows. The authority is asked
-//! before any lookup, with a bare name or with an absolute path without `.` and `..`. A bare
-//! name is then looked up in the host's own search path, never in that of the program's
-//! environment. A relative path with a slash is relative to the program's working directory.
+//! A [`Launcher`] starts the programs that its
+//! [`ProcessAuthority`](wardian_access::ProcessAuthority) allows. The authority is asked before
+//! any lookup, with either a bare name or an absolute path without `.` and `..`. A bare name is
+//! then looked up in the host's own search path, never in that of the program's environment. A
+//! relative path with a slash is relative to the program's working directory.
 //!
 //! Invariants:
-//! - the environment is exactly the given one, with no variable of the host;
-//! - each program has its own session: it does not receive terminal interrupts, cannot block by
-//!   asking for a password on the terminal, and can be killed with its descendants;
-//! - output arrives in pieces of bounded size, as whole lines if lines are written, and a
-//!   program whose output is not read is blocked, so output does not accumulate;
+//! - the environment is exactly the given one, without the host's variables;
+//! - each program has its own session: it does not receive terminal interrupts, cannot block on
+//!   a password prompt on the terminal, and can be killed with its descendants;
+//! - output arrives in chunks of bounded size, as complete lines if the program writes lines,
+//!   and a program whose output is not read is blocked, so output does not accumulate;
 //! - descendants do not delay the end: when the program has exited, its output is read until
-//!   nothing arrives for a moment, even if a descendant holds the output open (Terraform waits
-//!   until the last holder exits, forever if that is a daemon); [`DescendantPolicy`] decides
-//!   what happens to them;
+//!   none arrives for a moment, even if a descendant holds the output open (Terraform waits
+//!   until the last holder exits, forever if that is a daemon); [`DescendantPolicy`] determines
+//!   whether they are killed;
 //! - no program outlives the host, however the host ends (see [`Spawner`]), and none remains as
-//!   a zombie. A process that leaves its session is out of reach, as on any Unix system.
+//!   a zombie. A process that leaves its session can escape this, as on any Unix system.
 //!
 //! The kernel can confine a program to some directories and ports ([`Confinement`]).
 //!
-//! This crate does not depend on plugins or policy, reads no environment variable, and writes no
-//! log.
+//! This crate does not depend on plugins or policy, reads no environment variables, and writes
+//! no log.
 
 #[cfg(not(unix))]
 compile_error!("this crate supports Unix systems only");

@@ -1,4 +1,4 @@
-//! Splits output into whole lines, in bounded memory.
+//! Splits output into complete lines, in bounded memory.
 
 /// Maximum size of a piece of output. A longer line is split.
 pub(crate) const MAX_PIECE_SIZE: usize = 32 << 10;

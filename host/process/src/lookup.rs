@@ -1,4 +1,4 @@
-//! Resolves the program of a command to an executable file.
+//! Resolves a command's program to an executable file.
 
 use std::ffi::OsStr;
 use std::io;
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(at("/usr/bin/git").as_deref(), Some("/usr/bin/git"));
         assert_eq!(at("./run.sh"), below("run.sh"));
         assert_eq!(at("bin/run.sh"), below("bin/run.sh"));
-        // The parent of the link's target, not of the link.
+        // `..` means the parent of the link's target, not of the link.
         assert_eq!(at("link/../run.sh"), below("bin/run.sh"));
         assert_eq!(at(&format!("{}/./bin//x", base.display())), below("bin/x"));
         for bad in ["", ".", "..", "/", "bin/..", "a\0b"] {

@@ -1,5 +1,5 @@
-//! Reads the output of a program in pieces: whole lines if lines are written, with at most one
-//! piece in memory.
+//! Reads a program's output in chunks: complete lines if the program writes lines, with at most
+//! one chunk in memory.
 
 use std::io;
 use std::sync::Arc;

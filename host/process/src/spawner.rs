@@ -3,11 +3,11 @@
 //! Two mechanisms end a process when the host ends, for whatever reason:
 //!
 //! 1. On Linux the kernel kills the direct child. It regards the thread that spawned the child
-//!    as the parent, and the threads of a runtime come and go: so all processes are spawned by
-//!    threads that live as long as the [`Spawner`]. There are several, since a spawn waits until
-//!    the child has executed its program, which on a busy machine takes longer than short
-//!    programs run.
-//! 2. Descendants are killed by a guard: a shell in its own session that reads the id of each
+//!    as the parent, and a runtime's threads are short-lived. So all processes are spawned by
+//!    threads that live as long as the [`Spawner`]. It has several threads, since a spawn waits
+//!    until the child has executed its program, which on a busy machine can take longer than a
+//!    short program runs.
+//! 2. Descendants are killed by a guard: a shell in its own session that reads the ID of each
 //!    session from a pipe until the host closes it or exits, and then kills the sessions that
 //!    were not released.
 
@@ -95,7 +95,7 @@ impl Guarded {
 
     fn forget(&mut self) -> Option<u32> {
         let group = self.group.take()?;
-        // Without the threads there is no guard either.
+        // Without the threads, the guard does not exist either.
         let _ = self.jobs.send(Job::Forget(group));
         Some(group)
     }
@@ -171,7 +171,7 @@ impl Spawner {
                     threads.shared.starting.fetch_sub(1, Ordering::Relaxed);
                     return Err(error);
                 }
-                // The existing threads process the job.
+                // The existing threads will process the job.
                 Err(_) => {}
             }
         }
@@ -199,7 +199,8 @@ impl Shared {
                     let entered = runtime.enter();
                     let child = command.spawn();
                     drop(entered);
-                    // The command holds this process's ends of the pipes open.
+                    // The command holds this process's ends of the pipes open until it is
+                    // dropped.
                     drop(command);
                     let answer = child.map(|child| {
                         let group = child.id().filter(|_| guarding == GuardScope::Descendants);
@@ -209,7 +210,7 @@ impl Shared {
                         (child, Guarded { group, jobs })
                     });
                     self.starting.fetch_sub(1, Ordering::Relaxed);
-                    // If the caller has gone, dropping the answer kills the process.
+                    // If the caller is gone, dropping the answer kills the process.
                     let _ = started.send(answer);
                 }
                 Job::Forget(group) => lock(&self.guard).notify('-', group),
@@ -270,7 +271,7 @@ impl Shell {
 impl Drop for Shell {
     fn drop(&mut self) {
         drop(self.pipe.take());
-        // It exits at the end of its input.
+        // The guard exits at the end of its input.
         let _ = self.child.wait();
     }
 }
@@ -287,7 +288,7 @@ fn die_with_host(command: &mut Command) {
         {
             use rustix::process::{getppid, set_parent_process_death_signal};
             set_parent_process_death_signal(Some(Signal::KILL))?;
-            // The host may have died before the previous call.
+            // The host may have ended before the previous call.
             if getppid() != Some(us) {
                 return Err(io::ErrorKind::NotConnected.into());
             }

@@ -2,7 +2,7 @@
 //!
 //! `calls COMPONENT.wasm [RESOURCE_TYPE]` prints `name<TAB>value<TAB>unit`. The component is a
 //! provider with a resource type that plans without network access, by default `null_resource`.
-//! Each figure is a median of many measurements.
+//! Each value is the median of many measurements.
 
 use std::path::PathBuf;
 use std::sync::Arc;

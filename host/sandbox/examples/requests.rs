@@ -1,8 +1,8 @@
-//! Measures the cost of an HTTP request through the sandbox in addition to the same native
+//! Measures how much more an HTTP request through the sandbox costs than the same native
 //! request, both on loopback with a kept-alive connection.
 //!
 //! `requests COMPONENT.wasm`, with the test component `hostile-network`, prints
-//! `name<TAB>value<TAB>unit`; each figure is a median of many measurements.
+//! `name<TAB>value<TAB>unit`; each value is the median of many measurements.
 
 use std::path::Path;
 use std::sync::Arc;

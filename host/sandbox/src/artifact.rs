@@ -1,4 +1,4 @@
-//! Turns bytes into a component that can be run.
+//! Loads a component's bytes as code that can be run.
 
 use std::time::Instant;
 
@@ -67,8 +67,8 @@ fn keep(cache: &CodeCache, digest: &ComponentDigest, component: &Component) {
 #[expect(unsafe_code, reason = "wasmtime cannot check that code is its own output; the cache has checked it")]
 fn deserialize(engine: &Engine, entry: &Entry) -> wasmtime::Result<Component> {
     // SAFETY: the bytes must be the unchanged output of `Component::serialize`. An `Entry`
-    // exists only with a keyed digest over these very bytes, in memory, which nobody without
-    // this user's key can make; and the key is used for nothing but the output of `serialize`.
+    // exists only with a keyed digest over these very bytes, in memory, which cannot be made
+    // without this user's key; and the key is used only for the output of `serialize`.
     unsafe { Component::deserialize(engine, entry.code()) }
 }
 

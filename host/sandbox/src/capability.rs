@@ -10,8 +10,8 @@
 //!    not; for such interfaces the capability is granted or withheld here, with an empty
 //!    environment or no directory.
 //! 3. *Begin call*: budgets are renewed, and from here on accesses are recorded for this call.
-//! 4. *End call*: the operation that the call was part of is over. Its requests and connections
-//!    are closed.
+//! 4. *End call*: the operation that the call was part of has ended. Its requests and
+//!    connections are closed.
 //!
 //! | capability | interfaces | default |
 //! |---|---|---|
@@ -27,7 +27,7 @@
 //! | capability | interfaces | default |
 //! |---|---|---|
 //! | [`ui`] | `wardian:plugin/ui` | always |
-//! | [`process`] | `wardian:plugin/process` | through handles valid for one call; each use is decided |
+//! | [`process`] | `wardian:plugin/process` | through handles that are valid for one call; each use is decided |
 //! | [`communicator`] | `wardian:plugin/communicator` | through a handle valid for one call and connected to one machine; each use is decided |
 //!
 //! To add a capability, write its module and add it to [`OF_PROVIDERS`] or [`OF_PROVISIONERS`].

@@ -1,11 +1,11 @@
 //! Compiled code, cached between runs.
 //!
-//! Compiled code is native code: anyone who can change it runs with all of the user's rights. So
-//! it is used only if it is authentic (see `wardian-cache`); otherwise the component is compiled
-//! again and the entry overwritten. The bytes that are run are those that were checked, from
-//! memory.
+//! Compiled code is native code: anyone who can change it can run code with all of the user's
+//! rights. So it is used only if it is authentic (see `wardian-cache`); otherwise the component
+//! is compiled again and the entry overwritten. The bytes that are run are the bytes in memory
+//! that were checked.
 //!
-//! An entry is called `DIGEST-ENGINE.code`: `DIGEST` is the component's SHA-256, `ENGINE` the
+//! An entry is named `DIGEST-ENGINE.code`: `DIGEST` is the component's SHA-256, `ENGINE` is the
 //! start of a digest of everything that compiled code depends on. Another version of wardian
 //! therefore uses other entries.
 

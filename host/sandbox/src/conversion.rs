@@ -114,7 +114,7 @@ impl DiagnosticRoom {
 /// Returns as much of a string as there is room for.
 fn beginning(text: &str, room: &mut usize) -> String {
     let (begin, rest) = text.split_at(text.floor_char_boundary(*room));
-    // The remaining room may be less than a character.
+    // The remaining room may be too small for the next character.
     *room = if rest.is_empty() { *room - begin.len() } else { 0 };
     let mut shown = printable(begin);
     if !rest.is_empty() {

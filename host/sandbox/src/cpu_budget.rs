@@ -1,9 +1,10 @@
 //! The CPU time that a call may use.
 //!
 //! Epochs advance by the wall clock, and an advance is noticed when guest code next runs, even
-//! if only for a moment after it has waited in the host or its thread was preempted. So an epoch
-//! is only an occasion to read the thread's own clock, which runs while the thread does. It
-//! counts the guest's computing and the host's while polling the call's futures.
+//! if it runs only for a moment after it has waited in the host or its thread was preempted. So
+//! an epoch is only an occasion to read the thread's CPU clock, which advances only while the
+//! thread runs. That clock counts the guest's computation, and the host's while it polls the
+//! call's futures.
 //!
 //! Reading that clock costs more than half a microsecond, a tenth of a small call. So nothing is
 //! measured before a call has waited for the first time or has run for an epoch: most calls have
@@ -127,7 +128,7 @@ mod tests {
         assert_eq!(call.at(milliseconds(1_000)), milliseconds(0), "from the first epoch on");
         assert_eq!(call.at(milliseconds(1_007)), milliseconds(7));
         call.leave(|| milliseconds(1_009));
-        // On another thread.
+        // On another thread, whose CPU time does not count.
         call.enter(|| milliseconds(300));
         assert_eq!(call.at(milliseconds(300)), milliseconds(9), "the tick after a wait is no computing");
         call.leave(|| milliseconds(302));

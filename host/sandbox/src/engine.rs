@@ -26,11 +26,11 @@ pub(crate) fn create() -> wasmtime::Result<Engine> {
         .parallel_compilation(true)
         .max_wasm_stack(GUEST_STACK)
         .async_stack_size(FIBER_STACK)
-        // Traps are unwound by frame pointers. Without this setting each load would register
-        // tables with the system's unwinder that nothing reads.
+        // Traps are unwound by frame pointers. Without this setting, each load would register
+        // tables with the system's unwinder although they are never read.
         .native_unwind_info(cfg!(windows))
-        // The map from code back to offsets in the component is a tenth of an artifact, and
-        // messages name functions only.
+        // The map from code back to offsets in the component takes up a tenth of an artifact,
+        // and messages contain only function names.
         .generate_address_map(false)
         // An environment variable must not change the engine's behavior.
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);

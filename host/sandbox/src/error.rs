@@ -1,4 +1,4 @@
-//! Errors of loading and starting plugins.
+//! Errors that occur when plugins are loaded or started.
 
 use std::fmt;
 

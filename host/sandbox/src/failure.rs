@@ -52,7 +52,7 @@ pub(crate) fn from_guest(
         Some(backtrace) => (functions(backtrace), causes_without(backtrace, error)),
         None => (Vec::new(), chain(error)),
     };
-    // The error's type is private to wasmtime.
+    // The error's type is private to wasmtime, so its text is compared.
     if causes.contains("fuel allocated for hostcalls has been exhausted") {
         let problem = format!("it passed more than {answer_limit} bytes, which is its limit.");
         return PluginFailure::transport("Plugin response is too large", problem);
@@ -84,7 +84,8 @@ impl Trapped {
         }
         if let Some(output) = self.last_output {
             text += "\n\nIts last output:";
-            // The guest cannot be given a backtrace by a variable here.
+            // The guest has no environment variable that enables a backtrace, so the hint is
+            // useless.
             for line in output.lines().filter(|line| !line.starts_with("note: run with `RUST_BACKTRACE")) {
                 text += "\n  ";
                 text += line;

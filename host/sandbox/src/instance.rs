@@ -1,4 +1,4 @@
-//! An instance of a component, and a call on it.
+//! An instance of a component, and calls to it.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,22 +1,22 @@
 //! Runs plugins that are WebAssembly components in this process under wasmtime, with granted
 //! access only.
 //!
-//! A [`Sandbox`] loads a component's bytes (from its cache of compiled code, if possible),
-//! checks its imports and links it. The [`LoadedPlugin`] makes providers, each with its own
-//! [`Grants`] and pool of instances, which implement the protocol of `wardian-plugin`. No other
-//! crate mentions wasmtime; this one knows no configuration, no state, no engine and no
-//! terminal, and receives every path from its caller.
+//! A [`Sandbox`] loads a component's bytes (from its cache of compiled code, if possible), checks
+//! its imports and links it. The [`LoadedPlugin`] makes providers, each with its own [`Grants`]
+//! and pool of instances, which implement the protocol of `wardian-plugin`. No other crate uses
+//! wasmtime. This crate does not depend on configuration, state, the engine or a terminal, and
+//! receives every path from its caller.
 //!
-//! Always holds:
+//! Invariants:
 //! - a component that imports an interface that the host does not offer is rejected before it is
 //!   linked;
-//! - a call ends: its CPU time is bounded by epochs, its waiting by the wall clock, its memory
-//!   and response by sizes;
-//! - an instance whose call did not end regularly is never used again;
-//! - native code is run only if it was just compiled here, or carries this user's keyed digest
-//!   over the very bytes that are run;
-//! - no response of a component makes the host panic: it becomes an error diagnostic that names
-//!   plugin, call and resource.
+//! - every call ends: its CPU time is bounded by epochs, its waiting by the wall clock, and its
+//!   memory and response by size limits;
+//! - an instance whose call did not end normally is never used again;
+//! - native code is run only if it was just compiled here, or has this user's keyed digest of
+//!   exactly the bytes that are run;
+//! - no response from a component makes the host panic: an invalid response becomes an error
+//!   diagnostic that names the plugin, the call and the resource.
 //!
 //! Diagnostics and log lines name the resource of the call's
 //! [context](wardian_plugin::CallContext).

@@ -1,6 +1,6 @@
-//! How the requests of providers are sent: trusted certificates, proxies, name resolution and
-//! secrets. A provider's instances share one client with its connections, and one queue for
-//! requests and for their own connections; providers share none.
+//! How providers' requests are sent: trusted certificates, proxies, name resolution and secrets.
+//! A provider's instances share one client with its connections, and one queue for both requests
+//! and the instances' own connections. Different providers share neither.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

@@ -1,10 +1,10 @@
 //! A guest's output: log lines, standard output, standard error.
 //!
-//! All output becomes tracing events of the target `wardian::plugin` with the call that it
-//! belongs to. The end of standard error is also retained: a guest that gives up reports the
-//! reason there. Text is bounded per call and shown without control characters, so that a guest
-//! can neither fill a log nor control a terminal; a line stays one line, so that it cannot look
-//! like another source's; and the call's sensitive values are redacted.
+//! All output becomes tracing events of the target `wardian::plugin`, each with the call that
+//! produced it. The end of standard error is also retained, because a guest that aborts reports
+//! the reason there. Text is bounded per call and shown without control characters, so that a
+//! guest can neither fill a log nor control a terminal; a line stays one line, so that it cannot
+//! look like another source's; and the call's sensitive values are redacted.
 
 use std::fmt::Write as _;
 use std::pin::Pin;
@@ -134,8 +134,8 @@ impl OutputState {
     }
 
     fn feed(&mut self, stream: Stream, bytes: &[u8]) {
-        // The end of a panic message must be retained whatever output preceded it. If a secret
-        // is cut at its beginning, enough of it is retained to find it.
+        // The end of a panic message must be retained, regardless of the output before it. Enough
+        // text before that end is retained to find a secret that it cuts.
         if stream == Stream::Error {
             self.last_output.extend_from_slice(bytes);
             let surplus = self.last_output.len().saturating_sub(MAX_SENSITIVE_LENGTH + MAX_LAST_OUTPUT);

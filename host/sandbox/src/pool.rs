@@ -2,9 +2,9 @@
 //!
 //! An instance serves one call at a time, so concurrent calls need several. A call takes an idle
 //! instance or creates a new one, and each new one is configured before its first call that
-//! needs the provider's configuration. Only an instance whose call ended regularly is returned
-//! to the pool: one that trapped, ran out of time or was abandoned (its future dropped) is
-//! destroyed with its memory. So a broken call cannot affect another one.
+//! needs the provider's configuration. Only an instance whose call ended normally is returned to
+//! the pool. An instance is destroyed with its memory if its call trapped, ran out of time or
+//! was abandoned (its future was dropped). So a broken call cannot affect another one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

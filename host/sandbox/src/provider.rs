@@ -1,4 +1,4 @@
-//! A component as a transport of the plugin protocol: each provider call becomes one call of the
+//! A component as a transport of the plugin protocol: each provider call becomes one call to the
 //! component.
 //!
 //! Values cross in the protocol's encoding, as the types implied by the component's own schema.

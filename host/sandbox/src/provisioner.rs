@@ -1,7 +1,7 @@
 //! A component as a [`Provisioner`].
 //!
-//! Each call has its own instance: provisioners are called seldom, and no call leaves anything
-//! for another. A call receives handles that are valid while it runs: a [`Spawner`], and a
+//! Each call has its own instance: provisioners are rarely called, and no state is shared
+//! between calls. Each call receives handles that are valid while it runs: a [`Spawner`], and a
 //! [`Connection`] to the machine that a connection block names. Each use of either is decided
 //! and recorded on behalf of the call's resource.
 
@@ -266,8 +266,8 @@ impl Provisioner for ComponentProvisioner {
     }
 
     async fn stop(&self) -> Result<(), String> {
-        // Instances are in a call or gone: only the programs and connections they started can be
-        // stopped.
+        // Every instance is either in a call or destroyed, so only the programs and connections
+        // that instances started have to be stopped.
         self.stop.send_replace(true);
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! Decodes schemas from a component's response.
 //!
-//! WIT has no recursive types: blocks and nested objects are in flat lists and refer to each
-//! other by index. An index must refer forward, so that cycles are impossible; and since an
-//! entry may be referenced more than once, a short list can still unfold to an exponential size.
-//! So elements and text are counted as they unfold, and all schemas of a provider share one
+//! WIT has no recursive types, so blocks and nested objects are stored in flat lists and refer
+//! to each other by index. An index must refer forward, so that cycles are impossible; and since
+//! an entry may be referenced more than once, a short list can still expand to an exponential
+//! size. So elements and text are counted as they are expanded, and all schemas of a provider
+//! share one
 //! [`Budget`].
 
 use std::collections::BTreeMap;
@@ -281,7 +282,7 @@ fn blocks(
                     budget.spend(&here, *inner_extent)?;
                 }
             }
-            // The last use takes the block, so that a tree is never copied.
+            // The last reference moves the block, so that a tree is never copied unnecessarily.
             let found = if uses[at] == 0 { decoded[at].take() } else { decoded[at].clone() };
             let Some((content, _)) = found else {
                 return Err(format!("{here}, nested block {name:?}: block {at} is not decoded"));

@@ -1,4 +1,5 @@
-//! Stores: an instance's state with its grants and limits, and the begin and end of its calls.
+//! Stores: each holds an instance's state with its grants and limits, and begins and ends its
+//! calls.
 
 use std::sync::Arc;
 

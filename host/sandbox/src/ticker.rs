@@ -1,7 +1,8 @@
 //! The thread that advances the engine's epoch while calls are in flight.
 //!
-//! It starts with the first call, sleeps if nothing has run for a while (so that an idle process
-//! is not woken a hundred times a second), and holds the engine weakly, so that it ends with it.
+//! It starts with the first call and sleeps if no call has run for a while, so that an idle
+//! process is not woken a hundred times a second. It holds only a weak reference to the engine,
+//! so it ends when the engine is dropped.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};

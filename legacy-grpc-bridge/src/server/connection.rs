@@ -52,7 +52,7 @@ async fn call(
     let path = request.uri().path().to_owned();
     let (kind, rpc) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
     match (kind, rpc) {
-        // Streams of services that are not offered: they stay empty.
+        // Streams of services that are not offered: they remain empty.
         ("plugin.GRPCStdio", "StreamStdio") | ("plugin.GRPCBroker", "StartStream") => {
             let stream = respond.send_response(head(), false)?;
             let _open = stream;
@@ -131,7 +131,7 @@ fn answer(respond: &mut SendResponse<Bytes>, result: Result<Bytes, Status>) -> R
         Err(status) => status,
     };
     let mut response = head();
-    // A message that is not valid in a header is left out: the code is enough.
+    // A message that is not valid in a header is omitted: the code is enough.
     let _ = status.add_header(response.headers_mut());
     respond.send_response(response, true).map(drop)
 }

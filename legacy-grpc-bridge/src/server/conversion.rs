@@ -1,5 +1,5 @@
-//! Converts between the protocol's own types and the messages that cross to a host, the opposite
-//! direction of the client's conversion.
+//! Converts between the protocol's own types and the messages that cross to a host, in the
+//! opposite direction to the client's conversion.
 
 use std::time::SystemTime;
 

@@ -1,12 +1,13 @@
-//! Several providers that are served as one.
+//! Serves several providers as one.
 //!
 //! Each resource type, data source, ephemeral resource, list, action and function belongs to one
-//! of them, which receives its calls. A name that two of them have is an error before anything
-//! is served. All are configured with the single configuration from the host: its type must be
-//! the same for all, or empty for those that need none.
+//! of them, which receives its calls. If two of them have the same name, that is an error before
+//! any call is served. All are configured with the single configuration from the host: its type
+//! must be the same for all providers, or empty for providers that need no configuration.
 //!
-//! The combined provider declares every capability that one of them has, and responds itself for
-//! those without it: a host checks capabilities by provider, not by resource type.
+//! The combined provider declares every capability that one of them has, and responds itself on
+//! behalf of providers without that capability: a host checks capabilities by provider, not by
+//! resource type.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -189,7 +190,7 @@ fn capabilities(parts: &[Part]) -> ServerCapabilities {
     let any = |has: fn(&ServerCapabilities) -> bool| parts.iter().any(|part| has(&part.schema.capabilities));
     ServerCapabilities {
         plan_destroy: any(|one| one.plan_destroy),
-        // All schemas were requested before serving begins.
+        // All schemas are requested before serving begins.
         get_provider_schema_optional: true,
         move_resource_state: any(|one| one.move_resource_state),
         generate_resource_config: any(|one| one.generate_resource_config),
@@ -326,7 +327,7 @@ impl Provider for Multiplexed {
             Err(said) => return said.into(),
         };
         if request.proposed_new_state.is_null() && !part.schema.capabilities.plan_destroy {
-            // As a separate provider it would not have received this call.
+            // If it were served separately, this provider would not have received the call.
             let mut answer = PlanResponse::from(PluginDiagnostics::new());
             answer.planned_state = Some(request.proposed_new_state);
             answer.planned_private = request.prior_private;

@@ -1,11 +1,11 @@
 //! The provider's calls: each RPC becomes a call of the trait.
 //!
 //! Values are decoded as the types that the provider's own schema implies, in both directions.
-//! An invalid request is rejected with a status; failures inside of the provider are its
-//! diagnostics.
+//! An invalid request is rejected with a status; failures inside the provider are reported in
+//! its diagnostics.
 //!
-//! Lists and actions are not served: hosts of protocol 5 or 6 in general request them only if
-//! the schema has some, and ours has none.
+//! Lists and actions are not served: hosts of protocol 5 or 6 generally request them only if the
+//! schema declares some, and this implementation's schema declares none.
 
 use std::sync::Arc;
 

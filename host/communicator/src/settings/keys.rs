@@ -1,4 +1,4 @@
-//! Keys and certificates of a `connection` block, which are strings.
+//! A `connection` block's keys and certificates, which are strings.
 
 use std::sync::Arc;
 

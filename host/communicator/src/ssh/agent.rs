@@ -1,4 +1,4 @@
-//! Keys of an SSH agent.
+//! Authentication with keys from an SSH agent.
 
 use std::path::Path;
 use std::time::Duration;
@@ -44,7 +44,7 @@ impl Agent {
         preferred: Option<&str>,
     ) -> Result<AgentAnswer, AuthError> {
         if let Some(binding) = authenticator.handle.agent_session_binding() {
-            // Older agents do not support this and do not need it.
+            // Older agents neither support nor need this.
             let _ = timeout(LIST_TIMEOUT, self.client.bind_session(binding, false)).await;
         }
         let mut identities = match timeout(LIST_TIMEOUT, self.client.request_identities()).await {
@@ -58,7 +58,7 @@ impl Agent {
         }
         let keys = identities.len();
         for identity in identities {
-            // A machine closes the connection after too many keys.
+            // Machines close the connection after too many keys.
             if !authenticator.offers(MethodKind::PublicKey) || authenticator.handle.is_closed() {
                 break;
             }

@@ -1,7 +1,7 @@
 //! Authentication by key, certificate, password, keyboard-interactive, or agent.
 //!
 //! Each method that the machine offers is tried once, in that order. A machine may require
-//! several: after a partial success the next one follows.
+//! several methods: after a partial success, the next one is tried.
 
 use std::path::Path;
 use std::sync::Arc;

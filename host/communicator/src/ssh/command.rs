@@ -65,7 +65,7 @@ impl SshCommand {
         let (reading, writing) = channel.split();
         if streams == Streams::Terminal {
             let (name, columns, rows) = TERMINAL;
-            // No echo and no output processing.
+            // Disables echo and output processing.
             let modes = [(Pty::ECHO, 0), (Pty::OPOST, 0)];
             // A machine without terminals runs the command without one.
             let asked = writing.request_pty(false, name, columns, rows, 0, 0, &modes).await;
@@ -162,7 +162,7 @@ impl SshCommand {
             }
             None if self.waiting.is_empty() => Err(self.session.lost(ConnectionPhase::Running)),
             None => {
-                // Return the remaining output first.
+                // The remaining output is returned first.
                 self.is_over = false;
                 Ok(())
             }
@@ -199,7 +199,8 @@ impl Drop for SshCommand {
             let is_running = self.status.is_none();
             runtime.spawn(async move {
                 if is_running {
-                    // Not every machine supports signals; all react to the closed channel.
+                    // Not every machine supports signals; all of them react to the closed
+                    // channel.
                     let _ = writing.signal(Sig::KILL).await;
                 }
                 let _ = writing.close().await;

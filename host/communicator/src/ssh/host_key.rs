@@ -33,7 +33,7 @@ impl Verifier {
 
     fn check(&self, shown: &PublicKeyOrCertificate) -> Result<(), String> {
         let Some(expected) = &self.expected else { return Ok(()) };
-        // The machine has proven that it holds the key, so a certificate is not needed.
+        // The machine has proven that it holds the key, so the certificate itself is not needed.
         let key = shown.public_key();
         if key.key_data() == expected.key_data() {
             return Ok(());

@@ -1,5 +1,5 @@
-//! File uploads over SSH: with the remote `scp`, which is common and the fastest, or with the
-//! SFTP server if there is no `scp`.
+//! Uploads files over SSH: with the remote `scp`, which is common and the fastest, or with the
+//! SFTP server if `scp` is missing.
 
 mod pipe;
 mod scp;
@@ -36,7 +36,7 @@ impl Upload {
             TargetPlatform::Unix => &['/'],
             TargetPlatform::Windows => &['/', '\\'],
         };
-        // As scp does: `/srv/` means `/srv/srv`, with the name of the directory.
+        // As with scp, `/srv/` means `/srv/srv`, with the name of the directory.
         let trimmed = path.trim_end_matches(separators);
         let ends_with_slash = trimmed.len() < path.len();
         let (directory, name) = match trimmed.rfind(separators) {
@@ -86,7 +86,7 @@ pub(crate) async fn upload_content(
     let steps = || {
         let (sender, steps) = mpsc::channel(2);
         let (name, size) = (upload.name.clone().unwrap_or_default(), content.len() as u64);
-        // The channel has room for both.
+        // The channel has room for both steps.
         let _ = sender.try_send(Step::File { name, size });
         let _ = sender.try_send(Step::Piece(content.clone()));
         steps

@@ -1,7 +1,7 @@
 //! Commands in a WinRM shell.
 //!
-//! The machine is polled for output, and output that it has sent is gone from it. A separate
-//! task polls and queues the output, so that none is lost if a reader stops waiting.
+//! The machine is polled for output, and discards output once it has sent it. So a separate task
+//! polls for output and queues it, so that none is lost if a reader stops waiting.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,7 +38,7 @@ impl WinRmCommand {
         let answer =
             machine.request(message, ConnectionPhase::Running).await.map_err(|refused| match refused {
                 RequestError::Error(error) => error,
-                // Nothing was started, so the command can be repeated.
+                // The command was not started, so it can be repeated.
                 RequestError::Fault(Fault::NoShell(_)) => machine.lost(ConnectionPhase::Starting),
                 RequestError::Fault(Fault::NoOutputYet) => CommunicatorError::Silent(machine.endpoint()),
                 RequestError::Fault(Fault::Other(reason)) => {

@@ -1,4 +1,4 @@
-//! A machine and the shell that all its commands run in.
+//! A machine, and the shell in which all its commands run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -107,7 +107,7 @@ impl Machine {
                         }
                         return Ok(answer);
                     }
-                    // The machine has closed an idle connection; try another one.
+                    // The machine has closed an idle connection; another connection is tried.
                     Err(ExchangeError::NotSent) if !is_new => {}
                     Err(error) => return Err(self.map_error(error, phase)),
                 }

@@ -101,7 +101,7 @@ fn option(name: &str, value: &str) -> String {
 /// Returns a new message id, in the form of a UUID (version 4).
 pub(super) fn new_message_id() -> String {
     let mut bytes = [0_u8; 16];
-    // If the generator fails, ids repeat, which only makes logs ambiguous.
+    // If the generator fails, IDs repeat, which only makes logs ambiguous.
     let _ = getrandom::fill(&mut bytes);
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;

@@ -32,7 +32,7 @@ pub(super) fn negotiate() -> Vec<u8> {
     message.extend(SIGNATURE);
     message.extend(1_u32.to_le_bytes());
     message.extend(FLAGS.to_le_bytes());
-    // Neither domain nor workstation.
+    // The message contains neither a domain nor a workstation.
     message.extend([0; 16]);
     message
 }
@@ -104,7 +104,7 @@ impl<'a> Account<'a> {
     }
 
     fn message(&self, response: &[u8]) -> Vec<u8> {
-        // If the challenge has a time, the LMv2 response is zeros.
+        // If the challenge contains a timestamp, the LMv2 response consists of zeros.
         let parts: [&[u8]; 6] =
             [&[0; 24], response, &utf16le(self.domain), &utf16le(self.user), &utf16le("WARDIAN"), &[]];
         let mut message = Vec::new();

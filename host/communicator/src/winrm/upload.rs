@@ -120,7 +120,7 @@ impl Transfer {
         if self.held.is_empty() {
             return Ok(());
         }
-        // Without the space, a trailing digit would be a stream number.
+        // Without the space, a trailing digit would be interpreted as a stream number.
         let line = format!("echo {} >> \"%TEMP%\\{}\"", STANDARD.encode(&self.held), self.temporary);
         self.held.clear();
         run_command(&self.machine, &self.path, &line).await

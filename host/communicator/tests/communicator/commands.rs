@@ -86,7 +86,7 @@ async fn unread_output_does_not_accumulate() {
     let connection = sshd.connection();
     let mut command = connection.execute("head -c 1073741824 /dev/zero; exit 4").await.unwrap();
     let before = memory_in_kilobytes();
-    // Leave the output unread for a while.
+    // Leaves the output unread for a while.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let (mut total, mut most, mut status) = (0, 0, None);
     while let Some(event) = command.next_event().await.unwrap() {
@@ -125,7 +125,7 @@ async fn dropped_command_is_terminated() {
         assert!(began.elapsed() < Duration::from_secs(5), "the command is still running");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    // The connection stays usable, even with a command that never stops writing.
+    // The connection remains usable, even after a command that never stops writing.
     let mut endless = connection.execute("yes").await.unwrap();
     for _ in 0..10 {
         assert!(matches!(endless.next_event().await.unwrap(), Some(CommandEvent::Stdout(_))));

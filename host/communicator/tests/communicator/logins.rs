@@ -1,4 +1,4 @@
-//! Every authentication method, and the errors if none is accepted.
+//! Every authentication method, and the errors if no method succeeds.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ async fn logs_in_with_keys_of_every_type_and_format() {
             for text in [text, indented] {
                 let mut values = plain(&sshd);
                 values.push(("private_key", text.clone()));
-                // The shell's start files on this machine may write output first.
+                // The shell's startup files on this machine may write output first.
                 let done = run(&connection(&values), "echo in").await;
                 let said = done.map(|done| done.text()).map_err(|error| format!("{kind}: {error}\n{text}"));
                 assert!(said.as_ref().is_ok_and(|said| said.ends_with("in\n")), "{said:?}");
@@ -156,7 +156,7 @@ async fn logs_in_with_agent() {
         let agent = Agent::start(&sshd, &["s1", key]);
         assert_eq!(run(&agent.connection(&values), "echo in").await.unwrap().text(), "in\n");
     }
-    // The machine closes the connection before it gets to the right key, unless that is first.
+    // The machine closes the connection before the right key is tried, unless that key is first.
     let agent = Agent::start(&sshd, &["s1", "s2", "s3", "s4", "rsa"]);
     let with = |more: &[(&'static str, &str)]| {
         let more = more.iter().map(|(name, value)| (*name, (*value).to_owned()));

@@ -127,7 +127,7 @@ async fn connection_lost_during_command_is_an_error() {
     let error = command.next_event().await.unwrap_err();
     assert_eq!(error.kind(), FailureKind::Disconnected);
     assert!(error.to_string().contains("while a command was running"), "{error}");
-    // The next use connects again.
+    // The next use opens a new connection.
     assert_eq!(run(&connection, "echo on").await.unwrap().text(), "on\n");
     assert_eq!(sshd.log().matches("Accepted publickey").count(), 2);
 }

@@ -1,4 +1,4 @@
-//! Connections to real machines: Debian's sshd on loopback, as many as needed.
+//! Tests connections to real machines: Debian's sshd on loopback, as many instances as needed.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 

@@ -72,8 +72,8 @@ async fn bastion_errors_name_the_bastion() {
 #[tokio::test]
 async fn target_in_other_network_is_reached_through_bastion() {
     let (Some(keys), Some(target)) = (Sshd::start(""), Sshd::in_a_network_of_its_own()) else { return };
-    // The bastion is between the two: it accepts connections from here, and connects to the
-    // target in the other network.
+    // The bastion is between the two: it accepts connections from this machine, and connects to
+    // the target in the other network.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let (config, log, inside) = (keys.path("config"), keys.path("bastion-log"), target.id().to_string());
@@ -269,6 +269,6 @@ async fn rejects_proxy_with_untrusted_certificate() {
     let error = run(&connection(&values), "true").await.unwrap_err();
     assert_eq!(error.kind(), FailureKind::Disconnected);
     let said = error.to_string();
-    // A system without root certificates reports that instead.
+    // A system without root certificates reports their absence instead.
     assert!(said.contains("TLS failed") || said.contains("no root certificates"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! An sshd for one test, with its own keys, and helpers.
+//! An sshd instance with its own keys for one test, and helpers.
 
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt as _;
@@ -78,7 +78,7 @@ impl Sshd {
             generate(&path.join(name), kind, "");
         }
         std::fs::copy(path.join("id.pub"), path.join("authorized")).unwrap();
-        // Another test may take the port first.
+        // Another test may take the port before sshd does.
         for _ in 0..5 {
             let port = free_port();
             let config = format!(

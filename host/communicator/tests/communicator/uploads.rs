@@ -48,7 +48,7 @@ async fn upload_writes_content_and_mode() {
             connection.upload(&text(&path), content.clone(), wanted).await.unwrap();
             assert_eq!((std::fs::read(&path).unwrap(), mode(&path)), (content, expected), "{name}");
         }
-        // An existing file keeps its mode and gets new content.
+        // An existing file keeps its mode and its content is replaced.
         let path = there.join("plain");
         set_mode(&path, 0o640);
         connection.upload(&text(&path), b"x".to_vec(), None).await.unwrap();
@@ -79,7 +79,7 @@ async fn failed_upload_reports_reason() {
         let said = refused(&connection, &text(sshd.directory.path())).await;
         assert!(said.contains("directory") || said.contains("Failure"), "{said}");
         assert!(refused(&connection, "/").await.contains("is not a file path"));
-        // The connection stays usable.
+        // The connection remains usable.
         connection.upload(&text(&sshd.path("new")), b"x".to_vec(), None).await.unwrap();
         assert_eq!(sshd.log().matches("Accepted publickey").count(), 1);
     }

@@ -1,4 +1,4 @@
-//! The checks before a request is sent, and its destination.
+//! Checks before a request is sent, and the request's destination.
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Connections are reused by the client that opened them.
+//! A connection is reused only by the client that opened it.
 
 use http_body_util::{BodyExt as _, Full};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -1,4 +1,4 @@
-//! Limits for size, time and number of requests.
+//! Limits on size, time and number of requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

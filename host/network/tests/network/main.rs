@@ -1,4 +1,4 @@
-//! Clients with servers on loopback.
+//! Tests clients with servers on loopback.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 

@@ -53,7 +53,7 @@ async fn tunnel_proxy(answer: &'static [u8]) -> (String, Arc<Mutex<Vec<String>>>
             let read = stream.read(&mut seen).await.unwrap();
             hears.lock().unwrap().push(String::from_utf8_lossy(&seen[..read]).into_owned());
             stream.write_all(answer).await.unwrap();
-            // The tunnel's content does not matter: no TLS is spoken here.
+            // The tunnel's content does not matter: the other end does not use TLS.
             let read = stream.read(&mut seen).await.unwrap_or_default();
             hears.lock().unwrap().push(format!("{:02x?}", seen.get(..read.min(2)).unwrap_or_default()));
         }

@@ -1,4 +1,4 @@
-//! TLS connections only to a host with a valid certificate.
+//! TLS connections are made only to hosts with a valid certificate.
 
 use std::sync::Arc;
 

@@ -54,7 +54,7 @@ impl RedactedCall {
     /// Registers a module's metadata for the provider.
     pub(super) fn provider_meta(&self, meta: Option<&Value>) {
         let schema = self.schema.as_ref().and_then(|schema| schema.provider_meta.as_ref());
-        // Metadata is rare and small, so it is copied.
+        // Metadata is rare and small, so copying it is cheap.
         if let (Some(meta), Some(schema)) = (meta, schema) {
             self.sensitive_values().add_by_schema(meta, &Arc::new(schema.clone()));
         }

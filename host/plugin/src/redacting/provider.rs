@@ -76,7 +76,7 @@ impl Provider for RedactingProvider {
         if let Some(schema) = self.known_schema(context).await {
             secrets.add_configuration(&request.config, &schema);
         }
-        // A provider is not configured twice, so the first configuration stays.
+        // A provider is not configured twice, so the first configuration is retained.
         let _ = self.configured.set(secrets);
         let call = self.call(context).await;
         call.make(self.provider.configure(&call.context, request)).await
@@ -168,7 +168,7 @@ impl Provider for RedactingProvider {
 
     async fn move_resource_state(&self, context: &CallContext, request: MoveRequest) -> MoveResponse {
         let (call, type_name) = (self.call(context).await, request.target_type_name.clone());
-        // The source schema is not known here; usually the target's attributes have the same
+        // The source schema is not available here; usually the target's attributes have the same
         // names.
         call.stored(&type_name, &request.source_state);
         let mut answer = self.provider.move_resource_state(&call.context, request).await;
@@ -215,7 +215,7 @@ impl Provider for RedactingProvider {
         call.config(ConfigKind::EphemeralResource, &request.type_name, &request.config);
         let mut answer = self.provider.open_ephemeral_resource(&call.context, request).await;
         if let Some(result) = &answer.result {
-            // Renewing and closing it concern this value, too.
+            // The value is also sensitive when the resource is renewed or closed.
             context.sensitive_values().add_all(result);
         }
         answer.redact(call.sensitive_values());

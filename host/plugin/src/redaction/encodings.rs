@@ -1,4 +1,4 @@
-//! The encodings of a string within another.
+//! Finds encodings of a string in other text.
 
 use std::fmt::Write as _;
 
@@ -23,7 +23,7 @@ pub(super) fn each_encoding(text: &str, tell: &mut dyn FnMut(&str)) {
     if text.len() <= MAX_WHOLE_LENGTH {
         each_encoding_of_piece(text, tell);
     } else {
-        // Long strings are rarely repeated in another encoding.
+        // Long strings rarely occur again in another encoding.
         let mut rest = text;
         while !rest.is_empty() {
             let (piece, after) = rest.split_at(rest.floor_char_boundary(MAX_WHOLE_LENGTH));

@@ -1,8 +1,9 @@
-//! Finds many strings in a text.
+//! Finds many strings in a piece of text.
 //!
-//! The strings are sorted. The longest one that begins at a position is the greatest that is not
-//! greater than the text there, or one of that string's prefixes. So adding a string between two
-//! searches costs only its insertion, and many strings cost only their own size.
+//! The strings are sorted. The longest string that begins at a position is the greatest string
+//! that is not greater than the text there, or one of its prefixes. So adding a string between
+//! two searches costs only its insertion, and many strings take only as much memory as their own
+//! size.
 
 use std::collections::BTreeSet;
 use std::ops::{Bound, Range};

@@ -2,8 +2,8 @@
 //!
 //! A process has one standard error, and its output does not identify the call. So the sensitive
 //! values of all calls that are active, or were a moment ago, are searched for in every line.
-//! They are retained for at most two periods after their call, so that many calls cost the
-//! values of a short time, and not of all time.
+//! They are retained for at most two periods after their call, so that the cost depends only on
+//! recent calls, not on all calls of the run.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};

@@ -1,4 +1,4 @@
-//! Values and timestamps as they cross a wire.
+//! Values and timestamps in their wire encoding.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

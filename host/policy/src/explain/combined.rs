@@ -144,7 +144,7 @@ impl NetworkDestination {
         destination.hosts.iter().flat_map(|hosts| hosts.patterns()).map(move |host| {
             let addresses = match (&addresses, &host) {
                 (Some(listed), _) => vec![listed.clone()],
-                // A pattern for addresses is itself the condition.
+                // An address pattern is itself the condition.
                 (None, HostPattern::Range(_)) => Vec::new(),
                 (None, _) => vec![vec![AddressPattern::Kind(AddressKind::Public)]],
             };

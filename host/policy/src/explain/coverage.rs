@@ -125,7 +125,7 @@ impl NetworkDestination {
                 some.iter().all(|(first, last)| all.iter().any(|(from, to)| from <= first && last <= to))
             }
         };
-        // An address as a host is at that address.
+        // A host that is an address is also a condition on the address.
         let written = other.hosts.iter().filter_map(|host| match host {
             HostPattern::Range(range) => Some(vec![AddressPattern::Range(*range)]),
             HostPattern::Name(_) | HostPattern::Labels(_) => None,

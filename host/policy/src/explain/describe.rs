@@ -21,7 +21,7 @@ pub(super) fn capability(conditions: &Conditions) -> &'static str {
 /// Describes the conditions of a rule.
 pub(crate) fn conditions(conditions: &Conditions) -> String {
     let mut text = String::new();
-    // Writing to a string does not fail.
+    // Writing into a string cannot fail.
     let _ = match conditions {
         Conditions::Network(rule) => {
             let _ = write!(text, "{} to ", join_with_commas(&rule.schemes));

@@ -247,7 +247,7 @@ impl Reader<'_> {
     }
 
     fn arguments(&mut self, attribute: &Attribute) -> Option<Arguments> {
-        // An empty list is valid here: a program without arguments.
+        // An empty list is valid here: it means a program without arguments.
         if attribute.expression.as_tuple_items().is_some_and(|items| items.is_empty()) {
             return Some(Arguments { patterns: Box::default(), allows_more: false });
         }

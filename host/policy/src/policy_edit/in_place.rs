@@ -1,9 +1,9 @@
 //! Edits a policy's syntax tree, which keeps comments and layout.
 //!
-//! A request extends a list of an existing `allow` block if that is the only difference between
-//! the two: then the extended rule grants exactly what both grant. Otherwise the request
-//! becomes a new block. Comments in a list that would get to another item are a reason not to
-//! extend it.
+//! A request extends a list of an existing `allow` block if that list is the only difference
+//! between the two: then the extended rule grants exactly the accesses that both grant.
+//! Otherwise the request becomes a new block. A list is also not extended if its comments would
+//! end up at another item.
 
 use hcl_edit::Decorate as _;
 use hcl_edit::expr::{Array, Expression};
@@ -180,7 +180,7 @@ fn push_rule(block: &mut Block, request: &CapabilityRequest) -> Option<()> {
         .collect();
     let mut parsed: Body = rule.concat().parse().ok()?;
     let mut rule: Structure = (!parsed.is_empty()).then(|| parsed.remove(0))?;
-    // Comments before the closing brace stay before the new rule.
+    // Comments before the closing brace remain before the new rule.
     let (comments, closing) = match end.rsplit_once('\n') {
         Some((comments, closing)) => (format!("{comments}\n"), closing.to_owned()),
         None => (String::new(), end),

@@ -1,4 +1,4 @@
-//! Shared helpers: policies from text, and one-line requests.
+//! Shared helpers: policies from text, and requests written on one line.
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test whose own input is wrong ends here")]

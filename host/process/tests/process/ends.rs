@@ -1,4 +1,4 @@
-//! The ends of a program: by itself, by the host, with the host.
+//! How a program ends: on its own, killed by the host, or together with the host.
 
 use std::time::{Duration, Instant};
 

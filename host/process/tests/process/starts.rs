@@ -1,4 +1,4 @@
-//! Environment, arguments and input of a program, and programs that are not started.
+//! A program's environment, arguments and input, and programs that are not started.
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ async fn passes_directory_arguments_and_input() {
     command.input = b"x\0y".to_vec();
     command.directory = "/usr/bin".into();
     assert_eq!(run(command).await.stdout, b"/usr/bin\na b||*|x\0y");
-    // More than fits into a pipe, for a program that does not read it.
+    // More data than fits into a pipe, for a program that does not read it.
     let mut command = shell("exit 3");
     command.input = vec![0; 1 << 20];
     assert_eq!(run(command).await.status, Some(ExitStatus::Code(3)));

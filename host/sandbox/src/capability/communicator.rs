@@ -1,10 +1,11 @@
-//! `wardian:plugin/communicator`: the machine that is provisioned.
+//! `wardian:plugin/communicator`: access to the machine to provision.
 //!
-//! The host connects as the connection block describes: a guest gets a handle, valid for one
-//! call and connected to that one machine, and sees neither password nor key. All provisioners
-//! of an object share one connection. Before a provisioner uses it, each machine on the way is
-//! submitted to *its* monitor ([`authority`]), whichever provisioner connected; copies are
-//! submitted file by file. When the run is being stopped, work over a connection is abandoned.
+//! The host connects as the connection block describes: the guest receives a handle, which is
+//! valid for one call and connected to that one machine, and sees neither the password nor the
+//! key. All provisioners of an object share one connection. Before a provisioner uses it, each
+//! machine on the way is submitted to *its* monitor ([`authority`]), whichever provisioner
+//! connected; copies are submitted file by file. When the run is being stopped, work over a
+//! connection is abandoned.
 
 mod authority;
 mod connect_attempt;
@@ -72,7 +73,7 @@ impl LocalPaths {
             _ => None,
         };
         let said = at_home.as_deref().unwrap_or(said);
-        // A trailing slash is significant and stays.
+        // A trailing slash is significant, so it is preserved.
         self.directory.join(said).to_string_lossy().into_owned()
     }
 }

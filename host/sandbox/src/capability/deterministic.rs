@@ -1,12 +1,12 @@
-//! The same clock and the same randomness in each run, if a policy requires it.
+//! Clocks and randomness that are the same in every run, if a policy requires it.
 //!
 //! - The wall clock is fixed.
 //! - The monotonic clock begins at zero with each call. Reading it takes a microsecond, and
-//!   waiting advances it by the requested time, so that no wait is endless; the guest really
+//!   waiting advances it by the requested time, so that no wait is endless; the guest actually
 //!   waits as well.
-//! - Randomness is derived from the plugin, the call and the resource that it is made for, so
-//!   that it does not depend on which calls run concurrently. It is then not secret: anyone who
-//!   knows these can compute it, and a password made from it is not one.
+//! - Randomness is derived from the plugin, the call and the call's resource, so that it does
+//!   not depend on which calls run concurrently. It is therefore not secret: anyone who knows
+//!   these inputs can compute it, and any password made from it.
 //!
 //! An instance serves one call only (see [`crate::pool`]): memory left by an earlier one must
 //! not affect the call either.

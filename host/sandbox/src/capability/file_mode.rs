@@ -1,4 +1,4 @@
-//! `wardian:plugin/file-mode`: files and directories that have their mode from creation.
+//! `wardian:plugin/file-mode`: creates files and directories with a given mode.
 //!
 //! It gives no access beyond [`super::filesystem`]: the directories are the granted ones, under
 //! the same names, and the same code decides and performs the operations. As with
@@ -6,8 +6,8 @@
 //! requested, before its grants are known; without a directory every call is denied, and the
 //! error names the missing grant.
 //!
-//! The system determines the effective mode: the umask applies to new files, nothing applies to
-//! existing ones.
+//! The operating system determines the effective mode: the umask applies to new files, but not
+//! when an existing file's mode is set.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};

@@ -1,20 +1,20 @@
-//! Directories, each with its permitted operations.
+//! Access to directories, each with its permitted operations.
 //!
 //! Every component of Rust's standard library imports `wasi:filesystem`, so the interface is
 //! always linked, and every instance starts with open directories: the granted ones, and `.` and
 //! `/`, at which all other paths begin. A path that begins at a directory that is not granted is
-//! denied and recorded, whether or not the file exists: the answer is the same for both.
-//! Operations below granted directories are decided each time, by the path after all links are
-//! resolved ([`resolution`]); a file that a policy denies within a directory that it grants
-//! cannot be reached by a link, a hard link or another name for a directory.
+//! denied and recorded. The error is the same whether or not the file exists. Operations below
+//! granted directories are decided each time, by the path after all links are resolved
+//! ([`resolution`]); a file that a policy denies within a directory that it grants cannot be
+//! reached by a link, a hard link or another name for a directory.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`granted`] | the directories, and the names that policies use for files in them |
-//! | [`implicit_preopens`] | paths that begin with no directory's name |
+//! | [`implicit_preopens`] | paths that do not begin with the name of a directory |
 //! | [`resolution`] | resolving a path to a name in an open directory |
 //! | [`file_guard`] | decisions and records |
-//! | [`operations`] | file operations, and why the decision still holds when they run |
+//! | [`operations`] | file operations, and the reason why a decision still holds when they run |
 //! | [`open_files`] | an instance's open files |
 //! | [`host`], [`metadata`] | the WASI interface and its types |
 //! | [`streams`] | reading and writing |
@@ -23,10 +23,11 @@
 //! handle is read-only.
 //!
 //! A plugin that may read a directory can see the names in it, also those of denied files. A
-//! hard link that somebody else made to a file in a denied directory is a file of its own; a
-//! hard link to a file that a policy names is that file. Only regular files and directories are
-//! opened, not pipes or devices. Files are opened and read on the executor's blocking threads: a
-//! dead network drive in a granted directory must not stop the wall clock.
+//! hard link that another program made to a file in a denied directory counts as a separate
+//! file; a hard link to a file that a policy names counts as that file. Only regular files and
+//! directories are opened, not pipes or devices. Files are opened and read on the executor's
+//! blocking threads: an unresponsive network drive in a granted directory must not keep the
+//! wall-clock limit from being enforced.
 //!
 //! Supported on systems that can open a file relative to an open directory: Unix.
 

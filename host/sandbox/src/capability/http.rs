@@ -2,11 +2,12 @@
 //!
 //! The interface is always linked; policy decides which requests may be sent. A `wasi:http`
 //! request becomes a request of [`wardian_network::Client`], which is the only way out, and
-//! whose checks consult the plugin's monitor. wasmtime's own client is not even compiled in.
+//! whose checks consult the plugin's monitor. wasmtime's own client is not compiled in.
 //!
-//! A request lives as long as the operation that began it: one call, or the calls that fetch the
-//! results of a listing or an action. Requests that are still active are then aborted, so that
-//! nothing is sent or read in the name of another operation (`exchanges.rs`).
+//! A request lives at most as long as the operation that began it: one call, or all calls that
+//! fetch the results of a listing or an action. Requests that are still active at its end are
+//! aborted, so that they cannot send or receive data on behalf of another operation
+//! (`exchanges.rs`).
 
 mod authority;
 mod errors;

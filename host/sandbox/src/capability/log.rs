@@ -1,9 +1,8 @@
 //! `wardian:plugin/log`: a plugin's messages to its author and operator.
 //!
 //! Lines become tracing events of the target `wardian::plugin`, with the plugin, the call and
-//! the resource that they belong to. A plugin can check beforehand whether a severity is logged.
-//! A call's lines share a budget with its standard output; excess lines are dropped, which is
-//! reported once.
+//! its resource. A plugin can check beforehand whether a severity is logged. A call's lines
+//! share a budget with its standard output; excess lines are dropped, which is reported once.
 
 use wasmtime::component::{HasSelf, Linker};
 

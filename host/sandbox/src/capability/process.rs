@@ -1,10 +1,10 @@
-//! `wardian:plugin/process`: programs on this machine.
+//! `wardian:plugin/process`: runs programs on this machine.
 //!
 //! A guest runs programs through a [`Spawner`] that the host passes to it for one call. Each
 //! start is submitted to the plugin's monitor on behalf of that call's resource, and recorded
 //! with its outcome. A program's environment consists of the host's variables that policy grants
-//! and those that the guest sets. When the call ends, in whatever way, running programs are
-//! killed.
+//! and those that the guest sets. Programs that are still running when the call ends are killed,
+//! however it ends.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -91,7 +91,7 @@ impl ProcessAuthority for StartAuthority {
         };
         match ended.status {
             Some(ExitStatus::Code(code)) => begun.set_status(code.into()),
-            // The convention of shells.
+            // The convention of shells: 128 plus the signal's number.
             Some(ExitStatus::Signal(signal)) => begun.set_status(128 + i64::from(signal)),
             Some(ExitStatus::TimedOut) | None => {}
         }

@@ -1,23 +1,23 @@
-//! TCP and UDP sockets whose every destination is decided before it is reached.
+//! TCP and UDP sockets. Every destination is decided before it is contacted.
 //!
 //! Rust's standard library imports `wasi:sockets` whenever `std::net` is used, so the interfaces
 //! are always linked, and policy decides the destinations (`schemes = ["tcp"]` or `["udp"]`).
 //! Sockets are wasmtime's own, with [`SocketEgress`] checking each use of an address. Names are
-//! resolved here (`name_lookup.rs`), under a policy for names, and an address that a name
-//! resolved to counts as that name from then on.
+//! resolved here (`name_lookup.rs`), under a policy for names, and from then on, an address to
+//! which a name resolved counts as that name.
 //!
 //! | use | |
 //! |---|---|
 //! | connect, send a datagram | as policy decides, for the address itself or a name that resolved to it |
-//! | receive a datagram | from addresses to which one may be, and was, sent |
-//! | bind | to no address and port of the guest's choice |
+//! | receive a datagram | from addresses to which the guest was allowed to send a datagram and has sent one |
+//! | bind | only to an address and port that the system chooses |
 //! | listen, accept | never |
 //!
-//! A connection is one use, from the moment it may begin to connect until its socket and streams
-//! are gone, with the bytes in both directions ([`connections`]); so is each destination of
-//! datagrams in a call ([`datagram_accounting`]). Both may receive as much as an HTTP response
-//! in each call, and a connection waits for its turn among the requests: a plugin gains nothing
-//! by implementing HTTP itself.
+//! A connection counts as one use, from the moment it may begin to connect until its socket and
+//! streams are dropped, with the bytes in both directions ([`connections`]); each destination of
+//! datagrams in a call also counts as one use ([`datagram_accounting`]). In each call, both may
+//! receive as much as an HTTP response, and a connection waits in the same queue as requests: a
+//! plugin gains no advantage by implementing HTTP itself.
 
 mod connections;
 mod datagram_accounting;

@@ -72,7 +72,7 @@ impl<M: Meter> InputStream for CountedInput<M> {
 #[async_trait]
 impl<M: Meter> Pollable for CountedInput<M> {
     async fn ready(&mut self) {
-        // Becoming ready reads ahead.
+        // A stream that becomes ready has already read ahead.
         if self.meter.check_read(0).is_ok() {
             self.stream.ready().await;
         }

@@ -1,7 +1,7 @@
 //! Calls with many results: listing objects, and actions.
 //!
 //! Their response is a resource of the component, from which the results are fetched one after
-//! the other. So the instance is held until the end.
+//! the other. So the instance stays in use until the last result.
 
 use wardian_plugin::transport::{
     DecodedSchema, PluginFailure, StreamingCalls, WireResult, decode_field, encode_value, or_diagnostics,

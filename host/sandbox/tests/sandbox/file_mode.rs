@@ -1,5 +1,5 @@
-//! Files and directories with a mode from creation, only in directories that are granted for
-//! writing.
+//! Files and directories that have their mode from creation; only in directories that are
+//! granted for writing.
 #![cfg(unix)]
 
 use std::fs;

@@ -1,5 +1,5 @@
-//! Files that a policy denies within a granted directory: they cannot be reached by any name,
-//! link or move; and the records of uses.
+//! Files that a policy denies within a granted directory cannot be reached by any name, link or
+//! move. Also tests the records of uses.
 
 use std::fs;
 use std::path::{Path, PathBuf};

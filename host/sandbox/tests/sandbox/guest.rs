@@ -1,4 +1,4 @@
-//! Locates the test components, and makes calls on them.
+//! Locates the test components, and calls them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Attacks on the host, or on the guest itself: each costs the call and its instance, is
-//! reported with plugin, call and resource, and does not affect the next call.
+//! Attacks on the host, or on the guest itself. Each fails the call, destroys the instance, is
+//! reported with the plugin, call and resource, and does not affect the next call.
 
 use std::time::{Duration, Instant};
 

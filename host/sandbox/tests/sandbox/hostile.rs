@@ -1,16 +1,16 @@
-//! Attacks by hostile components, in one table, with the number of those that are contained.
+//! Attacks by hostile components, in one table, with the number of contained attacks.
 //!
 //! Each attempt is made by a component with the minimal grants that make it possible. It is
 //! contained if it does not reach its goal, the log has a record of every denial, and a
-//! well-behaved call succeeds afterwards. The other test modules check the details of each: its
-//! cause and its message.
+//! well-behaved call succeeds afterwards. The other test modules check the details of each
+//! attempt: its cause and its message.
 //!
 //! | module | attacks |
 //! |---|---|
 //! | [`files`] | files, links, directories, the environment |
 //! | [`network`] | addresses under all their names, other hosts, ports and methods, listening |
 //! | [`harms`] | denial of service: loops, memory, handles, responses, output |
-//! | [`memory`] | data kept past a call, or shared with another configuration |
+//! | [`memory`] | data retained after a call, or shared with another configuration |
 //! | [`programs`] | programs and arguments other than the granted ones |
 //! | [`code`] | files that are not plugins, and compiled code that was tampered with |
 

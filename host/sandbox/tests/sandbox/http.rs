@@ -1,4 +1,4 @@
-//! HTTP requests: granted ones arrive, and no other is sent.
+//! HTTP requests: granted requests arrive, and no others are sent.
 
 use wardian_monitor::Outcome;
 use wardian_plugin::CallContext;
@@ -82,7 +82,7 @@ async fn no_request_is_sent_without_a_grant() {
 #[tokio::test]
 async fn disguised_address_is_denied_like_the_address() {
     let (port, heard) = http_server().await;
-    // Every name, but public addresses only.
+    // All names, but only public addresses.
     let rules =
         format!("allow network {{\n hosts = [\"**\"]\n schemes = [\"http\"]\n ports = [80, {port}]\n}}");
     let reaching = Reaching::new(&rules);

@@ -1,4 +1,4 @@
-//! Instances: which calls share one, and its initial state.
+//! Instances: which calls share an instance, and an instance's initial state.
 
 use std::sync::Arc;
 

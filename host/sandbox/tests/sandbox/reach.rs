@@ -1,4 +1,4 @@
-//! The access of a component: none by default, and what was granted.
+//! A component's access: none by default, otherwise only the granted access.
 
 use std::fs;
 use std::path::Path;
@@ -109,7 +109,7 @@ async fn guest_can_enter_its_working_directory() {
     assert_eq!(probe(&*provider, "enter").await, place.granted().to_str().unwrap());
     assert_eq!(probe(&*provider, "read:file").await, "content");
     assert_eq!(denied(&log), [""; 0]);
-    // From here on it passes absolute paths.
+    // From here on, the guest passes absolute paths.
     fs::create_dir_all(place.granted().join("etc")).unwrap();
     fs::write(place.granted().join("etc/passwd"), "not the real one").unwrap();
     assert_eq!(probe(&*provider, "read:etc/passwd").await, "not the real one");

@@ -105,7 +105,7 @@ impl Server {
         mut steps: mpsc::Receiver<Step>,
     ) -> Result<(), SftpError> {
         self.negotiate_version().await?;
-        // A server on Windows expects a slash before the drive.
+        // A Windows server expects a slash before the drive.
         let root = match (upload.platform, upload.directory.as_bytes()) {
             (TargetPlatform::Windows, [_, b':', ..]) => format!("/{}", upload.directory.replace('\\', "/")),
             _ => upload.directory.clone(),
@@ -168,7 +168,7 @@ impl Server {
     }
 
     async fn open(&mut self, path: &str, mode: u32) -> Result<Vec<u8>, SftpError> {
-        // WRITE, CREAT and TRUNC.
+        // The flags WRITE, CREAT and TRUNC.
         let flags = 0x02_u32 | 0x08 | 0x10;
         let parts = [string(path.as_bytes()), flags.to_be_bytes().to_vec(), attributes(mode)];
         self.send(OPEN, &parts).await?;

@@ -1,4 +1,4 @@
-//! The decisions on a connection's uses, and their records.
+//! Decides on each use of a connection, and records it.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -62,7 +62,7 @@ impl Used {
 impl ConnectionAuthority for CallAuthority {
     fn may_connect(&self, host: &str, port: u16) -> Result<(), Denied> {
         let mut used = self.used();
-        // Successive attempts are one use.
+        // Repeated attempts count as one use.
         if used.machine(host, port).is_some() {
             return Ok(());
         }
@@ -98,7 +98,7 @@ impl ConnectionAuthority for CallAuthority {
 
     fn report_progress(&self, progress: &ConnectProgress<'_>) {
         if let (ConnectProgress::Connecting { .. }, Some(attempts)) = (progress, &self.used().attempts) {
-            // Without a receiver, attempts need not be reported.
+            // Without a receiver, attempts do not need to be reported.
             let _ = attempts.send(Attempt);
         }
     }

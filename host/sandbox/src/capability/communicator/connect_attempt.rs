@@ -14,7 +14,7 @@ pub(super) const CONNECTED: &str = "Connected!";
 /// Shown before each attempt.
 pub(super) fn attempt(settings: &ConnectionSettings, there_is_an_agent: bool) -> String {
     let mut text = String::new();
-    // Writing to a string does not fail.
+    // Writing into a string cannot fail.
     let _ = match &settings.method {
         ConnectionMethod::Ssh(ssh) => by_ssh(&mut text, ssh, settings.platform, there_is_an_agent),
         ConnectionMethod::WinRm(winrm) => by_winrm(&mut text, winrm),

@@ -2,8 +2,8 @@
 //! policy has for the file.
 //!
 //! An access is allowed if one of the names is granted and none is denied. Uses are recorded for
-//! opened files, listed directories and all changes. Metadata lookups (whether a file exists,
-//! its size) are decided too, but recorded only if they are denied.
+//! opened files, listed directories and all changes. Metadata lookups (such as a file's
+//! existence or size) are also decided, but recorded only if they are denied.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;

@@ -56,7 +56,8 @@ impl GrantedFiles {
             // A grant covers everything below the directory.
             let is_writable = path.ancestors().any(|outer| granted.get(outer) == Some(&true));
             let root = Arc::new(Root { path: path.to_owned(), is_writable, opened: OnceLock::new() });
-            // Whether it exists is checked again when it is used.
+            // Errors are ignored here: the directory's existence is checked again when it is
+            // used.
             let _ = root.base();
             root
         };

@@ -137,7 +137,7 @@ impl preopens::Host for GuestState {
             let held = OpenHandle::Directory(Directory::Granted(Arc::clone(&granted.root)));
             handles.push((self.hold(Descriptor::Dir(nowhere()?), held)?, granted.guest.clone()));
         }
-        // To C libraries both names are empty, and the last entry with a name wins.
+        // C libraries see an empty name for both, and use the last entry with a given name.
         for beginning in [PathRoot::WorkingDirectory, PathRoot::TopOrWorkingDirectory] {
             let handle = self.hold(Descriptor::Dir(nowhere()?), OpenHandle::PathRoot(beginning))?;
             handles.push((handle, beginning.name().to_owned()));
@@ -323,7 +323,7 @@ impl HostDescriptor for GuestState {
         modified: NewTimestamp,
     ) -> FsResult<()> {
         self.check_handle(&handle).await?;
-        // A read-only handle is enough for the system.
+        // The system accepts a read-only handle for this operation.
         let path = match self.files().handle(&handle)? {
             OpenHandle::File(file) => file.path().to_owned(),
             OpenHandle::Directory(_) | OpenHandle::PathRoot(_) => {

@@ -1,4 +1,4 @@
-//! Paths that begin with no granted directory's name: they begin at `.` or at `/`.
+//! Paths that do not begin with the name of a granted directory: they begin at `.` or at `/`.
 //!
 //! Every guest finds both open, so that such accesses reach the host, where they are decided and
 //! recorded, instead of failing in the guest's C library. Neither preopen is a grant: paths that
@@ -8,8 +8,8 @@
 //! so one handle receives both `tmp/x` and `/tmp/x`, as `tmp/x`. A guest that has changed to its
 //! working directory passes absolute paths only: the host assumes this of a guest that has
 //! requested its initial working directory. For other guests, a path is taken as absolute if its
-//! first component exists in `/` and not in the root module's directory. The choice grants
-//! nothing: the path is decided as what it was taken for.
+//! first component exists in `/` and not in the root module's directory. This assumption grants
+//! no access: the path is decided in the form that was assumed.
 
 use std::path::Path;
 use std::sync::Arc;

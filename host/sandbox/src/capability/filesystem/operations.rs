@@ -1,11 +1,11 @@
-//! File operations, each performed after it was decided. All of them block.
+//! File operations, each performed after it was allowed. All of them block.
 //!
 //! A decision still holds when the operation is performed because the system receives a name in
 //! a directory that is held open, and follows no link there. A plugin cannot move a directory
 //! that contains, or is contained in, anything denied, and cannot link or rename a denied file,
-//! whichever of its calls run concurrently. So whatever a name refers to after the decision, it
-//! was covered by that decision. Programs outside of the sandbox can move files at any time;
-//! then the decision was about the file that was there a moment before.
+//! no matter which of its calls run concurrently. So whatever a name refers to after the
+//! decision was covered by that decision. Programs outside the sandbox can move files at any
+//! time; in that case, the decision concerned the file that had the name a moment earlier.
 
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt as _;
@@ -161,7 +161,7 @@ pub(crate) fn open(
         directory.check_writable()?;
     }
     let read = match (is_directory, reads) {
-        // Reading a directory is listing it, which is decided separately.
+        // To read a directory is to list it, which is decided separately.
         (true, _) => guard.look(&path).map(|()| None)?,
         (false, true) => Some(guard.begin(&path, FileOperation::Read, AccessScope::Path)?),
         (false, false) => None,
@@ -227,8 +227,8 @@ pub(crate) fn create_directories(
         let is_directory = FileType::from_raw_mode(about.st_mode) == FileType::Directory;
         if is_directory { Ok(()) } else { Err(FileError::from(Errno::NOTDIR)) }
     };
-    // From the whole path up to the first directory that exists or can be created, and down
-    // again.
+    // From the complete path up to the first directory that exists or can be created, and then
+    // down again.
     let mut missing = vec![path];
     while let Some(path) = missing.last().copied() {
         match create_directory(guard, directory, path, mode) {

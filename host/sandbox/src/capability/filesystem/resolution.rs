@@ -3,8 +3,8 @@
 //! Paths are resolved one component at a time: each directory is opened below the previous one
 //! and never through a link. Links are read and resolved in the same way, so that their target
 //! is known, and decided, before the operation. The operation is then performed on the name in
-//! the open directory, and follows no link: a link that is inserted meanwhile is an error, not a
-//! way out.
+//! the open directory, and follows no link: a link that is inserted in the meantime causes an
+//! error, and cannot be used to escape.
 //!
 //! Neither `..` nor a link can lead above the directory at which the path begins, and absolute
 //! links are refused.
@@ -204,7 +204,7 @@ impl PathWalker<'_> {
                 self.names.push(name.to_owned());
                 Ok(None)
             }
-            // Systems differ in the error for a link that is not followed.
+            // Systems return different errors for a link that is not followed.
             Err(error @ (Errno::NOTDIR | Errno::LOOP | Errno::MLINK)) => match self.link(name)? {
                 Some(target) => Ok(Some(target)),
                 None => Err(error.into()),

@@ -1,8 +1,8 @@
 //! An instance's active requests, which end with the operation they belong to.
 //!
-//! A guest can keep a handle for as long as it lives. So the host keeps the response bodies that
-//! are being read, and drops them when the operation is over: the guest's handles are then
-//! empty, and connections and request slots are free for others.
+//! A guest can keep a handle for as long as the instance lives. So the host owns the response
+//! bodies that are being read, and drops them when the operation has ended: the guest's handles
+//! are then empty, and the connections and request slots can be used again.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -78,7 +78,7 @@ impl Begun {
         let mut work = self.work.clone();
         tokio::select! {
             biased;
-            // No value is ever sent: this is the end of the sender.
+            // No value is ever sent: a change means that the sender was dropped.
             _ = work.changed() => None,
             answer = future => Some(answer),
         }

@@ -1,4 +1,4 @@
-//! TCP connections: each is one use of the network, in every call that uses it.
+//! TCP connections. In every call that uses a connection, it counts as one use of the network.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -153,7 +153,8 @@ impl Meter for Connection {
         }
         self.used(&mut state).map_err(denied)?;
         let left = usize::try_from(self.most.value.saturating_sub(state.received)).unwrap_or(usize::MAX);
-        // Reading one byte beyond the limit distinguishes excess from the end.
+        // Reading one byte beyond the limit distinguishes excess data from the end of the
+        // stream.
         Ok(size.min(left.saturating_add(1)))
     }
 

@@ -1,4 +1,4 @@
-//! Destinations of datagrams: each is one use of the network, in one call.
+//! Destinations of datagrams. In each call, every destination counts as one use of the network.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;

@@ -98,8 +98,8 @@ impl SocketEgress {
 
     /// Whether a socket may be used for this purpose.
     pub(super) fn permits(&self, address: SocketAddr, purpose: SocketAddrUse) -> Permission {
-        // The decision is about the address that is reached: an IPv4-mapped IPv6 address is
-        // IPv4.
+        // The decision concerns the address that is actually contacted: an IPv4-mapped IPv6
+        // address is an IPv4 address.
         let address = canonical(address);
         let permits = match purpose {
             SocketAddrUse::TcpConnect => match self.may_connect(address) {
@@ -108,7 +108,7 @@ impl SocketEgress {
             },
             SocketAddrUse::UdpSend => self.may_send_datagram(address),
             SocketAddrUse::UdpReceive => self.peers().contains(address),
-            // The system chooses the address, as for every connection.
+            // The system chooses the address, as it does for every connection.
             SocketAddrUse::TcpBind | SocketAddrUse::UdpBind
                 if address.ip().is_unspecified() && address.port() == 0 =>
             {
@@ -127,13 +127,15 @@ impl SocketEgress {
         let request = self.choose_request(Scheme::Tcp, address)?;
         let monitor = self.current_call.monitor();
         if !monitor.policy().decide_at(&request, address.ip()).is_allowed() {
-            // An allowed use begins after waiting for its turn; a denial is recorded at once.
+            // An allowed use begins only after it has waited for its turn; a denial is recorded
+            // at once.
             let _ = monitor.begin_at(&self.current_call.get(), request, address.ip());
             return None;
         }
         let mut connections = self.connections();
         let limiter = self.network.limiter();
-        // An instance that holds every permit would wait for itself, so it does not wait.
+        // An instance that already holds every permit would wait for itself, so it is refused at
+        // once.
         if connections.count() >= limiter.limit() {
             let origin = self.network.concurrent().origin();
             let most = limiter.limit();

@@ -1,8 +1,8 @@
-//! `wasi:sockets/ip-name-lookup`: names are resolved if policy grants them, since a DNS query
-//! sends a message to the operator of a name server.
+//! `wasi:sockets/ip-name-lookup`: names are resolved only if policy grants them, since a DNS
+//! query sends data to the operator of a name server.
 //!
 //! wasmtime's own implementation allows all names or none, and its response type cannot be
-//! constructed elsewhere, so the interface is added to the linker by hand.
+//! constructed elsewhere, so the functions are added to the linker manually.
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -203,7 +203,7 @@ impl Cache {
 fn compiles(sandbox: &Sandbox) -> bool {
     let compiled = Cell::new(false);
     let tell = |event| compiled.set(compiled.get() || matches!(event, LoadEvent::Compiled { .. }));
-    // The component has no exports, so it is not a plugin; that is detected after compiling.
+    // The component has no exports, so it is not a plugin; this is detected after compilation.
     let _ = sandbox.load("acme/empty", COMPONENT, None, &tell);
     compiled.get()
 }

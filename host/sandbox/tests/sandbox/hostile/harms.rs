@@ -1,4 +1,4 @@
-//! Denial of service: the call fails, or is cut short, and costs its instance at most.
+//! Denial of service: the call fails or is cut short, and at most its instance is lost.
 
 use std::time::Duration;
 

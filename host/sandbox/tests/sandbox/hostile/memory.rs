@@ -1,4 +1,4 @@
-//! Data that is kept past a call, or leaks from one configuration to another.
+//! Data that is retained after a call, or leaks from one configuration to another.
 
 use std::fs;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Programs: the real provisioner that runs them, under a policy that allows one.
+//! Programs, run by the real local-exec provisioner under a policy that allows one program.
 
 use std::path::Path;
 use std::sync::Arc;
