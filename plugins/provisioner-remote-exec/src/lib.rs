@@ -1,4 +1,4 @@
-//! The provisioner `remote-exec`: runs scripts on the machine that is provisioned.
+//! The provisioner `remote-exec`: runs scripts on the provisioned machine.
 //!
 //! It has the arguments of Terraform's provisioner. Each script is uploaded, run, and removed
 //! even if it fails; only the login user can read it. The host provides the connection and the
@@ -64,8 +64,8 @@ impl Provisioner for RemoteExec {
     fn provision(&self, config: Config, context: &mut ProvisionContext<'_>) -> Result<()> {
         let mut machine = context.machine().map_err(machine_failure)?;
         let platform = machine.platform().map_err(machine_failure)?;
-        // Scripts are read before the first one runs, so that an unreadable file is not found
-        // halfway.
+        // All scripts are read before the first one runs, so that an unreadable file is reported
+        // before anything changes.
         let scripts = collect(config, &|path| std::fs::read(path)).map_err(|problem| failure(&problem))?;
         machine.connect(ConnectionOutput::Shown).map_err(machine_failure)?;
         match scripts {
@@ -110,7 +110,7 @@ fn upload_script(
     if platform == Platform::Windows {
         return Ok(());
     }
-    // An existing file kept its mode.
+    // A file that already existed has kept its mode.
     let changed = machine.run_quietly(&format!("chmod {SCRIPT_MODE:04o} {}", word(path, platform)))?;
     if changed.is_success() {
         return Ok(());

@@ -16,7 +16,7 @@ pub(crate) fn random_bytes(count: usize) -> Result<Vec<u8>, EntropyError> {
 
 /// Returns a uniformly distributed number below `bound`, which must be above zero.
 pub(crate) fn random_below(bound: u64) -> Result<u64, EntropyError> {
-    // Of the 2^64 numbers, the last few, which would favor small remainders, are drawn again.
+    // The last few of the 2^64 numbers would favor small remainders, so they are drawn again.
     let last_even = u64::MAX - (u64::MAX % bound + 1) % bound;
     loop {
         let drawn = getrandom::u64()?;

@@ -1,4 +1,4 @@
-//! `keepers`: values whose only meaning is that a change of them replaces the resource.
+//! `keepers`: values whose only effect is that changing them replaces the resource.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The random provider: values that are drawn once and stay until one of their keepers changes.
 //!
 //! Its schemas and states are compatible with `hashicorp/random` 3.7; README.md lists every
-//! resource and the few differences. It uses nothing of its host except randomness: no network,
+//! resource and the few differences. The only capability it uses is randomness: no network,
 //! files or environment.
 
 mod bytes;

@@ -122,8 +122,8 @@ macro_rules! declare_capabilities {
         const _: () = {
             const NEEDED: &[$crate::declaration::Capability] = $crate::capabilities![$($capability $needed),*];
 
-            // Linked into a section that the host reads without running anything. On other
-            // targets it is built too, so that its errors are reported there.
+            // Linked into a section that the host reads without running any code. It is also
+            // built for other targets, so that its errors are reported there.
             #[cfg_attr(target_family = "wasm", used)]
             #[cfg_attr(target_family = "wasm", unsafe(link_section = "wardian:capabilities"))]
             #[cfg_attr(

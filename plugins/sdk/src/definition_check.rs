@@ -1,5 +1,5 @@
-//! Finds mistakes in a provider's definition that would otherwise only show at run time, to its
-//! users.
+//! Finds mistakes in a provider's definition that its users would otherwise encounter at run
+//! time.
 
 use std::collections::BTreeSet;
 

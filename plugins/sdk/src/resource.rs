@@ -256,7 +256,7 @@ impl<R: Resource<Client>, Client: 'static> AnyResource for TypedResource<R, Clie
     fn update(&self, prior: &Value, planned: &Value, call: &mut Call) -> Result<Value> {
         let Some(update) = self.update else {
             // Every configurable change replaces the object, so any remaining difference comes
-            // from the provider itself and is in the plan already.
+            // from the provider itself and is already in the plan.
             if planned.is_wholly_known() {
                 return Ok(planned.clone());
             }

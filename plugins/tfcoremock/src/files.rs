@@ -110,7 +110,7 @@ impl Directory {
         if let Err(cause) = fs::remove_file(&path) {
             return Err(FileError::Failed { action: "delete", path, cause });
         }
-        // Fails if the directory has other files, which is fine.
+        // This fails if the directory contains other files, which must stay.
         let _ = fs::remove_dir(&self.0);
         Ok(())
     }

@@ -108,7 +108,7 @@ impl Resource for Offset {
         let offsets = UNITS.map(|unit| {
             let attribute = Attribute::integer(format!("offset_{unit}"))
                 .description(format!("The offset in {unit}. At least one of the offsets must be set."));
-            // Only one validator, so that the error is reported once.
+            // A single attribute has the validator, so that the error is reported once.
             if unit != "seconds" {
                 return attribute;
             }

@@ -1,4 +1,4 @@
-//! `time_sleep`: a delay when it is created or destroyed.
+//! `time_sleep`: a delay on creation or destruction.
 
 use std::collections::BTreeMap;
 use std::thread;

@@ -1,5 +1,5 @@
-//! Timestamps with their UTC offset, in the proleptic Gregorian calendar. Sums overflow as in
-//! Go: January 31 plus a month is in March.
+//! Timestamps with their UTC offset, in the proleptic Gregorian calendar. Additions overflow as
+//! in Go: January 31 plus a month is in March.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -30,7 +30,7 @@ pub(crate) struct Civil {
 impl Timestamp {
     /// Returns the current time in UTC.
     pub(crate) fn now() -> Self {
-        // A clock before 1970 is not set.
+        // A clock that shows a time before 1970 has not been set.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
             seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),

@@ -1,4 +1,4 @@
-//! A folder with a configuration, and running commands in it.
+//! A folder with a configuration, in which commands are run.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -128,7 +128,7 @@ impl Project {
         #[expect(clippy::expect_used, reason = "the command is needed for the test")]
         let mut child = child.expect("wardian starts");
         if let Some(mut stdin) = child.stdin.take() {
-            // A command that reads nothing may have ended already.
+            // A command that does not read its input may already have ended.
             let _ = stdin.write_all(input.as_bytes());
         }
         #[expect(clippy::expect_used, reason = "the command is needed for the test")]

@@ -164,7 +164,7 @@ impl Case {
             #[expect(clippy::expect_used, reason = "the program is needed to record")]
             let mut child = child.expect("the program starts");
             if let Some(mut stdin) = child.stdin.take() {
-                // A command that reads nothing may have ended already.
+                // A command that does not read its input may already have ended.
                 let _ = stdin.write_all(self.input.as_bytes());
             }
             #[expect(clippy::expect_used, reason = "the program is needed to record")]

@@ -1,4 +1,4 @@
-//! Terraform, if it is on PATH, to check that it reads the files that Wardian writes.
+//! Runs Terraform, if it is on PATH, to check that it can read the files that Wardian writes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

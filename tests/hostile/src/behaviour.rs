@@ -115,7 +115,7 @@ pub(crate) fn plan(request: wit::PlanResourceChangeRequest) -> wit::PlanResource
         "hostile_wrong_type" => response.planned_state = vec![0x07],
         // Nested arrays.
         "hostile_deep" => response.planned_state = vec![0x91; 1 << 20],
-        // A map with a length of four thousand million entries.
+        // A map that claims more than four billion entries.
         "hostile_length" => response.planned_state = vec![0xdf, 0xff, 0xff, 0xff, 0xff],
         "hostile_huge" => response.planned_private = vec![0; 100 << 20],
         "hostile_gigabyte" => response.planned_private = vec![1; 1 << 30],

@@ -1,5 +1,5 @@
-//! A provider that does harm: each resource type is a way to attack the host, each input of the
-//! probe a way to access something without a grant. The sandbox tests load it as a real
+//! A malicious provider: each resource type is a way to attack the host, and each input of the
+//! probe is an attempt to access something without a grant. The sandbox tests load it as a real
 //! component.
 #![cfg(target_family = "wasm")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "it is written to do harm")]

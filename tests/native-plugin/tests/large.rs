@@ -1,5 +1,5 @@
-//! The largest supported messages: schemas of 64 MB, data of 256 MB. A test binary of its own,
-//! since another test measures its memory.
+//! The largest supported messages: schemas of 64 MB, data of 256 MB. They have a test binary of
+//! their own, because another test measures its memory.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 

@@ -1,5 +1,5 @@
 //! The commands of the machine: those of the shell, those that an upload uses, and some whose
-//! output tests read.
+//! output is read by tests.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,5 +1,5 @@
-//! A machine that implements WinRM for tests: shells, commands, output in parts, faults; with
-//! basic authentication or NTLM, over TCP or TLS. `commands` implements the commands.
+//! A machine that implements WinRM for tests: shells, commands, output in parts, and faults,
+//! with basic authentication or NTLM, over TCP or TLS. `commands` implements the commands.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 

@@ -118,7 +118,8 @@ impl<const N: usize> Writer<N> {
         let mut index = 0;
         while index < rule.lists.len() {
             let (name, texts) = rule.lists[index];
-            // No arguments means none at all: without the list, any arguments would be allowed.
+            // An empty list allows no arguments; without the list, any arguments would be
+            // allowed.
             if !texts.is_empty() || !rule.program.is_empty() && index == 0 {
                 self.quoted(name);
                 self.byte(b':');

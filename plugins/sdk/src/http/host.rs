@@ -24,7 +24,7 @@ pub(super) fn send(request: &Request) -> Result<Response, Error> {
     let body = outgoing.body().map_err(|()| request.invalid("it has no body"))?;
     let pending = handle(outgoing, options(request)?).map_err(from_code)?;
     write(body, &request.body).or_else(|problem| {
-        // A server may respond before it has read the complete body; then its response counts.
+        // A server may respond before it has read the complete body. That response is then used.
         pending.subscribe().block();
         if is_body_closed(&problem) { Ok(()) } else { Err(failed(problem.to_string())) }
     })?;

@@ -1,4 +1,4 @@
-//! Values of dynamic attributes, whose type only the configuration determines.
+//! Values of dynamic attributes, whose type is determined only by the configuration.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ impl Default for Dynamic {
     }
 }
 
-// Serde cannot carry foreign values: they pass as bytes in the encoding of a dynamic value,
+// Serde cannot represent such values, so they pass as bytes in the encoding of a dynamic value,
 // which includes the type.
 impl Serialize for Dynamic {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

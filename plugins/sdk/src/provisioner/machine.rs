@@ -1,4 +1,4 @@
-//! The machine that is provisioned, as the host connects to it.
+//! The machine to provision. The host makes the connection.
 
 use std::fmt;
 

@@ -2,8 +2,8 @@
 //! warning with its file, line and summary. `validate` must report the same.
 //!
 //! Each case is a file in `tests/configurations/data/valid` or `invalid`: the files of a
-//! configuration, one after the other, then the recorded answer. If Wardian differs on purpose,
-//! the case states this, with the reason (see [`case::Case`]).
+//! configuration, one after the other, then the recorded answer. If Wardian deliberately
+//! differs, the case states the difference and the reason (see [`case::Case`]).
 //!
 //! `WARDIAN_RECORD=1 cargo test --test configurations` runs the `terraform` on PATH again and
 //! rewrites the answers.
@@ -144,7 +144,7 @@ fn project(case: &Case) -> Project {
 fn record(terraform: &Terraform, case: &Case) {
     let project = project(case);
     let directory = project.path("");
-    // It fails if the configuration is invalid, but installs the modules nevertheless.
+    // The command fails if the configuration is invalid, but installs the modules anyway.
     terraform.try_ask(&directory, &["init", "-backend=false", "-no-color"]);
     let said = terraform.try_ask(&directory, &["validate", "-json"]);
     let answer = Answer::from_json(&said).unwrap_or_else(|| panic!("{}: {said}", case.name));

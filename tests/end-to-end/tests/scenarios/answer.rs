@@ -101,7 +101,7 @@ fn diagnostics_and_summaries(command: &CommandLine, output: &Output, names: &mut
     }
     let plain = diagnostics::plain(&output.out);
     if READ_BY_MACHINES.iter().any(|known| command.line.starts_with(known)) {
-        // Framed text is for people.
+        // Lines in a frame are text for people.
         for line in plain.lines().filter(|line| !line.starts_with(['╷', '│', '╵'])) {
             let _ = writeln!(text, "out {}", names.text(line).trim_end());
         }

@@ -1,5 +1,5 @@
-//! A readable difference of two answers: by command, and then by block; a block is a line with
-//! the indented lines below it.
+//! A readable diff of two answers, by command and then by block. A block is a line with the
+//! indented lines below it.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! Layout of JSON for reading and comparison: a value that fits on a line is on one line.
+//! Layout of JSON for reading and comparison: a value that fits on one line is written on one
+//! line.
 
 use serde_json::Value;
 

@@ -1,15 +1,15 @@
 //! Scenarios: several commands in one folder, with the result of each, compared with Terraform's
 //! results.
 //!
-//! A scenario is a file `data/GROUP/NAME.txt` (see [`scenario`] for its form), its answer is
-//! `data/GROUP/NAME.answer` (see [`answer`]). Scenarios that do not match yet are listed in
+//! A scenario is a file `data/GROUP/NAME.txt` (see [`scenario`] for its format), and its answer
+//! is `data/GROUP/NAME.answer` (see [`answer`]). Scenarios that do not match yet are listed in
 //! `open.txt`, each with the reason; a listed scenario that matches is a failure too, so that
 //! the list stays correct.
 //!
 //! `WARDIAN_RECORD=1 cargo test --test scenarios` runs the `terraform` on PATH again and
 //! rewrites the answers, except for handwritten ones, which Terraform cannot produce.
-//! `WARDIAN_SCENARIOS=moved/` selects the scenarios whose name contains a text, and shows known
-//! differences as well.
+//! `WARDIAN_SCENARIOS=moved/` selects the scenarios whose names contain `moved/`, and also shows
+//! known differences.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 

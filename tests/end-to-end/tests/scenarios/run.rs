@@ -44,7 +44,8 @@ pub fn all_steps(program: &Program, scenario: &Scenario) -> String {
                 is_prepared = false;
             }
             Step::Copy { from, to } => {
-                // If a failed command did not create the file, later commands show it.
+                // If a failed command did not create the file, the results of later commands
+                // show it.
                 let _ = fs::copy(project.path(from), project.path(to));
             }
             Step::Command(command) => {
@@ -53,7 +54,7 @@ pub fn all_steps(program: &Program, scenario: &Scenario) -> String {
                 }
                 is_prepared = true;
                 if let Some(path) = saved_plan(command) {
-                    // A file that exists afterwards was saved by this command.
+                    // After this, the file exists only if the command saved it.
                     let _ = fs::remove_file(project.path(path));
                 }
                 let before = Folder::read(&project);
@@ -112,7 +113,7 @@ impl Program {
             .stderr(Stdio::piped());
         let mut child = process.spawn().unwrap();
         if let Some(mut stdin) = child.stdin.take() {
-            // A command that reads nothing may have ended already.
+            // A command that does not read its input may already have ended.
             let _ = stdin.write_all(command.input.as_bytes());
         }
         let output = child.wait_with_output().unwrap();

@@ -183,7 +183,7 @@ fn init_without_input_installs_nothing_without_consent() {
     for file in [".terraform.lock.hcl", ".wardian.lock.hcl", "wardian.policy.hcl", ".terraform/providers"] {
         assert!(!project.has(file), "{file}");
     }
-    // The shown addition is exactly what is missing.
+    // The suggested rule is exactly the missing one.
     let refused = project.run("init -input=false").ended_with(1);
     let rule: String = refused
         .errors
@@ -306,7 +306,7 @@ fn invalid_policy_ends_init_first() {
 fn false_declarations_are_rejected() {
     let started = Instant::now();
     let cases: [(&str, Vec<u8>, &str); 6] = [
-        // No declaration, but an import of the network.
+        // The component imports the network but does not declare it.
         ("hostile-network", Vec::new(), "does not declare the capability network"),
         (
             "hostile-network",

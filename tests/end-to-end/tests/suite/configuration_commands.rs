@@ -1,4 +1,4 @@
-//! Commands on the configuration alone: errors, and differences from Terraform.
+//! Commands that use only the configuration: errors, and differences from Terraform.
 
 use serde_json::Value;
 use wardian_end_to_end::{Project, assert_seen};

@@ -51,7 +51,7 @@ fn second_interrupt_stops_at_once() {
     apply.wait_for("time_sleep.slow: Creating...");
     let started = Instant::now();
     apply.interrupt();
-    // Two at the same moment would count as one.
+    // Two simultaneous interrupts would count as one.
     apply.wait_for("Interrupt received.");
     apply.interrupt();
     let (status, seen) = apply.finish(Duration::from_mins(1));

@@ -1,7 +1,8 @@
 //! Applies that are killed at any moment, and concurrent applies.
 //!
-//! A hundred files, each named after its number and a random id: an object that was created
-//! twice would leave two files of one number, and a lost object a file that is not in the state.
+//! A hundred files are created, each named after its number and a random ID. An object that was
+//! created twice would leave two files with the same number, and a lost object would leave a
+//! file that is not in the state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -63,7 +63,7 @@ fn replaced_component_is_not_loaded() {
     project.write(mirrored, &bytes);
     project.run("init").success();
     project.run("plan").success();
-    // An empty custom section: the same component in other bytes.
+    // With an empty custom section, the same component has different bytes.
     bytes.extend([0, 2, 1, b'x']);
     project.write(mirrored, &bytes);
     assert_seen!("plugin_exchanged_init", project.run("init").ended_with(1));
@@ -97,7 +97,7 @@ fn component_in_endless_loop_is_stopped() {
 #[test]
 fn component_without_network_grant_is_denied() {
     let Some(hostile) = test_guest("hostile-network") else { return };
-    // Without a declaration of the network it would not be loaded.
+    // Without a declaration of `network`, the component would not be loaded.
     let folder = tempfile::tempdir().unwrap();
     let declared = folder.path().join("terraform-provider-hostile.wasm");
     let needs = r#"{"version":1,"capabilities":[{"network":{"hosts":["**"],"reason":"harm"}}]}"#;

@@ -1,4 +1,4 @@
-//! The provider tfcoremock in its sandbox: resources that are files of the project, of the types
+//! The provider tfcoremock in its sandbox: resources that are files in the project, with types
 //! that the project defines.
 
 use serde_json::{Value, json};

@@ -199,7 +199,7 @@ fn native_plugin_gets_its_environment() {
 fn unusable_native_plugin_is_reported_when_needed() {
     let project = Project::new(&[("main.tf", CONFIGURATION)]);
     let program = std::fs::read(binary()).unwrap();
-    // The first bytes determine its kind.
+    // The first bytes are enough to recognize an executable.
     project.write(&file(), &program[..4096]);
     project.run("init").success();
     let refused = project.run("validate").ended_with(1);
@@ -220,7 +220,7 @@ fn native_plugin_that_shadows_an_embedded_one_is_reported() {
     write_plugin(&project, &file, &plugin);
     assert_seen!("native_overrides_embedded", anywhere(project.run("init").success()));
 
-    // Of equal versions the embedded one wins.
+    // If the versions are equal, the embedded plugin takes precedence.
     let locked = project.run("version").success();
     assert!(locked.out.contains("hashicorp/null v99.0.0"), "{}", locked.text());
     project.write(
@@ -308,7 +308,8 @@ fn kernel_confines(project: &Project) -> bool {
 #[test]
 fn policy_confines_native_plugin_by_the_kernel() {
     let Some(plugin) = plugin() else { return };
-    // The program itself: a script that runs it would need its interpreter's rights.
+    // The plugin is the program itself, because a script would also need access to its
+    // interpreter.
     let project = Project::new(&[("main.tf", CONFIGURATION)]);
     project.write(&file(), std::fs::read(plugin).unwrap());
     let executable = std::fs::Permissions::from_mode(0o755);

@@ -1,4 +1,4 @@
-//! Providers that already run, as in a debugger: `TF_REATTACH_PROVIDERS`.
+//! Providers that are already running, as in a debugger: `TF_REATTACH_PROVIDERS`.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 

@@ -1,5 +1,5 @@
 //! Commands whose output equals Terraform's: exit codes, standard output and files are compared
-//! with recorded results. `WARDIAN_RECORD=1` records again.
+//! with recorded results. `WARDIAN_RECORD=1` records the results again.
 
 use regex::Regex;
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ fn state_changing_commands_match_terraform() {
     assert_recorded_with_files(
         "state_changes",
         |out| {
-            // Modules are in random order.
+            // The order of modules is random.
             let mut lines: Vec<&str> = out.lines().filter(|line| told.is_match(line)).collect();
             if lines.iter().any(|line| line.contains("ove \"module.")) {
                 lines.sort_unstable();
@@ -107,7 +107,7 @@ fn state_changing_commands_match_terraform() {
             lines.join("\n")
         },
         |path, text| {
-            // Plugins and modules are tested by another suite.
+            // Another suite tests plugins and modules.
             let is_other = path.starts_with(".terraform/modules") || path == ".terraform.lock.hcl";
             // Terraform leaves an empty file after moving a state.
             (!is_other && !text.is_empty())

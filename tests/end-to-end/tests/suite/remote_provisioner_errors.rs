@@ -117,7 +117,7 @@ fn missing_or_unreadable_source_is_reported() {
     };
     let seen = failed(&sshd.project(&copy("nope")));
     assert_contains(&seen, &["file provisioner error", "there is no file or directory", "nope"]);
-    // Root can read everything: a broken link is unreadable.
+    // Root can read every file, so the unreadable file is a broken link.
     let project = sshd.project(&copy("tree"));
     project.write("tree/a", "a");
     std::os::unix::fs::symlink("nowhere", project.path("tree/b")).unwrap();

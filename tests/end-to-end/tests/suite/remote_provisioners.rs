@@ -1,6 +1,6 @@
-//! `file` and `remote-exec` on a machine that is reached by SSH: the output, the positions of
-//! errors, the state and the files on the machine afterwards, compared with Terraform's.
-//! `WARDIAN_RECORD=1` records again, if `terraform` is on PATH.
+//! `file` and `remote-exec` on a machine that is reached over SSH: the output, the positions of
+//! errors, the state, and the resulting files on the machine are compared with Terraform's.
+//! `WARDIAN_RECORD=1` records Terraform's results again if `terraform` is on PATH.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 

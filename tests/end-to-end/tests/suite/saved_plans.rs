@@ -16,7 +16,7 @@ fn saved_plan_is_applied_without_approval() {
         assert_eq!(mode & 0o777, 0o600);
     }
     assert_seen!("plan_shown", project.run("show tfplan").success());
-    // The plan counts, not the current files.
+    // The saved plan is applied, not the current files.
     project.write("main.tf", "output \"b\" {\n  value = 0\n}\n");
     assert_seen!("plan_applied", project.run("apply tfplan").success());
     assert_eq!(project.state()["outputs"]["a"]["value"], 2);

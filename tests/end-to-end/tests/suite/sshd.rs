@@ -1,5 +1,5 @@
-//! A temporary sshd on loopback with its own keys: the machine that is provisioned. Its files
-//! are in a directory of this machine.
+//! A temporary sshd on loopback with its own keys, as the provisioned machine. Its files are in
+//! a directory of this machine.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 

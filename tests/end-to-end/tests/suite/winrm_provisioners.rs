@@ -1,5 +1,5 @@
-//! `file` and `remote-exec` on machines that are not reached by direct SSH: by WinRM, and
-//! through a proxy.
+//! `file` and `remote-exec` on machines that are not reached directly over SSH, but over WinRM
+//! or through a proxy.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 

@@ -1,6 +1,6 @@
-//! Files that cannot be written during an apply: nothing is lost, and the messages help. A limit
-//! of the file size simulates a full disk; a removed directory simulates an unwritable one
-//! (tests may run as root).
+//! Files that cannot be written during an apply: nothing is lost, and the messages are helpful.
+//! A limit on the file size simulates a full disk; a removed directory simulates an unwritable
+//! one (tests may run as root).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -81,7 +81,7 @@ fn full_disk_while_writing_the_state_loses_nothing() {
         run_limited(&project, u32::try_from(journal).unwrap(), "apply -auto-approve -var v=2 -backup=-");
     assert_eq!(code, Some(1), "{out}{errors}");
     assert_eq!(project.read("terraform.tfstate"), before, "the state is whole");
-    // The journal is folded in: all objects are recorded.
+    // The changes in the journal are recovered, so all objects are recorded.
     project.run("apply -auto-approve -var v=2").success();
     let state = project.state();
     assert_eq!(objects(&project.read("terraform.tfstate")), objects(&before));

@@ -1,4 +1,4 @@
-//! The confinement of a plugin by the kernel.
+//! Confinement of a plugin by the kernel.
 
 use std::net::TcpListener;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Errors for files that are not plugins, or old ones.
+//! Errors for files that are not plugins, and for outdated plugins.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! Tests of the bridge with native plugins: `fake`, small scripts, and a real provider if there
-//! is a mirror.
+//! Tests of the bridge with native plugins: `fake`, small scripts, and a real provider if a
+//! mirror is configured.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 

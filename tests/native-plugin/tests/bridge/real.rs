@@ -1,4 +1,4 @@
-//! A real provider, if `WARDIAN_TEST_MIRROR` names a filesystem mirror that has it.
+//! A real provider, if `WARDIAN_TEST_MIRROR` names a filesystem mirror that contains it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Plugins that run already, as in a debugger (`TF_REATTACH_PROVIDERS`).
+//! Plugins that are already running, as in a debugger (`TF_REATTACH_PROVIDERS`).
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
