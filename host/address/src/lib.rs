@@ -1,11 +1,11 @@
 //! Addresses of providers, provisioners, modules, resources and their instances, and
 //! version constraints: their text forms, their order and their validation.
 //!
-//! This crate calls `value` and nothing else in the workspace. It does no I/O and knows
-//! neither configuration files nor plugins.
+//! In the workspace, this crate depends only on `value`. It does no I/O and does not depend
+//! on configuration files or plugins.
 //!
-//! Always holds: the displayed form of an address or of provider constraints parses as
-//! the same value; addresses are ordered as Terraform sorts them; the parts of a
+//! Invariants: the displayed form of an address or of provider constraints parses as the
+//! same value; addresses are ordered as Terraform sorts them; the parts of a
 //! [`ProviderAddress`] can be used as path segments.
 
 mod instance;

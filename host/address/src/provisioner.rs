@@ -8,7 +8,7 @@
 //!
 //! The prefix distinguishes a provisioner from a provider of the same name in mirrors, lock
 //! files and policies. A bare name has no owner; in particular, it is not in the default
-//! namespace of providers. Its address is therefore one that no registry can have.
+//! namespace of providers. Therefore no registry can have its address.
 
 use crate::{ProviderAddress, ProviderAddressError};
 

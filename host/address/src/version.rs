@@ -10,7 +10,7 @@
 //! | `~> 1` | providers: as `~> 1.0`; elsewhere: at least 1, no upper bound |
 //! | `,` | both constraints |
 //!
-//! A part that is absent is zero. Only an exact constraint that names a prerelease accepts it.
+//! A missing part is zero. Only an exact constraint that names a prerelease accepts it.
 //! Comparison ignores build metadata. The dialects differ because Terraform parses them with two
 //! libraries; see [`ConstraintDialect`].
 //!

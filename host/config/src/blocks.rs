@@ -1,4 +1,4 @@
-//! The typed blocks of a module. Each kind is read in a file of its own.
+//! The typed blocks of a module. Each kind has its own file.
 
 mod check;
 mod lifecycle;

@@ -214,7 +214,7 @@ impl Content<'_> {
     /// Returns a constant string. Null is the same as an absent argument.
     pub(crate) fn nullable_text(&self, name: &str, problems: &mut Diagnostics) -> Option<(String, Span)> {
         let value = self.attribute(name)?.expression.evaluate_constant();
-        // An invalid value is unknown, and was reported.
+        // An invalid value is unknown and has been reported.
         if value.is_ok_and(|value| value.is_null() || !value.is_known()) {
             None
         } else {

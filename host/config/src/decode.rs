@@ -1,4 +1,4 @@
-//! Decodes the body of a block by a schema.
+//! Decodes the body of a block according to a schema.
 //!
 //! | nesting | no block | several | unknown number of blocks |
 //! |---|---|---|---|

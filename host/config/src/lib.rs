@@ -1,14 +1,14 @@
 //! Configurations: the files of a directory and of the modules it calls, as a tree of typed
 //! blocks.
 //!
-//! Reads files only through [`Files`]; uses no environment, terminal, state or engine. It
-//! evaluates only constants: all other expressions are returned as [`wardian_lang::Expression`]
-//! or [`wardian_lang::Body`], and [`decode_body`] turns a body into a value once a schema and a
-//! scope are available.
+//! Reads files only through [`Files`], and does not depend on the environment, a terminal,
+//! states or the engine. It evaluates only constants: all other expressions are returned as
+//! [`wardian_lang::Expression`] or [`wardian_lang::Body`], and [`decode_body`] turns a body into
+//! a value once a schema and a scope are available.
 //!
-//! Always holds: for any file content, loading returns a configuration or diagnostics, as many
-//! as one run can find, and never panics; a block or argument that is not understood is an
-//! error, never ignored.
+//! Invariants: for any file content, loading returns a configuration or diagnostics, as many as
+//! one run can find, and never panics; an unrecognized block or argument is an error, never
+//! ignored.
 
 #![allow(missing_docs, reason = "comments that only restate a name are omitted")]
 

@@ -47,7 +47,7 @@ pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configurati
         check_root(&root.module, &mut problems);
     }
     configuration.check_imports(&mut problems);
-    // If a part could not be read, the meant providers are not known.
+    // If a part could not be read, the intended providers are unknown.
     if !problems.has_errors() {
         configuration.resolve_providers(&mut problems);
     }

@@ -1,6 +1,6 @@
 //! Resolves provider references to providers and provider configurations.
 //!
-//! In a module, `aws.west` resolves to the first existing one of these:
+//! In a module, `aws.west` resolves to the first of these that exists:
 //!
 //! | | |
 //! |---|---|

@@ -2,9 +2,9 @@
 //! `terraform validate -json` 1.11.4: the verdict, and each diagnostic's severity, file, line
 //! and summary.
 //!
-//! With `WARDIAN_RECORD=1` and `terraform` on the path, the answers are recorded again. A
-//! configuration is a paragraph `=== name` with files `-- path --` and the answer as the last of
-//! them.
+//! With `WARDIAN_RECORD=1` and `terraform` on the PATH, the answers are recorded again. A
+//! configuration is a paragraph `=== name` with files `-- path --`; the last of them is the
+//! answer.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 

@@ -4,12 +4,12 @@
 //! renders as text for a terminal, as one line for logs, or as Terraform's JSON.
 //! [`closest`] finds the name for a "did you mean" suggestion.
 //!
-//! This crate calls `value` and nothing else in the workspace. It does no I/O and knows
-//! neither the language's syntax nor its functions: other crates describe those in strings.
+//! In the workspace, this crate depends only on `value`. It does no I/O and does not depend
+//! on the language's syntax or functions: other crates describe those in strings.
 //!
-//! Always holds: rendering never panics, whatever a span's bounds are; control characters
-//! of source lines never reach a terminal; a span of an excerpt points into the file that
-//! the excerpt was taken from.
+//! Invariants: rendering never panics, whatever a span's bounds are; control characters of
+//! source lines never reach a terminal; a span of an excerpt points into the file that the
+//! excerpt was taken from.
 
 mod diagnosed;
 mod diagnostic;

@@ -7,13 +7,14 @@
 //! - an object that is destroyed and then recreated is destroyed first;
 //! - an object that is recreated and then destroyed is destroyed last, after all its dependents
 //!   refer to the new one;
-//! - an object is changed only after its dependents that the plan destroys are destroyed.
+//! - an object is changed only after those of its dependents that the plan destroys are
+//!   destroyed.
 //!
 //! If any instance of a resource is replaced, each instance has its own chain of nodes, so that
-//! one that cannot be destroyed does not keep others from being recreated.
+//! an instance that cannot be destroyed does not prevent others from being recreated.
 //!
-//! "All dependents of R are destroyed" is a node of its own (a barrier), so that n objects with
-//! m dependencies cost n + m edges, not n · m.
+//! "All dependents of R are destroyed" is a separate node (a barrier), so that n objects with m
+//! dependencies cost n + m edges, not n · m.
 
 use std::collections::{HashMap, HashSet};
 
@@ -279,7 +280,7 @@ fn destructions_after_dependents<'a>(
         while let Some(node) = search.next(dependents) {
             let done = dependents_done(graph, node);
             for dependent in configured.dependents(node) {
-                // Other nodes only pass on values of resources.
+                // Other nodes only pass values of resources on.
                 if matches!(configured.node(dependent), Node::Resource(_)) {
                     depends.push((done, dependent));
                 }

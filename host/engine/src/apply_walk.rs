@@ -1,7 +1,7 @@
 //! The walk that applies a plan.
 //!
-//! It evaluates the configuration again with the providers' results and applies to each object
-//! the planned change. It decides nothing: an object without a planned change is not touched.
+//! It evaluates the configuration again with the providers' results and applies the planned
+//! change to each object. It decides nothing: an object without a planned change is not touched.
 //! Each finished change is recorded before anything that depends on it starts.
 
 mod ephemeral;
@@ -299,7 +299,7 @@ impl Walker for ApplyWalk<'_> {
 
 impl ApplyWalk<'_> {
     fn visit_resource(&mut self, address: &ResourceAddress) -> VisitResult<Pending> {
-        // The changes of an expanded resource have nodes of their own.
+        // The changes of an expanded resource have their own nodes.
         let mut pending = Vec::new();
         if self.graph.id(&Node::Expand(address.clone())).is_none() {
             if let VisitResult::Failed = self.expand_resource(address) {

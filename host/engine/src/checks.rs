@@ -111,7 +111,7 @@ impl Checks {
             self.add(Checkable::Resource(address_of(path, resource)), conditions_of(resource));
         }
         for (name, check) in &module.checks {
-            // Reading its data is one more condition.
+            // Reading its data counts as one more condition.
             let conditions = check.assertions.len() + usize::from(check.data.is_some());
             self.add(Checkable::Check(path.clone(), name.clone()), conditions);
             if let Some(data) = &check.data {

@@ -1,4 +1,4 @@
-//! The context of the engine's operations: what a caller passes in and gets back.
+//! The context of the engine's operations: their inputs and results.
 
 use std::sync::Arc;
 

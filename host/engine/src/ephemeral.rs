@@ -1,9 +1,9 @@
-//! Open ephemeral resources: each is open from its first use until its last use is done.
+//! Open ephemeral resources: each is open from its first use until its last use ends.
 //!
 //! The value of an ephemeral resource flows through local values, variables, outputs and
-//! provider configurations into objects, and not further, because stored values cannot depend on
-//! it. The node that closes it waits for all nodes that the value reaches. Resources that are
-//! still open at the end of a walk, after an error or a stop, are closed then.
+//! provider configurations into objects, but no further, because stored values cannot depend on
+//! it. The node that closes the resource waits for all nodes that the value reaches. Resources
+//! that are still open at the end of a walk, after an error or a stop, are closed then.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -90,7 +90,7 @@ fn users(graph: &NodeGraph, ephemeral: NodeId) -> Vec<NodeId> {
         Node::Local(..) | Node::Variable(..) | Node::Output(..) | Node::Provider(_) => true,
         _ => node == ephemeral,
     };
-    // These nodes wait for everything in a module and use no value of it.
+    // These nodes wait for everything in a module but use none of its values.
     let uses_values = |node: NodeId| {
         !matches!(graph.node(node), Node::ModuleDone(_) | Node::DependentsDone(_) | Node::Close(_))
     };

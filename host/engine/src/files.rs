@@ -37,7 +37,7 @@ fn collect(
             && depth < MAX_DEPTH
             && gate.check(&CallContext::default(), &entry.path()).is_ok()
         {
-            // Unreadable directories below are skipped.
+            // Unreadable subdirectories are skipped.
             let _ = collect(&entry.path(), gate, &relative, depth + 1, found);
         }
     }

@@ -1,13 +1,13 @@
 //! Dependency graphs and the order in which their nodes become ready.
 //!
-//! An edge goes from a node to the node that it waits for. Building, checking and
-//! walking cost O(nodes + edges). Ready nodes come in the order of their numbers, so
-//! that runs are reproducible.
+//! An edge goes from a node to the node that it waits for. Building, checking and walking cost
+//! O(nodes + edges). Ready nodes are returned in the order of their numbers, so that runs are
+//! reproducible.
 //!
 //! Only petgraph's iterative algorithms are used: `tarjan_scc`, `is_cyclic_directed` and
-//! `depth_first_search` recurse, and a long chain of dependencies would overflow the
-//! stack. Its `toposort` is not ordered by number, and its `Topo` finishes a node when it
-//! returns it, before the node's operations end.
+//! `depth_first_search` recurse, and a long chain of dependencies would overflow the stack. Its
+//! `toposort` is not ordered by number, and its `Topo` finishes a node when it returns it,
+//! before the node's operations end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

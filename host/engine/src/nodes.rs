@@ -1,4 +1,4 @@
-//! The graph of a configuration: one node per object, independent of its `count` or `for_each`.
+//! The graph of a configuration: one node per object, regardless of its `count` or `for_each`.
 //! Cost: O(objects + references).
 
 use std::collections::{HashMap, HashSet};
@@ -179,7 +179,7 @@ impl NodeGraph {
     fn cycle_error(&self, cycle: &[NodeId]) -> Diagnostic {
         let path: Vec<&Node> =
             graph::path_through(&self.graph, cycle).into_iter().map(|id| self.node(id)).collect();
-        // The summary has Terraform's names of the nodes.
+        // The summary contains Terraform's names for the nodes.
         let steps = path.iter().map(|node| match node {
             Node::Variable(..) | Node::Local(..) | Node::Output(..) => format!("{node} (expand)"),
             _ => node.to_string(),

@@ -1,6 +1,6 @@
 //! The protocol's rules for objects, independent of graph and state: the computation of proposed
-//! objects and the checks of a provider's responses. Rules: the provider life cycle of plugin
-//! protocol 6.
+//! objects and the checks of a provider's responses. The rules are those of the provider life
+//! cycle in plugin protocol 6.
 //!
 //! Pure functions over values and schemas; nothing here calls a provider.
 

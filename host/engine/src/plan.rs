@@ -182,8 +182,8 @@ impl Plan {
     pub fn is_applyable(&self) -> bool {
         !self.errored
             && match self.mode {
-                // An apply records a mere move, but a move alone is no reason for an apply. An
-                // output that is no longer declared stays until another change is applied.
+                // An apply records a mere move, but a move alone is not a reason for an apply.
+                // An output that is no longer declared stays until another change is applied.
                 Mode::RefreshOnly => {
                     let is_recorded =
                         |output: &OutputChange| !matches!(output.action, Action::NoOp | Action::Delete);

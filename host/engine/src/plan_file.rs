@@ -4,14 +4,14 @@
 //! |---|---|
 //! | `plan.json` | the plan itself; values as base64 of MessagePack, objects with the type of their schema and everything else with the dynamic type |
 //! | `state.json` | the state that the changes start from, version 4 |
-//! | `state-previous.json` | the state before refreshing, version 4; missing if that is the same |
+//! | `state-previous.json` | the state before refreshing, version 4; absent if the two are equal |
 //! | `configuration/PATH` | the configuration's files, paths relative to the root module; never unpacked, only read |
 //! | `.terraform.lock.hcl` | the selected plugins |
 //!
-//! A zip archive, like Terraform's plan files; but neither program reads the other's files.
-//! `plan.json` states the version of its format, and a reader rejects every version but its own:
-//! a plan is short-lived, and guessing could make the wrong change. Sensitive values are in it
-//! in clear text, as they are in the state: only the owner can read the file, and it can be
+//! The file is a zip archive, like Terraform's plan files, but neither program reads the other's
+//! files. `plan.json` states the version of its format, and a reader rejects every version except
+//! its own: a plan is short-lived, and guessing could make the wrong change. The file contains
+//! sensitive values in clear text, as the state does: only its owner can read it, and it can be
 //! encrypted ([`sealed`]).
 
 mod change;

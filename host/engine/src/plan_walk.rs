@@ -2,8 +2,8 @@
 //!
 //! Every object of the configuration is visited after everything that it refers to is known; a
 //! resource's instances are read and planned as operations. State objects that are not in the
-//! configuration are planned for destruction. In a destroy plan every object is, and values come
-//! from the state alone.
+//! configuration are planned for destruction. In a destroy plan, all objects are planned for
+//! destruction, and values come only from the state.
 
 mod check;
 mod deferred_reads;

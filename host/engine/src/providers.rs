@@ -164,7 +164,7 @@ impl Configured {
     pub fn stop_all(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let providers: Vec<Arc<dyn Provider>> = self.providers.values().cloned().collect();
         Box::pin(async move {
-            // A provider that cannot be asked is awaited like the others.
+            // A provider that cannot be asked to stop is awaited like the others.
             let _ = join_all(providers.iter().map(|provider| provider.stop())).await;
         })
     }

@@ -92,7 +92,7 @@ impl Provisioners {
         let known: Vec<Arc<dyn Provisioner>> =
             self.known.values().map(|known| Arc::clone(&known.provisioner)).collect();
         Box::pin(async move {
-            // A provisioner that cannot be asked is awaited like the others.
+            // A provisioner that cannot be asked to stop is awaited like the others.
             let _ = join_all(known.iter().map(|provisioner| provisioner.stop())).await;
         })
     }

@@ -3,9 +3,9 @@
 //! Objects are found by their addresses: without further information a changed address in the
 //! configuration would destroy the object and create another one. `moved` blocks state the
 //! previous address; if `count` is added or removed, the single object and the first one are the
-//! same without a block. Both are [statements](statement), which are applied to the state before
-//! the plan's walk begins: the walk finds each object at its current address, and the previous
-//! address is only reported.
+//! same object even without a block. Both are [statements](statement), which are applied to the
+//! state before the plan's walk begins: the walk finds each object at its current address, and the
+//! previous address is only reported.
 //!
 //! 1. Statements are [ordered](order): a statement that moves an object to an address comes
 //!    before one that moves it on from there, so that a chain of moves is completed in one run;
@@ -23,8 +23,8 @@
 //! `removed` blocks do not change the state: objects of the removed resource are
 //! [forgotten](removed) instead of destroyed.
 //!
-//! Cost: the state once, and for each statement the objects that it matches. Statements are
-//! never compared with all other statements or all objects.
+//! Cost: one pass over the state, and for each statement the objects that it matches. Statements
+//! are never compared with all other statements or all objects.
 
 mod across_types;
 mod address;

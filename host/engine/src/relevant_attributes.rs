@@ -3,7 +3,7 @@
 //! A change made outside of any run is reported only if it matters for the plan: if the
 //! configuration of a changed object refers to the drifted object, directly or through
 //! variables, local values, outputs of modules and other resources. References are followed as
-//! written, each once, independent of their values.
+//! written, each once, regardless of their values.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;

@@ -108,7 +108,8 @@ impl EngineContext {
         match self.schemas(Some(&state)).await {
             Ok(schemas) => {
                 // The cost depends on the configuration's text, not on the number of instances:
-                // nothing is read and no progress reported if the configuration is not valid.
+                // if the configuration is not valid, nothing is read and no progress is
+                // reported.
                 let problems = self.validate_with(&schemas).await;
                 let planned = if problems.has_errors() {
                     Diagnosed::failed(problems)

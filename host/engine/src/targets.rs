@@ -135,8 +135,8 @@ pub fn not_excluded<'a>(
     });
     let excluded: Vec<NodeId> = excluded.map(|(id, _)| id).collect();
     let is_destruction = options.mode == Mode::Destroy;
-    // A module whose instances depend on excluded objects is not expanded. In a destroy plan
-    // nothing waits for the references of the configuration.
+    // A module whose instances depend on excluded objects is not expanded. In a destroy plan, no
+    // node waits for references in the configuration.
     let mut nodes = NodeSet::with_capacity(graph.size());
     nodes.insert_range(..);
     if !is_destruction {

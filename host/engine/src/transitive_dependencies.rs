@@ -1,4 +1,4 @@
-//! The resources that a node of the graph waits for, directly or not.
+//! The resources that a node of the graph waits for, directly or indirectly.
 
 use std::sync::Arc;
 

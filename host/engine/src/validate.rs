@@ -1,4 +1,4 @@
-//! Validates a configuration independent of variables and state: evaluates everything with
+//! Validates a configuration independently of variables and state: evaluates everything with
 //! unknown values, and asks providers to validate every block.
 
 mod provisioner;

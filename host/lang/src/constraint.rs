@@ -135,7 +135,7 @@ fn keyword(name: &str, span: &Span) -> Result<TypeConstraint, Diagnostics> {
         "number" => Type::Number,
         "bool" => Type::Bool,
         "any" => Type::Dynamic,
-        // Without an element type, as the legacy quoted forms meant it.
+        // Without an element type, as in the legacy quoted forms.
         "list" => Type::list(Type::Dynamic),
         "map" => Type::map(Type::Dynamic),
         "set" | "object" | "tuple" => {

@@ -1,7 +1,8 @@
 //! Evaluation of compiled expressions.
 //!
-//! Each operation has the same order: evaluate the operands (all of them, to find as many errors
-//! as possible), remove their marks, compute, and put the marks of all operands on the result.
+//! Each operation follows the same order: evaluate the operands (all of them, to find as many
+//! errors as possible), remove their marks, compute, and put the marks of all operands on the
+//! result.
 
 mod call;
 mod conditional;
@@ -120,8 +121,8 @@ impl Evaluation<'_> {
                 *value = value.clone().unmark();
             }
         }
-        // The scope only receives an index that it can use; nulls and unknowns are reported by
-        // the general path.
+        // The scope receives only an index that it can use; the general path reports null and
+        // unknown indexes.
         let usable = index.as_ref().filter(|index| index.is_known() && !index.is_null());
         let place = (node.start, name.subject_end);
         let resolved = self.scope.resolve(&reference.subject, usable, &self.span(place))?;

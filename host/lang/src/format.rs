@@ -1,7 +1,7 @@
 //! The canonical layout of configuration files, byte for byte that of `terraform fmt`.
 //!
-//! It works on tokens, so that comments and everything else that has no meaning for evaluation
-//! are preserved:
+//! The formatter works on tokens, so that comments and everything else that has no meaning for
+//! evaluation are preserved:
 //!
 //! 1. `rewrite` turns the tokens of a file into pieces of text to write, and changes text that
 //!    has a different canonical form: block labels are quoted, `"${x}"` as a whole argument

@@ -1,8 +1,8 @@
 //! The functions of the language.
 //!
 //! A function declares its parameters as data: the type, and which of null, unknown, dynamically
-//! typed and marked arguments it handles itself. The call handles all others, so most functions
-//! only see plain known values of the right type.
+//! typed and marked arguments it handles itself. The code for calls handles all others, so most
+//! functions receive only plain, known values of the right type.
 
 #![allow(clippy::unnecessary_wraps, reason = "all functions have the signature of the table")]
 

@@ -1,12 +1,12 @@
-//! The language: turns configuration text into syntax with spans, and expressions that are
+//! The language: turns configuration text into syntax with spans, and into expressions that are
 //! compiled once and evaluated many times. [`format_text`] formats files in the canonical
 //! layout.
 //!
-//! The crate does no I/O: text comes in as [`wardian_diagnostic::SourceFile`]s, and functions
-//! that read files or clocks use the [`Scope`] that the caller provides. It depends on no
-//! provider, and resources have no meaning here.
+//! The crate does no I/O: text is passed in as [`wardian_diagnostic::SourceFile`]s, and
+//! functions that read files or clocks use the [`Scope`] that the caller provides. It does not
+//! depend on providers, and resources have no meaning in it.
 //!
-//! Always holds: arbitrary text gives a result or diagnostics, never a panic; the nesting that
+//! Invariants: arbitrary text produces a result or diagnostics, never a panic; the nesting that
 //! the parser accepts bounds recursion; unknown values and marks flow through every operation.
 
 #![allow(missing_docs, reason = "comments that only restate a name are omitted")]

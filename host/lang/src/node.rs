@@ -1,8 +1,8 @@
 //! The compiled form of an expression.
 //!
-//! Names are resolved during compilation: variables of `for` expressions become slots, every
-//! other name a [`Reference`] or the diagnostic that rejects it. Positions are byte offsets in
-//! the file that the [`crate::Expression`] holds.
+//! Names are resolved during compilation: variables of `for` expressions become slots, and every
+//! other name becomes a [`Reference`] or the diagnostic that rejects it. Positions are byte
+//! offsets in the file that the [`crate::Expression`] holds.
 
 use std::sync::Arc;
 
@@ -215,7 +215,7 @@ impl Node {
         match &kind {
             Kind::Template(parts) => below += levels(parts),
             Kind::Embedded(inner) => below = inner.node().height,
-            // The type argument of `convert` is read, too.
+            // This includes the type argument of `convert`.
             Kind::Call(call) => call.arguments.iter().for_each(|each| below = below.max(each.height)),
             _ => {}
         }

@@ -1,7 +1,7 @@
-//! Files whose comments are not all text.
+//! Files with comments that are not valid UTF-8.
 //!
-//! Old files have comments in the encodings of their time. The language has always
-//! ignored them, so such a byte is an error only in code.
+//! Old files may have comments in other encodings. The language has always ignored comments, so
+//! an invalid byte is an error only in code.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -35,7 +35,8 @@ impl SourceBytes {
         let text = with_stand_ins(&bytes);
         let place = match &text {
             Some(text) => first_outside_of_comments(text),
-            // What the file itself says with such characters could not be told apart.
+            // The file itself contains such characters, which could not be distinguished from
+            // stand-ins.
             None => std::str::from_utf8(&bytes).err().map(|error| error.valid_up_to()),
         };
         match (text, place) {

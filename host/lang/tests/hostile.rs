@@ -1,4 +1,4 @@
-//! Texts that are designed to be expensive, and texts that are nearly valid.
+//! Texts that are designed to be expensive, and nearly valid texts.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

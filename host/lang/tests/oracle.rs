@@ -1,6 +1,6 @@
 //! Expressions whose answers were recorded from `terraform console`.
 //!
-//! `tests/data/expressions.tsv` contains one expression a line with its answer: the value as
+//! `tests/data/expressions.tsv` contains one expression per line with its answer: the value as
 //! `jsonencode` returns it, and its type; `!` if Terraform rejects it. To record again with the
 //! `terraform` on PATH:
 //!

@@ -286,8 +286,8 @@ fn excused(expression: &str, value: &Value, choices: &[u8]) -> bool {
     // Unknown elements are at the end of a set.
     let iterates = ["[*]", "for ", "flatten(", "reverse("].iter().any(|part| expression.contains(part));
     let is_set = matches!(value.ty(), Type::Set(_));
-    // Null lacks the requested attributes, but an unknown value of its type is not reported to
-    // lack them.
+    // Null lacks the requested attributes, but an unknown value of its type does not cause that
+    // error.
     let null_splat = expression.contains("[*].") && value.is_null();
     (of_no_type && common_type.iter().any(|name| expression.starts_with(name)))
         || (iterates && is_set)
@@ -316,7 +316,7 @@ fn run(
 fn functions_are_sound() {
     let mut wrong = Vec::new();
     for signature in function_signatures() {
-        // These read only a part of their arguments.
+        // These functions read only a part of their arguments.
         if matches!(
             signature.name,
             "templatestring" | "convert" | "bcrypt" | "timestamp" | "plantimestamp" | "uuid"

@@ -145,7 +145,7 @@ fn evaluates_256_levels_of_nesting() {
         let expression = &body.attributes[0].expression;
         let _ = expression.references();
         let _ = expression.check();
-        // Some have no value, such as the splat of an empty splat.
+        // Some expressions have no value, such as the splat of an empty splat.
         let _ = expression.evaluate(&EmptyScope);
     }
     for (before, behind) in [("%{ if true }", "%{ endif }"), ("%{ for x in [1] }", "%{ endfor }")] {

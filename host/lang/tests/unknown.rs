@@ -1,8 +1,8 @@
 //! Expressions with unknown values, compared with `terraform plan`'s results in its plan file.
 //!
-//! `tests/data/unknown.tsv` contains one expression a line with its answer: its type and the
+//! `tests/data/unknown.tsv` contains one expression per line with its answer: its type and the
 //! facts about it; `!` if Terraform rejects it. `unknown.tf` declares the names.
-//! `unknown-ours.tsv` contains our own answers that differ from Terraform's, with the reason. To
+//! `unknown-ours.tsv` contains Wardian's answers that differ from Terraform's, with the reason. To
 //! record again with the `terraform` on PATH:
 //!
 //! ```text

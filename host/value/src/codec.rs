@@ -1,4 +1,4 @@
-//! Errors and bounds that all encoders and decoders share.
+//! Errors and limits that all encoders and decoders share.
 
 pub(crate) mod assemble;
 

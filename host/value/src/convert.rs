@@ -1,7 +1,7 @@
 //! Conversion of values to types, and the common type of several types.
 //!
-//! Values are converted when an argument meets its declared type. The possible conversions (rows
-//! to columns; `*` may fail for some values, `-` never works):
+//! A value is converted to the declared type of its argument. The possible conversions (from rows
+//! to columns; `*` may fail for some values, `-` is impossible):
 //!
 //! | from | string | number | bool | list | set | map | object | tuple |
 //! |---|---|---|---|---|---|---|---|---|
@@ -15,7 +15,7 @@
 //! | tuple | - | - | - | by element | by element | - | - | same length |
 //!
 //! A dynamic element type means the type that all elements have in common ([`unify`]). Null and
-//! unknown values stay null and unknown, with the new type. Marks are kept.
+//! unknown values stay null and unknown, with the new type. Marks are retained.
 
 mod apply;
 mod error;

@@ -110,7 +110,7 @@ fn digits(text: &str) -> (&str, &str) {
 
 /// Returns the decimal fraction of a unit in nanoseconds, rounded down.
 fn part_of(fraction: &str, scale: u64) -> u64 {
-    // Digits beyond the 18th are below a nanosecond in every unit.
+    // Digits after the 18th represent less than a nanosecond in every unit.
     let fraction = &fraction[..fraction.len().min(18)];
     let Ok(value) = fraction.parse::<u128>() else { return 0 };
     let divisor = 10u128.pow(u32::try_from(fraction.len()).unwrap_or(0));

@@ -1,14 +1,14 @@
-//! Types and values of the Terraform language: the one implementation that host, providers and
-//! codecs share.
+//! Types and values of the Terraform language: the only implementation, shared by host,
+//! providers and codecs.
 //!
 //! A [`Value`] is immutable and cheap to clone; it carries its [`Type`], may be null or unknown
 //! (with a [`Refinement`]), and has [`Marks`] (sensitive, ephemeral) that flow with it. The
-//! crate does no I/O, depends on no provider and parses no configuration; it compiles for hosts
-//! and for guests.
+//! crate does no I/O, does not depend on providers and does not parse configurations; it
+//! compiles for hosts and for guests.
 //!
-//! Always holds: strings are NFC; sets are sorted and free of duplicates; a collection's
-//! elements have exactly the element type that the collection's type states; whether a value
-//! contains unknowns or marks is known in constant time.
+//! Invariants: strings are NFC; sets are sorted and free of duplicates; each element of a
+//! collection has exactly the collection's element type; whether a value contains unknowns or
+//! marks is determined in constant time.
 
 #![warn(missing_docs)]
 

@@ -396,8 +396,8 @@ impl Float {
             significand >>= 1;
             exponent += 1;
         }
-        // A rounded-up subnormal becomes the lowest normal number by itself, as its carry runs
-        // into the exponent field.
+        // A subnormal that rounds up to the lowest normal number needs no special case, because
+        // its carry flows into the exponent field.
         let biased = if significand >> 52 == 0 { 0 } else { exponent + 1075 };
         if biased >= 0x7ff {
             return f64::from_bits(sign | (0x7ff << 52));
@@ -447,7 +447,7 @@ impl Hash for Number {
             Repr::Wide(float) if float.is_integer() => {
                 (float.negative, &float.mantissa, float.exponent).hash(state);
             }
-            // Equal texts may come from different mantissas.
+            // Different mantissas may have the same decimal text.
             Repr::Wide(float) => (float.negative, float.shortest_digits()).hash(state),
         }
     }

@@ -28,7 +28,7 @@ pub(crate) fn canonicalize(elements: &mut Vec<Value>) {
             })
             .collect();
         rendered.sort_by(|(a_text, a), (b_text, b)| {
-            // Renderings are equal if numbers differ only after ten digits.
+            // Numbers that differ only after ten digits have equal renderings.
             rank(a).cmp(&rank(b)).then_with(|| a_text.cmp(b_text)).then_with(|| compare(a, b))
         });
         elements.extend(rendered.into_iter().map(|(_, element)| element));

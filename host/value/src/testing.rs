@@ -24,8 +24,8 @@ pub(crate) fn any_number() -> impl Strategy<Value = Number> {
         any::<u64>().prop_map(Number::from),
         (-100i64..100).prop_map(Number::from),
         "-?[0-9]{1,30}\\.[0-9]{1,30}".prop_map(|text| Number::parse(&text).unwrap()),
-        // Big doubles are left out: they print rounded and parse as that text, while integers
-        // are compared exactly.
+        // Large doubles are excluded: they are printed rounded and parsed as the rounded number,
+        // while integers are compared exactly.
         any::<f64>()
             .prop_filter("finite", |value| value.is_finite())
             .prop_map(|value| Number::from_f64(value % 1e9).unwrap()),

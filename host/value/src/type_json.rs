@@ -1,4 +1,4 @@
-//! Types as JSON, as schemas, dynamic values, outputs and plans write them.
+//! Types as JSON, as they are written in schemas, dynamic values, outputs and plans.
 //!
 //! | type | JSON |
 //! |---|---|

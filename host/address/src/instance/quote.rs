@@ -31,8 +31,8 @@ fn is_printable(character: char) -> bool {
     if character.is_ascii() {
         return !character.is_ascii_control();
     }
-    // `escape_debug` escapes what is not printable; the letter in front keeps it from escaping
-    // combining marks.
+    // `escape_debug` escapes unprintable characters; the preceding letter prevents it from
+    // escaping combining marks.
     let mut text = [0; 5];
     text[0] = b'a';
     let length = character.encode_utf8(&mut text[1..]).len();

@@ -36,7 +36,7 @@ fn dependency(item: &Expression, problems: &mut Diagnostics) -> Option<Reference
         [PathStep::Key(_) | PathStep::Index(_)] => {
             matches!(reference.subject, ReferenceSubject::Resource { .. } | ReferenceSubject::Module(_))
         }
-        // An output of a module is an object of its own.
+        // Each output of a module is a separate object.
         [PathStep::Attribute(_)] | [PathStep::Key(_) | PathStep::Index(_), PathStep::Attribute(_)] => {
             matches!(reference.subject, ReferenceSubject::Module(_))
         }

@@ -91,7 +91,7 @@ impl Resource {
             optional: &["provider", "count", "for_each", "depends_on"],
             blocks: &["lifecycle", "provisioner", "connection", "locals", "_"],
         };
-        // The provider decides whether there are other blocks.
+        // The provider determines which other blocks exist.
         const OTHER: Shape = Shape { blocks: &["lifecycle", "locals", "_"], ..MANAGED };
         let mode = match &*block.kind {
             "data" => ResourceMode::Data,

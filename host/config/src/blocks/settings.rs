@@ -133,7 +133,7 @@ impl Backend {
         check_body(&block.body, problems);
         Self {
             type_name: Str::new(type_name),
-            // No backend schema is available here; none has relevant blocks.
+            // No backend schema is available here, and no backend has relevant blocks.
             body: block.body.guessed().into_owned(),
             span: block.header_span.clone(),
         }
@@ -180,7 +180,7 @@ fn required_provider(attribute: &Attribute, problems: &mut Diagnostics) -> Optio
             .map_err(|error| invalid_entry(&format!("{error}."), &attribute.name_span));
         problems.collect(address)
     };
-    // The old form, before `source` existed: only a version.
+    // The old form, from before `source` existed: only a version.
     let plain = expression.evaluate_constant().ok().and_then(|value| convert(&value, &Type::String).ok());
     if let Some(text) = plain.as_ref().and_then(Value::as_str) {
         return Some(RequiredProvider {

@@ -93,7 +93,7 @@ fn constraint(expression: &Expression, problems: &mut Diagnostics) -> (TypeConst
         problems.push(quoted_type(text, expression.span()));
         return (TypeConstraint::any(), false);
     }
-    // The old form, before element types had to be named.
+    // The old form, from before element types had to be named.
     match expression.as_keyword() {
         Some("list") => return (TypeConstraint::from_type(Type::list(Type::Dynamic)), false),
         Some("map") => return (TypeConstraint::from_type(Type::map(Type::Dynamic)), false),

@@ -1,4 +1,4 @@
-//! References of a body.
+//! References in a body.
 
 use std::borrow::Cow;
 

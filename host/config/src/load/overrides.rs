@@ -83,7 +83,7 @@ impl Originals {
         problems: &mut Diagnostics,
     ) {
         if block.labels.len() != label_count(&block.kind) {
-            // Reading it reports the errors.
+            // Reading the block reports the errors.
             read(module, block, problems);
             return;
         }

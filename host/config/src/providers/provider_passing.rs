@@ -107,7 +107,7 @@ impl Configuration {
                     known.insert(&entry.address, name);
                 }
             }
-            // A block and its aliases have one name.
+            // A block and its aliases share one name.
             let blocks: BTreeSet<&Str> = module.provider_configs.keys().map(|(name, _)| name).collect();
             for local_name in blocks {
                 let address = module.provider_address(local_name);

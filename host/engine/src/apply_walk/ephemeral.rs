@@ -1,4 +1,4 @@
-//! Opening ephemeral resources again in an apply: a plan stores nothing of them.
+//! Reopens ephemeral resources in an apply, because a plan does not store them.
 
 use std::sync::Arc;
 use wardian_plugin::CallContext;

@@ -1,8 +1,8 @@
 //! Provisioners of objects that were just created or are about to be destroyed.
 //!
 //! A created object is stored as tainted until its provisioners have finished, so that it stays
-//! tainted if the run ends in between. Each provisioner is a step of its own. Its configuration
-//! is evaluated when the step starts, so that it can use the results of the steps before.
+//! tainted if the run ends in between. Each provisioner is a separate step. Its configuration is
+//! evaluated when the step starts, so that it can use the results of the previous steps.
 
 use std::sync::Arc;
 

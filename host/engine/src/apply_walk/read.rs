@@ -1,4 +1,4 @@
-//! Data sources that planning could not read, or not finally.
+//! Data sources that planning could not read, or whose planned values were not final.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Ephemeral values are allowed only in write-only attributes: everything else of an object is
-//! stored.
+//! Ephemeral values are allowed only in write-only attributes, because all other parts of an
+//! object are stored.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::Block;

@@ -161,7 +161,7 @@ fn take_over(value: &Value, prior: &Value, steps: &[PathStep], names: &[&Str]) -
 fn take_parts(value: &Value, prior: &Value, names: &[&Str]) -> Value {
     let is_map = |value: &Value| matches!(value.ty(), Type::Map(_));
     match value.as_mapping() {
-        // The prior object decides about a key that only one of them has.
+        // For a key that only one of the two has, the prior object decides.
         Some(parts) if is_map(value) => {
             let mut parts = parts.clone();
             for name in names {

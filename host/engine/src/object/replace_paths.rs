@@ -1,4 +1,4 @@
-//! The paths that force a replacement: those from the provider whose value changes.
+//! The paths that force a replacement: those of the provider's paths whose values change.
 
 use wardian_plugin::{Attribute, AttributeType, Block};
 use wardian_value::{Path, PathStep, Value, View};
@@ -32,7 +32,7 @@ pub fn changing_paths(
     for path in paths {
         let changes = match (find(path, prior), find(path, planned)) {
             (Found::Nowhere, Found::Nowhere) => return Err(path.clone()),
-            // The state never has it, so only the provider knows.
+            // The state never contains the value, so only the provider knows whether it changes.
             _ if is_write_only(block, path) => true,
             (Found::Value(before), Found::Value(after)) => before != after || !after.is_wholly_known(),
             (Found::Value(one), Found::Absent | Found::Nowhere)

@@ -1,6 +1,6 @@
 //! Stored attributes that the schema no longer has. They are removed before a provider receives
-//! the object, because a provider with an unchanged schema version need not know them. An object
-//! that is not stored in the form of its type is stored again with the next change.
+//! the object, because a provider with an unchanged schema version may not recognize them. If an
+//! object is not stored in the form of its type, the next change stores it in that form.
 
 use std::borrow::Cow;
 use std::fmt;

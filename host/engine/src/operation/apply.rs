@@ -324,7 +324,7 @@ fn finish(
                 &format!("returned no object for {} without reporting an error.", subject.address),
             ));
         }
-        // The provider returned no object: the object from before is kept.
+        // The provider returned no object: the prior object is retained.
         return ApplyOutcome {
             object: input.stored.clone(),
             value: if creating { subject.null() } else { input.change.before.clone() },

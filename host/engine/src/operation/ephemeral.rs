@@ -1,7 +1,7 @@
 //! Opening, renewing and closing ephemeral resources.
 //!
 //! A [`Lease`] holds an open resource: it is renewed at the times that the provider sets as long
-//! as the lease exists, and closed with the private data of its opening, not of a renewal. A
+//! as the lease exists, and closed with the private data from its opening, not from a renewal. A
 //! dropped lease is no longer renewed.
 
 use std::future::Future;
@@ -82,7 +82,7 @@ async fn try_open(
             Ok(value) => Ok((value, response, diagnostics)),
             Err(problem) => {
                 diagnostics.extend(problem);
-                // It may be open nevertheless.
+                // The resource may be open nevertheless.
                 diagnostics.extend(end(subject, response.private).await);
                 Err(diagnostics)
             }

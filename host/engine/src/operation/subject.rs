@@ -176,7 +176,7 @@ impl Subject {
                 .into());
         }
         let raw = match &object.attributes {
-            // A provider with an unchanged schema version need not know dropped attributes.
+            // A provider with an unchanged schema version may not recognize removed attributes.
             Attributes::Json(json) if object.schema_version == current => {
                 RawState::Json(match without_stale(json, self.ty()) {
                     Cow::Borrowed(_) => Arc::clone(json),

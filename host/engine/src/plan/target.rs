@@ -22,7 +22,7 @@ impl TargetAddress {
         match self {
             Self::Module(module) => lies_in(address.module(), module),
             Self::Resource(resource) => address.config() == *resource,
-            // A resource without a key selects all its instances, also if the modules around it
+            // A resource without a key selects all its instances, even if the modules around it
             // have keys.
             Self::Instance(instance) => {
                 address.resource == instance.resource

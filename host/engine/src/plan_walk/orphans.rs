@@ -1,4 +1,4 @@
-//! Resources that the state has and the configuration does not.
+//! Resources that are in the state but not in the configuration.
 
 use wardian_address::{AbsoluteResourceAddress, ProviderConfigAddress, ResourceMode};
 use wardian_diagnostic::{Diagnostic, Diagnostics};

@@ -1,7 +1,7 @@
 //! Moves to another resource type.
 //!
 //! Only a provider can convert an object to another type: the provider of the new type receives
-//! the stored object. That needs no provider configuration.
+//! the stored object. This does not require a provider configuration.
 
 use std::sync::Arc;
 

@@ -34,7 +34,7 @@ impl Moves {
                 problems.extend(found.map(|problem| problem.at(block.clone())));
             }
         }
-        // The errors above mostly explain a cycle better.
+        // The errors above usually explain a cycle better.
         if !problems.has_errors()
             && let Err(cycles) = order::order(&self.statements)
         {
@@ -104,7 +104,7 @@ fn cycle_error<'a>(cycle: impl Iterator<Item = &'a Statement>) -> Diagnostic {
         .map(|statement| {
             let declaring = match &statement.origin {
                 Origin::Written { .. } => statement.module.unkeyed_instance(),
-                // Its addresses start at the root module.
+                // The addresses of an implied statement start at the root module.
                 Origin::Implied => ModuleInstance::root(),
             };
             let (from, to) = (

@@ -6,8 +6,8 @@
 //! - if its addresses are inside a module that the other one moves there;
 //! - if it moves a module, and the other one's addresses are inside that module before the move.
 //!
-//! A module whose keys alone change has the same name before and after: statements inside it
-//! about its own objects apply after the move, and the module does not wait for them.
+//! If only its keys change, a module has the same name before and after: statements inside
+//! it about its own objects apply after the move, and the module does not wait for them.
 //!
 //! Statements with matching addresses are found with an index: by names first, then by the keys
 //! that both ends have.

@@ -1,7 +1,8 @@
-//! The modules of a state as a tree, which finds the modules of an address without visiting all.
+//! The modules of a state as a tree, which finds the modules of an address without visiting all
+//! modules.
 //!
-//! The nodes are in one table and are walked without recursion: a state file may nest modules to
-//! any depth.
+//! The nodes are stored in one table and are walked without recursion: a state file may nest
+//! modules to any depth.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -39,7 +39,7 @@ impl Statement {
     pub fn depth(&self) -> usize {
         match self.origin {
             Origin::Written { .. } => self.module.names().len(),
-            // Its addresses start at the root module.
+            // The addresses of an implied statement start at the root module.
             Origin::Implied => 0,
         }
     }

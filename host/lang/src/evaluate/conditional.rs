@@ -15,7 +15,7 @@ impl Evaluation<'_> {
     /// but only errors of the chosen side are reported.
     pub(super) fn conditional(&mut self, arms: &[Arm], otherwise: &Node, node: &Node) -> Evaluated {
         let outer = std::mem::replace(&mut self.tentative, true);
-        // One outcome for each arm and for its remainder, from the last.
+        // The outcome of each arm's false side, starting with the last arm.
         let mut outcomes = Vec::with_capacity(arms.len() + 1);
         let mut result = self.node(otherwise);
         for arm in arms.iter().rev() {
@@ -75,7 +75,7 @@ impl Evaluation<'_> {
         let ty = self.common_type(arm, if_true, if_false, node)?;
         let (condition, marks) = self.condition(&arm.condition, node)?;
         let (true_value, false_value) = (value_or_unknown(if_true), value_or_unknown(if_false));
-        // The result reveals information about both sides, whichever is chosen.
+        // The result reveals information about both sides, whichever is selected.
         let marks = marks | true_value.marks() | false_value.marks();
         let Some(condition) = condition else {
             return Ok(undecided(&true_value, &false_value, ty).with_marks(marks));
@@ -107,7 +107,7 @@ impl Evaluation<'_> {
         }
         let marks = value.inside_marks();
         if !value.is_known() {
-            // Its type is checked once it is known.
+            // The type of an unknown condition is checked once it is known.
             return Ok((None, marks));
         }
         match convert::convert(&value, &Type::Bool) {
@@ -174,7 +174,7 @@ fn outer(
 
 fn lengths(value: &Value) -> (usize, Option<usize>) {
     if matches!(value.ty(), Type::Set(_)) && value.is_known() && !value.is_wholly_known() {
-        // Its elements may turn out equal.
+        // Elements of the set may turn out to be equal.
         return (0, None);
     }
     let known = value

@@ -294,7 +294,7 @@ fn index(value: &Value, key: &Value, tentative: bool) -> Result<Value, IndexErro
                     None => absent(&missing(name, &mut elements.keys().map(|key| &**key))),
                 };
             }
-            // Also for an object, where it could be determined.
+            // This also applies to objects, although the attribute could be determined.
             unknown(&element_type)
         }
         Type::Set(_) => set_index(),

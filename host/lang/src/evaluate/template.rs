@@ -119,7 +119,7 @@ impl Evaluation<'_> {
         }
         text.marks |= value.inside_marks();
         if !value.is_known() {
-            // Whether it can be included is checked once it is known.
+            // Whether the value can be included is checked once it is known.
             text.unknown = true;
             return Ok(());
         }

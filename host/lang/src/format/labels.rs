@@ -1,4 +1,4 @@
-//! Block labels: parsed, and quoted again.
+//! Parsing and quoting of block labels.
 
 use std::borrow::Cow;
 

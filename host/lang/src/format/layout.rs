@@ -39,7 +39,7 @@ pub(super) fn arrange(pieces: &mut [Piece<'_>]) {
         space(&mut pieces[line.start..line.assignment]);
         space(&mut pieces[line.assignment..line.comment]);
     }
-    // Comments second: moving equals signs moves them along.
+    // Comments are aligned second, because aligning equals signs moves them.
     align(pieces, &lines, Cell::Assignment);
     align(pieces, &lines, Cell::Comment);
 }

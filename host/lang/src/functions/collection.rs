@@ -68,7 +68,7 @@ fn coalesce(arguments: &[Value]) -> Outcome {
         }
         let argument = convert::convert(argument, &ty).map_err(|error| Failure::Call(error.to_string()))?;
         if !argument.is_known() {
-            // It may still turn out null or empty, but the result may not.
+            // The argument may still turn out to be null or empty, but the result may not.
             return Ok(unknown_result(ty));
         }
         if argument.as_str() != Some("") {
@@ -106,7 +106,7 @@ fn length(arguments: &[Value]) -> Outcome {
     let length = match (value.view(), value.ty()) {
         (View::String(text), _) => Some(text.graphemes(true).count()),
         (View::List(items) | View::Tuple(items), _) => Some(items.len()),
-        // Unknown elements of a set may turn out equal.
+        // Unknown elements of a set may turn out to be equal.
         (View::Set(items), _) if value.is_wholly_known() || items.len() <= 1 => Some(items.len()),
         (View::Map(items) | View::Object(items), _) => Some(items.len()),
         (_, Type::Tuple(types)) => Some(types.len()),

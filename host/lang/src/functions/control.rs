@@ -59,7 +59,7 @@ impl Scope for TemplateScope<'_> {
         Some(self.outer)
     }
 
-    // A template only sees its own variables, not the iterators around its call.
+    // A template can use only its own variables, not the iterators around its call.
     fn local(&self, _name: &str) -> Option<Value> {
         None
     }

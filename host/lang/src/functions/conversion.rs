@@ -61,7 +61,7 @@ fn issensitive(arguments: &[Value]) -> Outcome {
     if value.marks().is_sensitive() {
         return Ok(Value::bool(true));
     }
-    // An unknown value may turn out sensitive.
+    // An unknown value may turn out to be sensitive.
     if !value.is_known() {
         return Ok(Value::unknown(Type::Bool));
     }

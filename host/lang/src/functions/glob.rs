@@ -2,10 +2,10 @@
 //!
 //! | pattern  | matches                                            |
 //! |----------|----------------------------------------------------|
-//! | `*`      | any characters but `/`                             |
+//! | `*`      | any characters except `/`                          |
 //! | `**`     | as a whole part: any number of directories         |
-//! | `?`      | one character but `/`                              |
-//! | `[a-z]`  | one character of the class; `[^...]` and `[!...]` one not in it |
+//! | `?`      | one character except `/`                           |
+//! | `[a-z]`  | one character of the class; `[^...]` and `[!...]`: one outside it |
 //! | `{a,b}`  | either alternative                                 |
 //! | `\x`     | x itself                                           |
 

@@ -192,7 +192,7 @@ fn element_type(arguments: &[Value]) -> Result<Type, Failure> {
 }
 
 /// Returns an index that wraps around. Negative indexes count from the end of a list; for a
-/// tuple, only those that reach its start are valid.
+/// tuple, only multiples of its length are valid.
 fn wrapped(arguments: &[Value], length: usize) -> Result<usize, Failure> {
     let empty = || Failure::call("there are no elements to choose from");
     let at = whole(arguments, 1)?;
@@ -318,7 +318,7 @@ fn one(arguments: &[Value]) -> Outcome {
     let value = match elements(arguments, 0) {
         [] => Value::null(ty),
         [only] => only.clone(),
-        // Unknown elements of a set may turn out equal to others.
+        // Unknown elements of a set may turn out to equal others.
         _ if matches!(arguments[0].ty(), Type::Set(_)) && !arguments[0].is_wholly_known() => {
             Value::unknown(ty)
         }

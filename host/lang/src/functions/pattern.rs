@@ -86,7 +86,7 @@ fn translate(pattern: &str) -> String {
                     start += 1;
                 }
                 translated.push_str(&rest[..start]);
-                // A bracket in the first position is a member.
+                // A closing bracket in the first position is a member of the class.
                 if rest[start..].starts_with(']') {
                     start += 1;
                     translated.push_str("\\]");
@@ -109,8 +109,8 @@ fn translate(pattern: &str) -> String {
                 translated.push(character);
             }
             '-' if in_class && rest.starts_with("--") => {
-                // As the first member it is literal; after another one it starts a range that
-                // ends with a hyphen.
+                // As the first member, the hyphen is literal; after another member, it starts a
+                // range that ends with a hyphen.
                 if translated.ends_with('[') || translated.ends_with("[^") {
                     translated.push_str("\\-");
                 } else {

@@ -1,10 +1,10 @@
 //! The JSON syntax of the language.
 //!
-//! JSON does not distinguish arguments from blocks: the reader of a body does. So a file becomes
-//! a tree of values ([`parse`]), a [`crate::Body`] that holds a part of that tree, and, once a
-//! reader has declared its expectations ([`crate::Expected`]), attributes and blocks as in the
-//! native syntax ([`body`]). Values become expressions on first use ([`expression`]), and are
-//! compiled once however often a body is read.
+//! JSON does not distinguish arguments from blocks: the reader of a body does. Therefore a file
+//! becomes a tree of values ([`parse`]), a [`crate::Body`] that holds a part of that tree, and,
+//! once a reader has declared its expectations ([`crate::Expected`]), attributes and blocks as
+//! in the native syntax ([`body`]). Values become expressions on first use ([`expression`]), and
+//! are compiled only once, even if a body is read several times.
 //!
 //! A string is a template, unless an argument must be constant: then it is literal.
 

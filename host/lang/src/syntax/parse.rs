@@ -1,7 +1,7 @@
 //! Parses tokens into bodies and expressions.
 //!
 //! A recursive descent parser that finds as many errors as it can. It omits unreadable parts or
-//! replaces them by unknown values, and continues after the apparent end of the broken part.
+//! replaces them with unknown values, and continues after the apparent end of the broken part.
 //! From then on it is *recovering*: errors that may only be consequences are suppressed, so that
 //! one mistake is not reported repeatedly. Terraform determines which errors these are and where
 //! parsing continues: the same text has the same errors, each on the same line.

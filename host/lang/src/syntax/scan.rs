@@ -5,8 +5,8 @@
 //!
 //! - [`scan`] is total: invalid text becomes [`TokenKind::Invalid`]. The last token is always
 //!   [`TokenKind::End`], which is empty.
-//! - It loses nothing: tokens are in order and do not overlap; between two of them there are
-//!   only spaces and tabs, before the first also a byte order mark.
+//! - It is lossless: tokens are in order and do not overlap; between two of them there are only
+//!   spaces and tabs, and a byte order mark may precede the first.
 //! - It is linear in the text, and needs memory for the tokens and for one small entry per open
 //!   template, interpolation and heredoc.
 //!
@@ -28,7 +28,7 @@
 //! or more [`TokenKind::TemplateLiteral`] for each of its lines, and
 //! [`TokenKind::CloseHeredoc`], which is the line of the marker with the spaces on both sides
 //! but without the line's end; that follows as [`TokenKind::Newline`]. Without an end of line
-//! there, a marker is text.
+//! after it, a marker is text.
 //!
 //! Inside interpolations and directives (`%{ ... }`) the rules are the same as outside.
 //!

@@ -1,12 +1,12 @@
 //! A comparison of this crate's parser with hcl-edit, an independent parser of the same syntax.
 //!
-//! Where hcl-edit parses a body and no known difference applies, this crate's parser reports no
+//! If hcl-edit parses a body and no known difference applies, this crate's parser reports no
 //! error and returns the same attributes, blocks, labels and literals. These differences are
 //! known:
 //!
 //! - hcl-edit reports fewer inputs as valid: it limits nesting, operators in a row and the size
-//!   of numbers, and rejects byte order marks and repeated object keys. It is only asked about
-//!   inputs that it accepts.
+//!   of numbers, and rejects byte order marks and repeated object keys. Only inputs
+//!   that it accepts are compared.
 //! - It reads heredocs, and line breaks inside `for` expressions, differently from Terraform.
 //! - It does not normalize strings to NFC.
 

@@ -163,7 +163,8 @@ impl<'a> Target<'a> {
         if is_set {
             return Ok(Value::set(element, converted));
         }
-        // The number of elements of such a set is unknown: some may turn out equal.
+        // The number of elements of a set with unknown elements is unknown: some may turn out to
+        // be equal.
         if matches!(value.ty(), Type::Set(_)) && elements.len() > 1 && !value.is_wholly_known() {
             return Ok(Value::unknown(Type::list(element)));
         }
@@ -219,7 +220,7 @@ impl<'a> Target<'a> {
         if elements.iter().all(|element| *element.ty() == first) {
             return Ok(first);
         }
-        // Differing element types of a set are never unified.
+        // Different element types of a set are never unified.
         if collection == "set" {
             return Err(ConversionProblem::NoCommonType(collection).into());
         }
@@ -264,7 +265,7 @@ fn unknown(value: &Value, ty: Type) -> Value {
         (from, to) if from.is_collection() && to.is_collection() => {
             let before = value.refinement();
             let min = before.and_then(|before| before.min_length);
-            // Set elements may turn out equal, but not all vanish.
+            // Set elements may turn out to be equal, but at least one remains.
             refinement.min_length =
                 if matches!(to, Type::Set(_)) { min.map(|length| length.min(1)) } else { min };
             refinement.max_length = before.and_then(|before| before.max_length);

@@ -198,8 +198,8 @@ fn unify_tuples(types: &[&Type]) -> Option<Type> {
 fn by_preference<'a>(types: &[&'a Type]) -> Vec<&'a Type> {
     let mut rest: Vec<&Type> = types.to_vec();
     let mut sorted = Vec::with_capacity(rest.len());
-    // A type follows when no remaining type is more general. "More general" has no cycles; if it
-    // had one, its first type would be taken.
+    // A type is taken once no remaining type is more general. "More general" has no cycles; if
+    // there were one, its first type would be taken.
     while !rest.is_empty() {
         let next = rest
             .iter()

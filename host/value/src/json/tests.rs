@@ -195,7 +195,7 @@ proptest! {
         let _ = decode(&text, &Type::Dynamic);
         let ours = decode_simple(&text).is_ok();
         let theirs = text.parse::<serde_json::Value>().is_ok();
-        // Texts that serde accepts and this reader rejects contain numbers out of range or
+        // Inputs that serde accepts but this reader rejects contain numbers out of range or
         // repeated keys.
         prop_assert!(!ours || theirs, "{}", text);
     }

@@ -42,8 +42,8 @@ pub(super) struct Decoder<'a> {
     start: usize,
     rest: &'a [u8],
     depth: usize,
-    /// The number of elements that unknown lists of known length may still create, as the input
-    /// does not back them.
+    /// The number of elements that unknown lists of known length may still create. It is limited
+    /// because the input contains no bytes for these elements.
     expandable: usize,
     budget: Budget,
 }
@@ -304,7 +304,8 @@ impl<'a> Decoder<'a> {
         ty: impl Fn(usize) -> &'t Type,
         exact: bool,
     ) -> Result<Vec<Value>> {
-        // Each element takes at least a byte; capacity for more is reserved as they are read.
+        // Each element takes at least one byte. The capacity is limited, and grows as elements
+        // are read.
         let mut elements = Vec::with_capacity(length.min(self.rest.len()).min(4096));
         for index in 0..length {
             let element = self.value(ty(index), exact);

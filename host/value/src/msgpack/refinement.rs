@@ -141,8 +141,8 @@ pub(super) fn read(decoder: &mut Decoder<'_>, ty: &Type) -> Result<Value> {
         }
     }
     check(&refinement)?;
-    // A list of known length becomes that many unknown elements, unless the bytes ask for more
-    // elements than the input can back.
+    // A list of known length becomes that many unknown elements, unless their number exceeds the
+    // limit for the size of the input.
     let expands = matches!(ty, Type::List(_)) && refinement.not_null;
     if expands && refinement.min_length == refinement.max_length && !decoder.may_expand(refinement.max_length)
     {

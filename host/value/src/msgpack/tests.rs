@@ -85,7 +85,7 @@ fn decodes_output_of_other_encoders() {
     same("a3 65 cc 81", Type::String, "\u{e9}".into());
     let set = Value::set(Type::Number, [1.into(), 2.into()]);
     same("93 02 01 02", Type::set(Type::Number), set);
-    // A fact with an unsupported key, and one that leaves only one value.
+    // A fact with an unsupported key, and one that permits only one value.
     same("c7 05 0c 82 01 c2 20 90", Type::Bool, Value::unknown_with(Type::Bool, not_null()));
     let two = Value::list(Type::Bool, [Value::unknown(Type::Bool), Value::unknown(Type::Bool)]);
     same("c7 07 0c 83 01 c2 05 02 06 02", Type::list(Type::Bool), two);
@@ -143,7 +143,7 @@ fn bounds_hostile_nesting_and_lengths() {
     assert_eq!(decode(&bytes, &Type::Dynamic).unwrap_err().problem, DecodeProblem::TooDeep);
     let deep = format!("{}\"bool\"{}", "[\"list\",".repeat(100_000), "]".repeat(100_000));
     assert_eq!(Type::from_json(&deep).unwrap_err().problem, DecodeProblem::TooDeep);
-    // Unknown lists of 1000 elements each: only as many grow as the input backs.
+    // Unknown lists of 1000 elements each: the size of the input limits how many are expanded.
     let one = hex("c7 0b 0c 83 01 c2 05 cd 03 e8 06 cd 03 e8");
     let mut bytes = hex("dd 00 01 00 00");
     bytes.extend(one.iter().copied().cycle().take(one.len() * 0x1_0000));

@@ -143,8 +143,8 @@ impl Number {
             return Ok(self.clone());
         }
         let precision = self.precision();
-        // If the quotient's fraction has bits to spare it cannot round to an integer, and the
-        // remainder is the plain one.
+        // If the precision leaves spare bits for the quotient's fraction, the quotient cannot
+        // round to an integer, and the remainder is that of integer division.
         if let (Repr::Small { value: a, .. }, Repr::Small { value: b, .. }) = (&self.0, &other.0)
             && precision >= INTEGER_PRECISION
             && precision.max(other.precision()) >= 2 * INTEGER_PRECISION

@@ -159,7 +159,8 @@ impl Float {
             return None;
         }
         let digits = nearest.to_str_radix(10).into_bytes();
-        // One digit more than the bound allows could be one of several.
+        // With more digits than the bound guarantees, other decimals could round to the same
+        // number.
         if i64::try_from(digits.len()).ok()? > count {
             return None;
         }

@@ -57,7 +57,7 @@ impl Number {
         let point = -i64::try_from(fraction.len()).map_err(|_| NumberError::OutOfRange)?;
         let (power_of_ten, power_of_two) =
             if base == 2 { (point, exponent) } else { (point.saturating_add(exponent), 0) };
-        // The exponent of two that comes with each power of ten.
+        // The total exponent of two: each power of ten contributes the same power of two.
         let shift = power_of_ten.saturating_add(power_of_two);
         // There are at most 20,000 digits, so no number in range is rejected.
         if power_of_ten.unsigned_abs() > MAX_EXPONENT.unsigned_abs()
@@ -152,7 +152,7 @@ fn exponent(text: &str) -> Result<i64, NumberError> {
 /// parses a decimal: by repeated squaring from the largest power in a word.
 fn power_of_five(power: u64) -> (BigUint, i64) {
     const MAX_POWER_IN_WORD: u64 = 27;
-    // Up to here every step below is exact.
+    // Up to this power, every step below would be exact.
     if power <= 248 {
         return (BigUint::from(5u8).pow(u32::try_from(power).unwrap_or(0)), 0);
     }

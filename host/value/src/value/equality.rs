@@ -1,4 +1,4 @@
-//! Equality of values: of representations, and in the language.
+//! Equality of values: equality of their representations, and equality in the language.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ impl Value {
             (Content::Bool(a), Content::Bool(b)) => Some(a == b),
             (Content::Number(a), Content::Number(b)) => Some(a == b),
             (Content::String(a), Content::String(b)) => Some(a == b),
-            // Unknown elements may turn out equal to others.
+            // Unknown elements may turn out to equal others.
             (Content::Sequence(_), Content::Sequence(_))
                 if matches!(self.ty, Type::Set(_)) && (self.inside.unknown || other.inside.unknown) =>
             {

@@ -100,7 +100,7 @@ fn marks_round_trip_through_paths() {
     assert_eq!(marked.mark_paths(), marks);
     assert_eq!(marked.unmark_deep(), plain);
     assert!(marked.has_sensitive() && !plain.has_sensitive());
-    // A missing path marks its nearest existing ancestor.
+    // Marking a missing path marks its nearest existing ancestor.
     let missing = plain.mark_at(&[
         (root.attribute("list").index(7), Marks::SENSITIVE),
         (root.attribute("set").index(0), Marks::SENSITIVE),

@@ -1,4 +1,4 @@
-//! Writing of values in the configuration language.
+//! Writes values in the configuration language.
 
 use std::fmt::Write as _;
 

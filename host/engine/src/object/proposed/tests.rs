@@ -144,7 +144,8 @@ proptest! {
         let config = asked_for(&block, &prior);
         let proposed = proposed_new(&block, &prior, &config);
         for (name, value) in prior.as_mapping().unwrap() {
-            // Elements of sets that differ only in computed parts are one in the configuration.
+            // Set elements that differ only in computed parts are a single element in the
+            // configuration.
             if !name.contains("set") {
                 prop_assert_eq!(proposed.get(name), Some(value), "{}", name);
             }

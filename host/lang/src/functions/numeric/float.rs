@@ -1,5 +1,5 @@
-//! Logarithm and power of machine floats, exact to Terraform's last digit: results are shown in
-//! full, so a different rounding would be a change.
+//! Logarithm and power of machine floats, equal to Terraform's to the last digit: results are
+//! shown in full, so a different rounding would be a change.
 
 #![allow(clippy::float_cmp, reason = "the compared values are exact")]
 
@@ -84,7 +84,7 @@ pub(super) fn power(base: f64, exponent: f64) -> f64 {
     let (mut square, mut square_exponent) = split(base);
     let mut result_exponent = 0_i32;
     while whole >= 1.0 {
-        // Already far out of range, above or below.
+        // The result is already far too large or too small.
         if square_exponent.abs() > 1 << 12 {
             result_exponent = result_exponent.saturating_add(square_exponent);
             break;

@@ -1,7 +1,7 @@
 //! `yamldecode`: one YAML 1.1 document as a value.
 //!
-//! Mappings become objects, sequences tuples. Open sequences and mappings are on an explicit
-//! stack, so nesting does not recurse.
+//! Mappings become objects, and sequences become tuples. Open sequences and mappings are on an
+//! explicit stack, so nesting does not cause recursion.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -14,7 +14,7 @@ use super::scalar;
 
 pub(super) fn yamldecode(arguments: &[Value]) -> Outcome {
     let mut source = Cow::Borrowed(text(arguments, 0));
-    // Bounded, because each repair parses from the start again.
+    // Bounded, because each repair parses the text from the start again.
     let mut bytes_left = 64 * 1024 * 1024_usize;
     loop {
         match read(&source)? {
@@ -205,7 +205,7 @@ impl Reader {
         };
         let (Open::Sequence { weight, .. } | Open::Mapping { weight, .. }) = open;
         *weight = weight.saturating_add(node.weight);
-        // Nested aliases could exceed any memory.
+        // Nested aliases could exhaust any amount of memory.
         if *weight > MAX_VALUES {
             return Err(invalid(at, &format!("with its aliases it has more than {MAX_VALUES} values")));
         }

@@ -2,11 +2,11 @@
 //!
 //! | text | value |
 //! |---|---|
-//! | `null`, `~`, nothing | null |
+//! | `null`, `~`, empty text | null |
 //! | `true`, `yes`, `on`, `y`, `false`, `no`, `off`, `n` | a bool |
 //! | `1`, `-1.5e3`, `.5`, `0x1F`, `0o17`, `.inf` | a number |
 //! | `2001-12-14`, `2001-12-14 21:59:43` | a string: the time as RFC 3339 |
-//! | other text; all in quotes or of several lines | a string |
+//! | other text; all quoted or multi-line text | a string |
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! JSON bodies, interpreted by the expectations of their readers.
+//! JSON bodies, interpreted according to the expectations of their readers.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

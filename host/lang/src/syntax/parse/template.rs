@@ -1,8 +1,8 @@
 //! Templates: quoted strings, heredocs and template files.
 //!
-//! Strip markers and the indentation of `<<-` apply to the text between directives independent
-//! of their nesting, one literal at a time; in text of several lines each line is one literal.
-//! So a template is first laid out flat, then trimmed, then assembled.
+//! Strip markers and the indentation of `<<-` apply to the text between directives regardless of
+//! nesting, one literal at a time; in multi-line text each line is one literal. Therefore a
+//! template is first laid out flat, then trimmed, then assembled.
 
 mod assemble;
 

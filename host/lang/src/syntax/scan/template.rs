@@ -64,7 +64,7 @@ impl Scanner<'_> {
                     rest.iter().position(|byte| !matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
                 self.push(TokenKind::QuotedNewline, length);
             }
-            // It escapes nothing.
+            // A backslash at the end of a line or of the text escapes nothing.
             Some(b'\\') if matches!(self.byte(1), None | Some(b'\n' | b'\r')) => {
                 self.push(TokenKind::Invalid, 1);
             }
