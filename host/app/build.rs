@@ -1,6 +1,5 @@
-//! Puts the plugins that are part of the program into it: each guest of
-//! `target/guests` with its address, its version and its SHA-256, computed here
-//! so that no run has to.
+//! Embeds plugins in the program: each guest of `target/guests` with its address, its version
+//! and its SHA-256, which is computed here so that no run has to compute it.
 
 use std::error::Error;
 use std::fmt::Write as _;

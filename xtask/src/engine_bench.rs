@@ -1,5 +1,5 @@
-//! The cost of the engine: many resources, planned and applied with Terraform if it completes,
-//! and otherwise alone; and whether the cost is linear.
+//! The cost of the engine: many resources, planned and applied by both programs if Terraform
+//! completes, and otherwise by Wardian alone. Also checks that the cost is linear.
 
 use std::fmt::Write as _;
 use std::fs;

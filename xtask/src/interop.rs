@@ -7,7 +7,7 @@
 //! | `terraform` | each embedded plugin, served as a native plugin in both protocols, under `terraform`, and in its sandbox under `wardian`: `tests/interop/PLUGIN` goes through init, validate, plan, apply, change, import and destroy |
 //! | `ssh` | OpenSSH's server on loopback: 100 MB by the provisioner `file` take at most twice as long as by `scp` |
 //!
-//! Each prints a table. If something that it needs is missing, it prints the reason and ends
+//! Each prints a table. If a requirement is missing, the command prints the reason and ends
 //! successfully.
 
 mod aws;

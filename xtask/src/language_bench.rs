@@ -1,5 +1,5 @@
-//! The cost of the language: large configurations, validated, planned and checked for their
-//! layout with both programs, and a `for` over many elements.
+//! The cost of the language: large configurations, validated, planned and checked for formatting
+//! by both programs, and a `for` over many elements.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! `cargo xtask limits`: binary size, start-up time and number of dependencies, with the limits
-//! that a change has to argue about.
+//! `cargo xtask limits`: binary size, start-up time and number of dependencies, with limits that
+//! a change may raise only with a justification.
 
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;

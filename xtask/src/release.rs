@@ -1,4 +1,4 @@
-//! `cargo xtask release`: the archive of a release for one target, built and tried.
+//! `cargo xtask release`: the archive of a release for one target, built and tested.
 //!
 //! The release workflow runs this command for each target and only adds attestations and the
 //! upload.

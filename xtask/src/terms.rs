@@ -1,4 +1,4 @@
-//! `cargo xtask words` and `cargo xtask names`: the glossary, enforced.
+//! `cargo xtask words` and `cargo xtask names`: enforcement of the glossary.
 //!
 //! Both read `docs/glossary.md`, so the page that people read is the list that CI checks.
 

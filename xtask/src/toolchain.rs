@@ -61,8 +61,8 @@ fn first_that_works(workspace: &Workspace) -> Result<Toolchain> {
     if let Ok(toolchain) = installed() {
         return Ok(toolchain);
     }
-    // After it was compiled once, it stays in use: running rustup again each time would wait for
-    // the same unreachable server.
+    // Once compiled, the library stays in use: running rustup again each time would wait for the
+    // same unreachable server.
     if let Some(sysroot) = Sysroot::for_workspace(workspace)?.if_finished() {
         return Ok(sysroot);
     }

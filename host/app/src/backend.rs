@@ -1,4 +1,4 @@
-//! Where states are stored: the `local` backend, the only one so far.
+//! The storage of states: the `local` backend, which is the only one so far.
 //!
 //! The arguments of a `backend` block take effect when `init` records them. If the block changes
 //! later, commands fail, since they would otherwise search for the state in the wrong place. The

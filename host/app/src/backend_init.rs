@@ -1,4 +1,4 @@
-//! What `init` does about the backend.
+//! Initialization of the backend by `init`.
 
 use std::fs;
 use std::path::Path;

@@ -2,7 +2,7 @@
 //!
 //! If a plugin that `init` selects declares requests that the policy leaves undecided, the user
 //! is asked. A request that the policy grants was approved by the policy's author; consent
-//! cannot override a denial. If nobody can be asked, nothing is installed.
+//! cannot override a denial. If no user can be asked, nothing is installed.
 
 use std::path::Path;
 

@@ -1,7 +1,8 @@
 //! The composition root: puts the crates together for one command in one directory.
 //!
-//! A command asks for what it needs (configuration, lock file, plugins, engine), and nothing
-//! else is loaded: `output` never starts WebAssembly, and `version` reads no configuration.
+//! A command requests the parts that it needs (configuration, lock file, plugins, engine), and
+//! no other part is loaded: `output` never starts WebAssembly, and `version` reads no
+//! configuration.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -211,7 +212,7 @@ impl AppContext {
         let named = self.environment.cli_config_file();
         let own = || home.as_ref().map(|home| home.join(".terraformrc")).filter(|path| path.is_file());
         let main_file = named.clone().or_else(own);
-        // An explicitly named file replaces the directory too.
+        // An explicitly named file also replaces the directory.
         let directory = match named {
             Some(_) => None,
             None => home.as_ref().map(|home| home.join(".terraform.d")),

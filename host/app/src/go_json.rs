@@ -1,4 +1,4 @@
-//! JSON as Go writes it: with the characters escaped that have a meaning in HTML.
+//! JSON as Go writes it: characters that have a meaning in HTML are escaped.
 
 use std::io::{self, Write};
 

@@ -1,19 +1,19 @@
-//! The library behind the command line: a root module's directory and everything that
-//! commands do in it, without arguments, rendering or a terminal.
+//! The library behind the command line: a root module's directory and everything that commands
+//! do in it, without arguments, rendering or a terminal.
 //!
 //! [`AppContext`] is the composition root. It loads the configuration, finds the plugins,
-//! checks them against the lock files and the policy, and gives the engine what it needs.
-//! Around it are the backend and its states ([`backend`], [`state_access`],
-//! [`workspaces`]), saved plans ([`saved_plan`]), consent to what plugins request
-//! ([`consent`]), and the confinement of untrusted configurations ([`untrusted`]).
+//! checks them against the lock files and the policy, and passes the engine its inputs. Around
+//! it are the backend and its states ([`backend`], [`state_access`], [`workspaces`]), saved plans
+//! ([`saved_plan`]), consent to plugins' capability requests ([`consent`]), and the confinement
+//! of untrusted configurations ([`untrusted`]).
 //!
 //! Invariants:
-//! - nothing here writes to a terminal, reads arguments, installs signal handlers or exits:
-//!   the caller implements [`Frontend`], which shows warnings and progress and asks the user;
+//! - nothing here writes to a terminal, reads arguments, installs signal handlers or exits: the
+//!   caller implements [`Frontend`], which shows warnings and progress and asks the user;
 //! - no environment variable is read: the caller passes a [`ProcessEnvironment`];
 //! - wasmtime is never named here;
-//! - a state that was locked is unlocked and complete when its [`wardian_state::StateFile`]
-//!   is dropped.
+//! - a state that was locked is unlocked and complete when its [`wardian_state::StateFile`] is
+//!   dropped.
 
 pub mod atomic_write;
 pub mod audit_log;

@@ -1,10 +1,10 @@
 //! The policy of each plugin, by the origin of its code.
 //!
-//! A component has nothing but clocks and randomness unless a policy grants it more. The host's
-//! own grants, which apply if no policy says otherwise, are defined in `wardian-policy`. They
-//! apply to code, not to a name: anybody who can put a file into a mirror, or into a repository
-//! under test, can call it `hashicorp/local`, and such a component gets none of them. A
-//! development override does get them, since the user named its file.
+//! A component has access only to clocks and randomness unless a policy grants it more. The
+//! host's own grants, which apply if no policy says otherwise, are defined in `wardian-policy`.
+//! They apply to code, not to a name: anyone who can put a file into a mirror, or into a
+//! repository under test, can call it `hashicorp/local`, and such a component gets none of them.
+//! A development override does get them, since the user named its file.
 
 use std::sync::Arc;
 

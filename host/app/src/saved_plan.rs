@@ -190,7 +190,7 @@ impl SavedPlan {
                 );
             }
         }
-        // If the plan is applied elsewhere, there may be no lock file but its own.
+        // If the plan is applied elsewhere, the plan's own lock file may be the only one.
         if Path::new(LOCK_FILE_NAME).is_file() {
             let present = context.lock_file()?;
             for (address, planned) in &self.lock.providers {

@@ -57,8 +57,8 @@ pub(crate) async fn migrate(
         let state = from.read()?;
         to.write_verbatim(&state)?;
         context.frontend.report(AppEvent::StateCopied { from: &copy.from, to: &copy.to });
-        // Like Terraform: the state in the default place remains as a backup only, so that
-        // nobody mistakes it for the current state.
+        // Like Terraform: the state in the default place remains as a backup only, so that it is
+        // not mistaken for the current state.
         if *old == LocalBackend::default() && copy.workspace == DEFAULT_WORKSPACE {
             let backup = copy.from.with_file_name("terraform.tfstate.backup");
             fs::rename(&copy.from, &backup).map_err(|error| {

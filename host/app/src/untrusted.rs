@@ -6,8 +6,8 @@
 //! monitor decides each access and records it in the audit log as
 //! `terraform.io/builtin/configuration`.
 //!
-//! Symbolic links are resolved before a path is decided on. No untrusted code runs at the same
-//! time that could replace a file in between.
+//! Symbolic links are resolved before the decision on a path. No untrusted code that could
+//! replace a file in between runs at the same time.
 
 use std::io;
 use std::path::{Path, PathBuf};

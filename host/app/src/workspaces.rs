@@ -1,8 +1,8 @@
 //! Workspaces: several states of one configuration, each with a name.
 //!
 //! `TF_WORKSPACE` selects the workspace, or else the file `environment` in the data directory,
-//! which `workspace select` writes. Both may come from an untrusted source, and names become
-//! names of directories: a name that could lead elsewhere is rejected before anything is read.
+//! which `workspace select` writes. Both may come from an untrusted source, and workspace names
+//! become directory names: a name that could lead elsewhere is rejected before anything is read.
 
 use std::fs;
 use std::io;

@@ -1,7 +1,7 @@
 //! Backends that store the states of other configurations.
 //!
-//! Only `local` is supported so far. Another one is an implementation of [`Backend`] that
-//! [`find`] returns; nothing else in this crate changes.
+//! Only `local` is supported so far. To add another, implement [`Backend`] and return it from
+//! [`find`]; nothing else in this crate changes.
 
 mod local;
 

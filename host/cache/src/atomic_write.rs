@@ -1,10 +1,10 @@
-//! Files that are replaced atomically: a reader sees the old content or the new, never a
+//! Files that are replaced atomically: a reader sees either the old or the new content, never a
 //! part of it.
 //!
-//! The content is written to a temporary file in the same directory, flushed to the disk
-//! and renamed, and then the directory is flushed. The temporary name is random and the file
-//! must not exist yet, so nobody can place a link there beforehand. A symbolic link at the
-//! target is replaced, not followed.
+//! The content is written to a temporary file in the same directory, flushed to the disk and
+//! renamed, and then the directory is flushed. The temporary name is random and the file must
+//! not exist yet, so no link can be placed there beforehand. A symbolic link at the target is
+//! replaced, not followed.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
@@ -69,7 +69,7 @@ impl AtomicWrite {
     fn create(&self, path: &Path) -> io::Result<File> {
         match self.access {
             NewFileAccess::Default => OpenOptions::new().write(true).create_new(true).open(path),
-            // Permissions are widened when the content is there.
+            // Permissions are widened once the content is written.
             NewFileAccess::Private | NewFileAccess::Exact(_) => create_private(path),
         }
     }

@@ -3,10 +3,10 @@
 //! | begins with | kind |
 //! |---|---|
 //! | `\0asm` 0d 00 01 00 | a component |
-//! | `\0asm` 01 00 00 00 | a core module: an error, it needs wrapping |
+//! | `\0asm` 01 00 00 00 | a core module: an error, because it must be wrapped first |
 //! | anything else | a native plugin, or an error that names the kind if only components are allowed |
 //!
-//! Calls and reads nothing.
+//! Performs no I/O.
 
 use std::fmt;
 

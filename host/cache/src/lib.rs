@@ -116,7 +116,7 @@ impl Cache {
     pub fn put(&self, name: &str, content: &[u8]) -> io::Result<()> {
         let path = self.directory.join(name);
         let digest = self.digest(name, content);
-        // The digest detects an entry that a loss of power cut short.
+        // The digest detects an entry that was truncated by a power failure.
         let replacement = AtomicWrite::new().private().without_sync();
         let result = replacement.write(&path, &[self.format.magic, digest.as_bytes(), content]);
         self.prune(name);

@@ -1,8 +1,8 @@
 //! The command line: commands, options and their meaning.
 //!
-//! Options are declared once, here, for clap. Users type them as Terraform's, with one dash.
+//! Options are declared once, here, for clap. Users type them as in Terraform, with one dash.
 //! [`normalise`] converts the typed form to the form that clap expects and rejects unknown
-//! options; it learns all names from the commands below. Terraform's commands and options that
+//! options; it derives all names from the commands below. Terraform's commands and options that
 //! are not available yet are in [`unsupported`].
 
 mod audit;

@@ -21,7 +21,7 @@ pub(crate) fn conclude(context: &CommandContext, outcome: Outcome) -> Outcome {
     match context.app.audit_log.failure() {
         None => outcome,
         Some(failure) => {
-            // The command's own failure comes first.
+            // The command's own failure is shown first.
             if let Err(earlier) = outcome {
                 context.shell.failure(&earlier);
             }

@@ -1,5 +1,5 @@
-//! A bundle: one file that is a plugin to any host, made of this program and a component
-//! appended to it.
+//! A bundle: one file that any host can run as a plugin, consisting of this program and a
+//! component appended to it.
 //!
 //! | part | content |
 //! |---|---|

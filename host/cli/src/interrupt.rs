@@ -2,7 +2,7 @@
 //!
 //! The first signal lets running operations finish, and the state is saved. The second abandons
 //! running operations and saves the state as far as it is known. The third ends the process at
-//! once: even then the journal beside the state records every completed change.
+//! once: even then the journal next to the state records every completed change.
 
 use std::io;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Log lines for finding internal problems. Off by default: without a log setting nothing is set
-//! up, and there is no cost.
+//! Log lines for diagnosing internal problems. Logging is off by default: without a log setting,
+//! nothing is set up and there is no cost.
 
 use std::fs::OpenOptions;
 use std::sync::Mutex;

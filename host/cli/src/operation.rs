@@ -174,7 +174,7 @@ impl Operation {
             Ok(saved) => saved,
             Err(error) => {
                 diagnostics.push(state_diagnostic(&error));
-                // A higher serial than the journal may be merged in with.
+                // A higher serial than that of a state into which the journal may be merged.
                 state.serial = self.state.serial.saturating_add(2);
                 state.lineage = lineage;
                 TERRAFORM_VERSION.clone_into(&mut state.terraform_version);

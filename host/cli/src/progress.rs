@@ -69,10 +69,10 @@ fn without_colours(text: &str) -> Cow<'_, str> {
 fn line(event: &Event<'_>) -> Option<String> {
     Some(match event {
         Event::RefreshStarted { address, id } => format!("{address}: Refreshing state...{}", Id(id)),
-        // The start was reported; the plan shows that it is complete.
+        // The start was reported; the plan shows that the refresh is complete.
         Event::RefreshCompleted { .. } => return None,
         Event::ImportStarted { address, id } => format!("{address}: Preparing import... [{id}]"),
-        // The found object is read next, which is reported.
+        // The found object is read next, and that step is reported.
         Event::ImportFound { .. } => return None,
         Event::Importing { address, id } => format!("{address}: Importing... [{id}]"),
         Event::Imported { address, id } => format!("{address}: Import complete [{id}]"),
@@ -131,7 +131,7 @@ impl ActionNames {
             Action::Read => ("Reading", "Read"),
             Action::Update => ("Modifying", "Modifications"),
             Action::Delete => ("Destroying", "Destruction"),
-            // A replacement is reported as its two halves.
+            // The two halves of a replacement are reported separately.
             Action::NoOp | Action::Forget | Action::DeleteThenCreate | Action::CreateThenDelete => {
                 return None;
             }

@@ -1,5 +1,5 @@
-//! Reports of operations about plans and results: as text for people, as JSON messages for
-//! programs.
+//! Reports of operations on their plans and results: as text for people, and as JSON messages
+//! for programs.
 
 use std::collections::BTreeMap;
 

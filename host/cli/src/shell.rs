@@ -3,7 +3,7 @@
 //! A command's result goes to standard output, and so do warnings unless the output is data for
 //! programs; errors go to standard error. Color is used on terminals only and never carries
 //! information that the text lacks. A closed output does not end a command: an apply whose
-//! output is no longer read still has a state to save.
+//! output is no longer read must still save the state.
 
 mod style;
 
@@ -255,7 +255,7 @@ impl Shell {
     /// # Errors
     /// If the input cannot be read.
     pub(crate) async fn ask_secret(&self, question: &str) -> io::Result<Option<String>> {
-        // Typed characters become visible again when this is dropped, also if the question is
+        // Typed characters become visible again when this is dropped, even if the question is
         // abandoned.
         let silence = Silence::begin();
         let answer = self.ask(question).await;
@@ -343,7 +343,7 @@ impl Silence {
 #[cfg(unix)]
 impl Drop for Silence {
     fn drop(&mut self) {
-        // A terminal that is gone needs no restoring.
+        // A terminal that no longer exists need not be restored.
         let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, &self.0);
     }
 }

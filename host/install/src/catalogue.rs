@@ -1,7 +1,7 @@
 //! Plugins that are part of the program.
 //!
-//! Calls and reads nothing: the caller passes the bytes and the digest that was computed when
-//! the program was built, so nothing is hashed at run time.
+//! Performs no I/O: the caller passes the bytes and the digest that was computed when the
+//! program was built, so nothing is hashed at run time.
 
 use std::fmt;
 

@@ -13,8 +13,8 @@
 //!
 //! The syntax is HCL 1 or JSON; see [`syntax`].
 //!
-//! Reads only the files whose paths it is given; the caller determines the paths and the
-//! environment variables. What always holds: `Debug` never shows a token.
+//! Reads only the files at the given paths; the caller determines the paths and the environment
+//! variables. Invariant: `Debug` never shows a token.
 
 pub mod syntax;
 

@@ -1,15 +1,14 @@
 //! Cached digests of large files.
 //!
-//! Hashing a native plugin of half a gigabyte takes seconds at each use, although it hardly ever
-//! changes. A file counts as unchanged if its device, inode and size, and the times of its last
-//! change and of the last change of its inode, are the same. The last of these times cannot be
-//! set: writing to the file, replacing it or setting its times back changes it, unless the
-//! machine's clock is set as well. The digest of a file that changed just before it was hashed
-//! is not cached, since it could change again within one tick of the file system's clock.
+//! Hashing a native plugin of half a gigabyte takes seconds at each use, although such a file
+//! rarely changes. A file counts as unchanged if its device, inode and size, and the times of
+//! its last change and of the last change of its inode, are the same. The last of these times
+//! cannot be set: writing to the file, replacing it or setting its times back changes it, unless
+//! the machine's clock is set as well. The digest of a file that changed just before it was
+//! hashed is not cached, since it could change again within one tick of the file system's clock.
 //!
-//! The digests are stored in a cache whose entries are authenticated (see `wardian-cache`),
-//! under one name: lines of `DEVICE INODE SIZE MTIME CTIME SHA256`. Without a cache, every file
-//! is hashed each time.
+//! The digests are stored in one entry of an authenticated cache (see `wardian-cache`), as lines
+//! of `DEVICE INODE SIZE MTIME CTIME SHA256`. Without a cache, every file is hashed each time.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};

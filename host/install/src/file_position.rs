@@ -1,6 +1,6 @@
 //! Positions in files, for errors.
 //!
-//! Calls nothing. A [`FilePosition`] owns its source line, so that an error can show it after
+//! Performs no I/O. A [`FilePosition`] owns its source line, so that an error can show it after
 //! the file's text is dropped.
 
 use std::fmt;

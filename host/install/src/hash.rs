@@ -5,14 +5,14 @@
 //! | `h1:` | a package's contents: for every file the line `HEX  PATH\n` (sha256, two spaces, `/` in paths), lines in byte order of their paths; then base64 of sha256 of those lines |
 //! | `zh:` | a zip file itself: hex of its sha256 |
 //!
-//! Other schemes are preserved and never match anything computed here.
+//! Hashes of other schemes are preserved, but never match a hash computed here.
 //!
 //! A component's hash is the `h1:` of a directory that holds one file,
 //! `terraform-provider-TYPE_vVERSION.wasm`; see [`component_file_name`]. So an embedded plugin,
 //! a bare `.wasm` file in a mirror and a package directory or archive that holds only this file
 //! all have the same hash, and Terraform can read the entry.
 //!
-//! Reads files and directories that it is given; writes nothing. What always holds: a
+//! Reads only the given files and directories; writes nothing. Invariant: a
 //! [`PackageHash`] can be quoted in HCL without escapes.
 
 use std::collections::BTreeMap;

@@ -15,14 +15,14 @@
 //! package: the selection of the last `init` wins, and a native package that Terraform installed
 //! does not shadow an embedded plugin.
 //!
-//! Writes below the data directory only. In it, only `PLATFORM` may be a symbolic link, and that
-//! is replaced, never followed.
+//! Writes only below the data directory. There, only `PLATFORM` may be a symbolic link, and such
+//! a link is replaced, never followed.
 //!
-//! What always holds: every resolved file, except overrides, has a hash that the lock file
-//! records for its version. Files are hashed at each use, or recognized as files that were
-//! hashed before (see [`crate::file_digests`]), so a change after `init` is detected. An
-//! embedded plugin is accepted at its locked version even if the lock file lacks its hash, and
-//! reported as such; see [`Trust`](crate::package::Trust).
+//! Invariant: every resolved file, except overrides, has a hash that the lock file records for
+//! its version. Files are hashed at each use, or recognized as files that were hashed before
+//! (see [`crate::file_digests`]), so a change after `init` is detected. An embedded plugin is
+//! accepted at its locked version even if the lock file lacks its hash, and reported as such;
+//! see [`Trust`](crate::package::Trust).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

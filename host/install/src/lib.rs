@@ -14,12 +14,11 @@
 //! lock_file ────────────────┘        └──> lock_file
 //! ```
 //!
-//! What this crate does not do: it never writes to a terminal, never reads an environment
-//! variable or a home directory (callers pass paths and variables in), never opens a connection,
-//! and does not use wasmtime, the engine or state. It reads plugins' bytes; it does not run
-//! them.
+//! This crate never writes to a terminal, never reads an environment variable or a home
+//! directory (callers pass paths and variables in), never opens a connection, and does not use
+//! wasmtime, the engine or state. It reads plugins, but does not run them.
 //!
-//! What always holds:
+//! Invariants:
 //! - the bytes of a [`package::PluginArtifact`] are the bytes that were hashed: a file is read
 //!   once, and both come from that read;
 //! - [`installed::resolve`] only returns a file from outside this program if its hash is in the

@@ -4,13 +4,13 @@
 //! For how hashes of components and of native packages share one entry, see
 //! [`crate::selection`].
 //!
-//! Compatibility: a file by a newer Terraform may contain `module` blocks, which give a warning
-//! and are dropped at the next write, as in Terraform; any other unknown block or argument is an
-//! error, because dropping it could weaken a check that a user relies on.
+//! Compatibility: a file written by a newer Terraform may contain `module` blocks, which cause a
+//! warning and are dropped at the next write, as in Terraform; any other unknown block or
+//! argument is an error, because dropping it could weaken a check that a user relies on.
 //!
-//! Reads and writes only the file whose path it is given. What always holds: a file that was
-//! read without error has every provider once, under its full address, with an exact version; a
-//! write replaces the file atomically.
+//! Reads and writes only the file at the given path. Invariants: a file that was read without
+//! error contains every provider once, under its full address, with an exact version; a write
+//! replaces the file atomically.
 
 mod read;
 mod write;

@@ -10,11 +10,11 @@
 //! The archive of a provisioner `NAME`, whose `TYPE` is `provisioner-NAME`, may begin with
 //! `terraform-provisioner-NAME` as well.
 //!
-//! Other entries are ignored, as in Terraform. Of one version, a component is preferred to a
-//! native package, and unpacked to packed.
+//! Other entries are ignored, as in Terraform. For the same version, a component is preferred to
+//! a native package, and an unpacked package to a packed one.
 //!
-//! Lists directories; opens no package. What always holds: a listed version is the exact
-//! semantic version in the name of its directory or file.
+//! Lists directories; opens no package. Invariant: a listed version is the exact semantic
+//! version in the name of its directory or file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

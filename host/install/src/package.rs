@@ -7,7 +7,7 @@
 //! failing that, the only `.wasm` file. A provisioner's file may be named
 //! `terraform-provisioner-NAME` as well.
 //!
-//! Reads the package it is given; writes nothing. What always holds: the digest and hash of a
+//! Reads only the given package; writes nothing. Invariant: the digest and hash of a
 //! [`ComponentArtifact`] were computed from its bytes.
 
 mod mismatch;
@@ -510,7 +510,7 @@ fn read_archive(
     let entry = archive.by_name(&name).map_err(archive_error)?;
     let contents = read_plugin(entry, path, name, expected)?;
     if let Some(digest) = contents.digest() {
-        // The digest of the returned bytes counts, should two reads ever differ.
+        // The digest of the returned bytes is used, in case two reads differ.
         let name = contents.name().to_owned();
         files.add(&name, digest).map_err(|_| PackageError::UnsafeName { path: path.to_owned(), name })?;
     }

@@ -1,5 +1,5 @@
-//! Directories of plugins whose file names contain name and version: this is how Terraform finds
-//! provisioners, which have no registry.
+//! Directories of plugins whose file names contain a name and a version: this is how Terraform
+//! finds provisioners, which have no registry.
 //!
 //! | file | plugin |
 //! |---|---|
@@ -7,9 +7,9 @@
 //! | `terraform-provisioner-NAME_vVERSION` | a program for this machine |
 //!
 //! As in Terraform, names are not case-sensitive, a version may be short (`_v2`) or missing,
-//! which means 0.0.0, `_x5` and `.exe` at the end are ignored, and of two files of one version
-//! the one in the earlier directory is used; but a component is preferred to a program. Files of
-//! other names are ignored, and so are directories that do not exist.
+//! which means 0.0.0, `_x5` and `.exe` at the end are ignored, and if two files have the same
+//! version, the one in the earlier directory is used; but a component is preferred to a program.
+//! Files with other names are ignored, and so are directories that do not exist.
 //!
 //! Lists directories; opens no file.
 

@@ -20,8 +20,8 @@
 //!
 //! Reads mirrors and, for a locked version that is no longer in any mirror, the installed
 //! packages. Writes nothing: the caller saves [`Selection::lock`] and calls
-//! [`crate::installed::install`]. What always holds: every required provider
-//! that can be installed is in the selection, or there is an error about it.
+//! [`crate::installed::install`]. Invariant: every required provider
+//! that can be installed is in the selection, or an error about it is returned.
 
 mod errors;
 mod survey;

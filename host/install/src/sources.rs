@@ -12,12 +12,12 @@
 //!   limits it. (Terraform rejects that block, so it belongs in a file that only Wardian reads.)
 //! - Network methods are used only if no local method has an acceptable version: a local plugin
 //!   needs no connection. They are not supported yet.
-//! - Provisioners that are identified by a name only are also searched in directories of
-//!   plugins, whatever `provider_installation` says; other plugins are not.
+//! - Provisioners that are identified only by a name are also searched for in plugin
+//!   directories, whatever `provider_installation` specifies; other plugins are not.
 //! - Without `provider_installation` the methods are: the catalogue, each implied directory that
 //!   exists, then `direct` for every provider that has no directory in those.
 //!
-//! Lists implied directories; otherwise only data.
+//! Lists implied directories; performs no other I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

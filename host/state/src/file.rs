@@ -8,24 +8,24 @@
 //! and the journal makes this safe: the complete new state is in the journal, on disk, before
 //! the first byte of the file changes.
 //!
-//! While the file is rewritten, its first byte is one that no JSON document begins with; it gets
-//! its real value last. Any program that reads the file half written, including Terraform, sees
-//! that it is damaged, and never an empty or short state.
+//! While the file is rewritten, its first byte is one that no JSON document begins with; the
+//! real first byte is written last. Any program that reads the partly written file, including
+//! Terraform, detects that it is damaged, and never reads an empty or truncated state.
 //!
 //! # Recovery of an interrupted run
 //!
 //! | journal | state file | action |
 //! |---|---|---|
 //! | its first record is incomplete | any | nothing was recorded: the journal is removed |
-//! | changes | as it was when the run started | the changes are folded in, the serial rises by one |
-//! | changes | any other | rejected: the state was changed since |
+//! | changes | as it was when the run started | the changes are merged, and the serial is incremented by one |
+//! | changes | any other | rejected: the state has changed since |
 //! | changes and the new state | the new state | the journal is removed |
 //! | changes and the new state | as it was, or unreadable | the new state is written |
 //! | changes and the new state | any other | rejected |
 //!
 //! A last record that is cut off is ignored, and so is everything after it. Nothing is written
-//! unless the state is locked or a write is requested: a reader only sees the state as it would
-//! be after recovery.
+//! unless the state is locked or a write is requested: a reader only receives the state as it
+//! would be after recovery.
 
 mod backup;
 mod rewrite;
@@ -220,7 +220,7 @@ impl StateFile {
         if !self.is_locked() {
             self.check_unchanged()?;
         }
-        // A copy of the state that was read is the same state, not its successor.
+        // A copy of the state that was read is the same state, so its serial does not increase.
         let next = State {
             lineage: journal.lineage().to_owned(),
             serial: before.serial.saturating_add(u64::from(!is_same)),

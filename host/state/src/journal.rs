@@ -1,5 +1,5 @@
 //! The journal: a write-ahead log of the changes of a run. Each change is durable before
-//! anything depends on it, and recording it costs only the size of the change.
+//! anything depends on it, and the cost of recording it depends only on the size of the change.
 //!
 //! The journal is a sidecar file of the state, `.terraform.tfstate.journal`, that is only
 //! appended to. Each line is a checksum, a space and a JSON object. The checksum covers the
@@ -8,23 +8,23 @@
 //!
 //! | line | content |
 //! |---|---|
-//! | first | `wardian_journal` (format, 2; format 1 had no intents), `lineage`, `serial` and `state`: the state that is changed, the last being a fingerprint of the file |
+//! | first | `wardian_journal` (format, 2; format 1 had no intents); `lineage`, `serial` and `state` (a fingerprint of the file) of the state that is changed |
 //! | intent | `begun`: `address` and `action` of the request that a provider is about to receive |
 //! | change | `address`, `provider`, `objects`: all objects of one instance from now on, as in the state file; none if it was removed |
 //! | last | `final`: the complete state that is about to be written |
 //!
-//! A reader rejects a format that it does not know; a line with other members than these ends
-//! the readable part.
+//! A reader rejects an unknown format; a line with members other than these ends the readable
+//! part.
 //!
-//! # When it is safe
+//! # Durability
 //!
 //! A record is written to the file at once (`write`), so a kill of this process at any moment
 //! cannot undo it. Against a power failure, a thread of the journal flushes it to the disk
 //! within `SYNC_INTERVAL`, many records at a time, and in any case before the state file is
 //! rewritten.
 //!
-//! A kill between a provider's work and its record leaves an object that the state does not
-//! know, or knows with outdated values. No journal can prevent this, as the two are not one
+//! A kill between a provider's work and its record leaves an object that is missing from the
+//! state, or has outdated values there. No journal can prevent this, as the two are not one
 //! atomic step; but an intent without a following change identifies the object.
 
 mod recovery;

@@ -142,8 +142,8 @@ impl Lock {
                 }
                 Err(error) => return Err(failed("lock the state")(error)),
             }
-            // The previous holder may have removed the file between the opening and the locking
-            // here; then the lock is on a file without a name.
+            // The previous holder may have removed the file after it was opened here and before
+            // it was locked; then the lock is on a file without a name.
             if !is_same_file(&file, path) {
                 continue;
             }

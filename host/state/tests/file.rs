@@ -181,8 +181,8 @@ fn kill_during_rewrite_loses_nothing() {
     let path = directory.path().join("terraform.tfstate");
     let before = fs::read(&path).unwrap();
 
-    // A journal that ends with the complete new state, as it is when the file is about to be
-    // rewritten.
+    // A journal that ends with the complete new state, like that of a run that was about to
+    // rewrite the file.
     interrupted(&directory);
     let compact = |text: &str| {
         let value: Box<serde_json::value::RawValue> = serde_json::from_str(text).unwrap();
@@ -357,7 +357,7 @@ fn emergency_file_and_backup_replace_symlinks() {
     assert_eq!(decode_state(&fs::read(path).unwrap()).unwrap().unwrap(), state);
     assert_eq!(fs::read_to_string(target).unwrap(), "precious");
 
-    // Links at guessed names of temporary files have no effect either.
+    // Links at guessed temporary file names have no effect either.
     let (directory, target) = with_link("terraform.tfstate.backup");
     symlink(&target, directory.path().join(".terraform.tfstate.backup.new")).unwrap();
     let first = open(&directory).write(&with(&State::default(), "random_id.a", "1")).unwrap();

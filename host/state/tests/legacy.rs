@@ -1,5 +1,6 @@
-//! State files of older versions, and unusual ones of version 4, compared with Terraform's
-//! result. With `WARDIAN_RECORD=1`, and `terraform` on PATH, its results are recorded again.
+//! State files of older versions, and unusual files of version 4, compared with Terraform's
+//! results. With `WARDIAN_RECORD=1` and `terraform` on PATH, Terraform's results are recorded
+//! again.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 

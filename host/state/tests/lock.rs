@@ -1,4 +1,4 @@
-//! The lock, against itself and against Terraform if it is installed.
+//! Lock conflicts within Wardian, and with Terraform if it is installed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 

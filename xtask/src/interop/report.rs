@@ -36,7 +36,7 @@ impl Report {
         if let Some(difference) = difference {
             *equal = false;
             let step = self.steps.get(step).copied().unwrap_or_default();
-            // The rest may take minutes.
+            // Printed at once, because the remaining steps may take minutes.
             say(&format!("  {step}, {row}: {difference}"));
             self.differences += 1;
         }

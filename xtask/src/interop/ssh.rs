@@ -1,7 +1,7 @@
 //! OpenSSH's own server on loopback: the time to copy 100 MB with the provisioner `file`, and
 //! with `scp`.
 //!
-//! Each is measured several times, alternating, and the fastest run counts: other work of the
+//! Both are measured several times, alternately, and the fastest run counts: other work of the
 //! machine makes both slower and neither faster. The time of the same run with one byte is
 //! subtracted from Wardian's time, so that only the copy is measured.
 

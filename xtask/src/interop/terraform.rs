@@ -5,7 +5,7 @@
 //! after the apply, Wardian continues from Terraform's state, so that from then on everything
 //! must be equal, including generated values.
 //!
-//! At the end two of them are served as one plugin, to both Terraform and Wardian.
+//! At the end, two of the plugins are served as one plugin, to both Terraform and Wardian.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -144,7 +144,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
                 // Later steps would fail for the same reason.
                 report.note(&trial.title, Some(format!("{error:#}")));
             }
-            // It contains a complete program.
+            // The mirror contains a complete program.
             fs::remove_dir_all(&mirror)?;
         }
     }

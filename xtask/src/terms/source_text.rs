@@ -1,8 +1,8 @@
 //! A Rust source file as two texts of equal shape: code without comments and strings, and
 //! comments and strings without code.
 //!
-//! The scanner knows comments, string and character literals and lifetimes, and nothing else of
-//! the language.
+//! The scanner recognizes comments, string and character literals and lifetimes, and no other
+//! syntax of the language.
 
 pub(crate) struct SourceText {
     /// The file with comments and literals replaced by spaces. Lines keep their numbers.

@@ -1,4 +1,4 @@
-//! Parsing text to values.
+//! Parsing text into values.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use wardian_lang::{EmptyScope, Expression, parse_body};

@@ -1,4 +1,4 @@
-//! Layout of lines as the formatter does it: indented by the open brackets, and with the equals
+//! Lays out lines as the formatter does: indented by the open brackets, and with the equals
 //! signs of adjacent lines aligned.
 //!
 //! A line that opens several brackets indents the following lines by one step only, and all of
@@ -69,7 +69,7 @@ impl Lines {
         let Self { done, current } = self;
         let mut text = String::new();
         let mut open: Vec<i64> = Vec::new();
-        // The widest head of the group of adjacent lines.
+        // For each line, the widest head in its group of adjacent lines.
         let widths = aligned_widths(&done);
         for (line, width) in done.iter().zip(widths) {
             write_line(line, width, &mut open, &mut text);

@@ -8,7 +8,7 @@
 //! | `-lock` | `--lock=true` |
 //! | `-lock=0` | `--lock=false` |
 //! | `-var a=b`, `-var=a=b` | `--var=a=b`, whatever the value begins with |
-//! | `-`, and everything after `--` | itself |
+//! | `-`, and everything after `--` | unchanged |
 //! | `-help`, `--help`, `-h` | a request for help |
 //! | `-version`, `--version`, `-v` before the command | `version` |
 //!

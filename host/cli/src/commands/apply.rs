@@ -129,7 +129,7 @@ async fn plan_and_apply(
             }
         }
     }
-    // The apply runs every check again, so the plan's results are out of date then.
+    // The apply runs every check again, so the plan's check results are outdated.
     untold = untold.into_iter().filter(|warning| warning.origin != DiagnosticOrigin::Check).collect();
     finish(context, &mut operation, &plan, untold, request.operation.parallelism, summary).await
 }

@@ -150,7 +150,7 @@ fn choose(
     let mut diagnostics = built_in::check(&requirements);
     let options = SelectionOptions {
         versions: if arguments.upgrade { VersionPolicy::Upgrade } else { VersionPolicy::KeepLocked },
-        // An untrusted configuration cannot have plugins installed that are not locked.
+        // Plugins that are not locked are not installed for an untrusted configuration.
         lock_file: if arguments.lockfile.is_some() || context.app.confinement.is_some() {
             LockFilePolicy::ReadOnly
         } else {
@@ -239,7 +239,7 @@ fn described(address: &ProviderAddress, chosen: &SelectedPlugin) -> String {
 fn report_notices(context: &CommandContext, notices: &[Notice]) {
     for notice in notices {
         match notice {
-            // Reported when the plugins are located, as by every command.
+            // Reported when the plugins are located, as in every command.
             Notice::OverrideInEffect { .. } => {}
             Notice::OverriddenNotSelected { .. } => {
                 let detail = sentence(&notice.to_string());

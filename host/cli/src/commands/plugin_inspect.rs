@@ -124,7 +124,7 @@ fn from_file(path: &Path) -> Outcome<InspectedPlugin> {
     })?;
     let sha256 = Sha256Digest::hash(&bytes);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // The lock file identifies a component by its name in a package, too.
+    // The lock file also identifies a component by its name in a package.
     let is_package_name =
         name.starts_with("terraform-provider-") && name.contains("_v") && name.ends_with(".wasm");
     let mut files = PackageFiles::default();

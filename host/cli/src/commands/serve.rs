@@ -101,7 +101,7 @@ async fn run(context: &CommandContext, arguments: &ServeArguments) -> Outcome {
             Failure::error("Plugins cannot be served as one", sentence(&error.to_string()))
         })?),
     };
-    // An interrupt on the terminal reaches the host as well, which stops its plugins.
+    // An interrupt on the terminal also reaches the host, which stops its plugins.
     tokio::spawn(async { while tokio::signal::ctrl_c().await.is_ok() {} });
     let versions: &[ProtocolVersion] = match protocol {
         None => &[ProtocolVersion::Six, ProtocolVersion::Five],
@@ -188,7 +188,7 @@ fn find(context: &CommandContext, arguments: &ServedArguments) -> Outcome<Served
             .map_err(|error| unreadable(format!("{error}; name the provider with -address.")))?,
         (None, None) => return Err(unreadable("the provider is not known; name it with -address.".into())),
     };
-    // This program, named like one of its embedded plugins.
+    // The file is this program, named like one of its embedded plugins.
     if path.canonicalize().ok()
         == std::env::current_exe().ok().and_then(|program| program.canonicalize().ok())
     {

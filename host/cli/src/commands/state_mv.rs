@@ -8,7 +8,7 @@
 //!
 //! The destination must be unused, and resource types never change. When moving to another file
 //! (`-state-out`) the destination is written first: a failure between the two writes leaves an
-//! object in both files, never in none.
+//! object in both files, never in neither.
 
 use std::path::Path;
 

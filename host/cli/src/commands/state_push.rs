@@ -57,7 +57,7 @@ async fn run(context: &CommandContext, arguments: &StatePushArguments) -> Outcom
         return Ok(Status::Success);
     }
     if is_same {
-        // Only lineage and serial change, so there is nothing to save.
+        // Only lineage and serial change, so no backup is needed.
         drop(change);
         change = open(BackupRule::Off).await?;
     }

@@ -5,7 +5,7 @@
 //! outputs, for attributes of any type and for JSON in strings. In both, an absent side is
 //! `None`; a null in a list or under a key is `Some`.
 //!
-//! The effect on the whole follows from the effects on its parts, because only the parts tell
+//! The effect on the whole follows from the effects on its parts, because only the parts show
 //! whether anything changed.
 
 use std::sync::LazyLock;

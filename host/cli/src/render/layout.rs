@@ -235,7 +235,7 @@ fn set(
     indent: usize,
     context: Context,
 ) {
-    // The elements of nested attributes are marked themselves if they force it.
+    // The elements of nested attributes are marked individually if they force a replacement.
     if elements.is_empty() {
         page.push("[]");
         null_suffix(page, effect, context);

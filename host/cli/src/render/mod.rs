@@ -13,7 +13,7 @@
 //! | [`value`] | values as expressions |
 //! | [`json`] | plans, states, outputs and events as JSON |
 //!
-//! Invariants: a sensitive value is never part of a text for people; the cost is linear in the
+//! Invariants: a sensitive value is never part of text for people; the cost is linear in the
 //! length of the output, whatever the values are.
 
 pub(crate) mod audit;

@@ -167,7 +167,7 @@ fn output_difference<'a>(output: &'a OutputChange) -> Difference<'a> {
     let mut difference =
         if output.sensitive { dynamic::sensitive(sides) } else { dynamic::difference(sides) };
     if difference.effect == Effect::None {
-        // An invisible property of it changes, such as its sensitivity.
+        // A property that is not shown changes, such as the output's sensitivity.
         difference.effect = Effect::Update;
     }
     difference

@@ -1,4 +1,4 @@
-//! Colors: the ones that every terminal supports.
+//! Colors that every terminal supports.
 
 use std::fmt;
 

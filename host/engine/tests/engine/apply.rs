@@ -1,4 +1,4 @@
-//! The state after an apply, above all after errors.
+//! The state after an apply, especially after errors.
 
 use wardian_engine::PlanOptions;
 use wardian_state::State;

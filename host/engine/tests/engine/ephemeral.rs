@@ -1,5 +1,6 @@
 //! Ephemeral resources and variables, write-only attributes, and provider functions: values that
-//! are in no state and no plan, and results that must not change in between.
+//! are stored in neither the state nor the plan, and results that must not change between plan
+//! and apply.
 
 use std::collections::BTreeMap;
 

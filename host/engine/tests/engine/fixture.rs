@@ -1,4 +1,4 @@
-//! Runs configurations, given as text, against a state that lasts from run to run.
+//! Runs configurations, given as text, against a state that persists between runs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! Imports by blocks and at once.
+//! Imports by blocks, and direct imports.
 
 use wardian_config::RootVariables;
 use wardian_diagnostic::Diagnostics;
@@ -242,7 +242,7 @@ fn generates_missing_configuration() {
     ];
     assert!(lines.iter().all(|line| made.contains(line)), "{made}");
 
-    // With the generated configuration there is nothing to change.
+    // With the generated configuration, the plan has no changes.
     let plan = fixture.plan(&format!("{text}{made}\n"));
     assert_eq!(importing(&plan), [one("memory_thing.a", Action::NoOp, "one")]);
 }
@@ -286,7 +286,7 @@ fn generated_configuration_is_imported_by_its_plan() {
     let (applied, recorded) = fixture.apply_with(text, &[], &generating());
     assert!(!applied.diagnostics.has_errors(), "{}", applied.diagnostics);
     assert_eq!((applied.counts.import, recorded), (1, vec!["memory_thing.a here".to_owned()]));
-    // Without a configuration it would be destroyed, which nobody intended.
+    // Without a configuration the imported object would be destroyed, which is not intended.
     for options in [PlanOptions::default(), generating()] {
         let (_, found) = fixture.plan_with(text, &[], &options);
         assert_eq!(places(&found), ["2 Configuration for import target does not exist"]);

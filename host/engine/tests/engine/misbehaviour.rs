@@ -84,7 +84,7 @@ fn planned_update_must_match_configuration_or_prior_state() {
         &errors,
         &["Provider produced invalid plan", ".name", "\"b\"", "the prior value is \"a\""],
     );
-    // Planning the prior value means that the difference has no effect.
+    // If a provider plans the prior value, the difference has no effect.
     fixture.twist(|twist| {
         twist.plan = Some(Box::new(|q, a| a.planned_state = Some(q.prior_state.clone())));
     });
@@ -130,7 +130,7 @@ fn final_plan_must_match_approved_plan() {
         (Some(".label: was known, but now unknown"), |_, a| {
             a.planned_state = with(a.planned_state.as_ref(), "label", Value::unknown(Type::String));
         }),
-        // A legacy SDK is no excuse.
+        // A provider with a legacy SDK is not exempt.
         (Some(".label: was"), |_, a| {
             a.legacy_type_system = true;
             a.planned_state = with(a.planned_state.as_ref(), "label", Value::string("other"));

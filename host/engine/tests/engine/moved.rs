@@ -553,7 +553,8 @@ fn many_moves_cost_linear_time() {
     let started = std::time::Instant::now();
     let plan = fixture.plan(&configuration);
     assert!(plan.changes.iter().all(|c| c.action == Action::NoOp && c.previous_address.is_some()));
-    // Comparing all pairs would be 16 million comparisons, and more with the objects.
+    // Comparing all pairs of addresses would take 16 million comparisons, and even more if
+    // objects were compared.
     assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
     fixture.apply(&configuration);
     assert_eq!(fixture.state.resources().next().unwrap().1.instances.len(), count);

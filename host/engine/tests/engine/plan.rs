@@ -469,7 +469,8 @@ fn references_by_index_cost_linear_time() {
     "#;
     let started = std::time::Instant::now();
     assert_eq!(fixture.plan(configuration).changes.len(), 2000);
-    // Far above the actual time, far below the time if each reference built all instances.
+    // The limit is far above the actual time, and far below the time that it would take if each
+    // reference built all instances.
     assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
 }
 

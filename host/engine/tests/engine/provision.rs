@@ -129,7 +129,7 @@ fn failed_destroy_provisioner_keeps_object() {
     assert!(!fixture.world.calls().contains(&"destroy a".to_owned()));
     assert_eq!(status(&fixture, "memory_thing.a"), Some(ObjectStatus::Ready));
     assert_eq!(fixture.event_log.0.lock().unwrap().last().unwrap(), "memory_thing.a failed: Delete");
-    // A replacement is not created either.
+    // After such a failure, a replacement is not created either.
     fixture.world.forget_calls();
     let text = fixture.apply_errors(&thing("a", "fixed = \"new\"", failing));
     assert!(text.contains("It said b."), "{text}");
@@ -146,7 +146,7 @@ fn deposed_object_skips_destroy_provisioners() {
     fixture.world.forget_calls();
     fixture.apply(&thing("a", &format!("fixed = \"new\"\n{lifecycle}"), provisioners));
     assert_eq!(fixture.world.calls(), ["read a", "create a", "memory_thing.a: say hello", "destroy a"]);
-    // After a failed create both objects remain.
+    // After a failed creation, both objects remain.
     let failing = provisioners.replace("say hello", "fail hello");
     fixture.apply_errors(&thing("a", &format!("fixed = \"newer\"\n{lifecycle}"), &failing));
     assert_eq!(status(&fixture, "memory_thing.a"), Some(ObjectStatus::Tainted));
@@ -240,7 +240,7 @@ fn object_waits_for_references_of_its_provisioners() {
     assert_eq!(fixture.world.calls(), ["create z", "create a", "memory_thing.a: say thing-1"]);
     let object = fixture.state.current(&"memory_thing.a".parse().unwrap()).unwrap();
     assert_eq!(object.dependencies.len(), 1);
-    // A reference by name to the object itself is `self`.
+    // An object's reference to itself by name is equivalent to `self`.
     let mut fixture = Fixture::new();
     fixture.apply(&thing("a", "", "command = \"say ${memory_thing.a.id}\""));
     assert_eq!(ran(&fixture), ["memory_thing.a: say thing-1"]);

@@ -1,7 +1,7 @@
 //! A provisioner that follows its command and records the calls.
 //!
-//! `say x` prints x; `fail x` prints x and fails; `wait` ends on a stop request; anything else
-//! does nothing.
+//! `say x` prints x; `fail x` prints x and fails; `wait` runs until a stop request; any other
+//! command does nothing.
 
 use std::sync::Arc;
 

@@ -84,7 +84,7 @@ fn mere_move_is_drift_of_refresh_only_plan() {
           name  = "a"
         }
     "#;
-    // In other plans it is a change.
+    // Only a refresh-only plan reports the move as drift; in other plans it is a change.
     let reported = [
         (Mode::Normal, vec![]),
         (Mode::RefreshOnly, vec![("memory_thing.a[0]".to_owned(), Action::NoOp, true)]),

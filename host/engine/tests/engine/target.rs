@@ -58,7 +58,7 @@ fn exclusion_leaves_out_dependents_only() {
         ["memory_thing.a", "memory_thing.b[0]", "memory_thing.b[1]", "memory_thing.d"]
     );
     fixture.apply(configuration);
-    // Dependencies of kept objects are kept as well.
+    // Dependencies of retained objects are also retained.
     assert_eq!(planned(&fixture, Mode::Destroy, "memory_thing.c"), "d, output d");
     assert_eq!(planned(&fixture, Mode::Destroy, "memory_thing.a"), "b[0], b[1], c, d, output c, output d");
     let options = PlanOptions {

@@ -1,4 +1,4 @@
-//! Providers that violate the protocol are named in errors.
+//! Errors name the provider that violates the protocol.
 
 use crate::fixture::Fixture;
 
@@ -38,7 +38,7 @@ fn apply_must_follow_plan() {
         &errors,
         &["Provider produced inconsistent result after apply", ".size", "was null, but now 7"],
     );
-    // The object is kept.
+    // The object remains in the state.
     assert_eq!(fixture.state.instances().count(), 1);
 }
 

@@ -1,7 +1,7 @@
 //! The syntax of the CLI configuration: HCL 1 (as before Terraform 0.12) and JSON, read by one
 //! parser.
 //!
-//! The parser of configurations cannot read it: the documented form of `dev_overrides` has
+//! The configuration parser cannot read this syntax: the documented form of `dev_overrides` has
 //! quoted names before `=` in a block, which HCL 2 does not allow.
 //!
 //! ```text
@@ -17,7 +17,7 @@
 //! Comments are `#`, `//` and `/* */`. Block labels become nested objects, so that HCL and JSON
 //! are equivalent: `host "x" {}` is `host = { x = {} }`.
 //!
-//! Calls and reads nothing.
+//! Performs no I/O.
 
 use std::path::Path;
 

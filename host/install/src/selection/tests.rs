@@ -234,7 +234,7 @@ fn changed_component_is_rejected() {
     assert!(error.contains("is not allowed by the lock file"), "{error}");
     fixture.options.versions = VersionPolicy::Upgrade;
     assert!(matches!(fixture.select().unwrap_err()[0], SelectionError::HashMismatch(_)));
-    // The link leads to the changed file, so later commands detect it, too.
+    // The link leads to the changed file, so later commands also detect the change.
     let errors = fixture.resolve().unwrap_err();
     assert!(matches!(errors.as_slice(), [ResolveError::HashMismatch(_)]));
 

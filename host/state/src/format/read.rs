@@ -162,8 +162,8 @@ fn add_resource(
         name: stored.name.into(),
     };
     let instances = collect_instances(stored.instances, &address.to_string(), known)?;
-    // Terraform itself leaves resources without instances in some states; they hold nothing to
-    // retain.
+    // Terraform itself leaves resources without instances in some states; they contain nothing
+    // to retain.
     if instances.is_empty() {
         return Ok(());
     }

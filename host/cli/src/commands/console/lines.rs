@@ -43,7 +43,7 @@ impl Lines {
         let config = Config::builder().max_history_size(MAX_HISTORY_LINES)?.auto_add_history(false).build();
         let mut editor: Editor<(), FileHistory> = Editor::with_config(config)?;
         if let Some(path) = &history {
-            // The file does not exist the first time.
+            // At the first use, the file does not exist.
             let _ = editor.load_history(path);
         }
         let left_empty = Arc::new(AtomicBool::new(false));

@@ -1,4 +1,4 @@
-//! The changes of formatting, in the format of `diff -u`.
+//! Formatting changes in the format of `diff -u`.
 
 use std::time::Duration;
 

@@ -3,11 +3,12 @@
 //! Lists of the same length are compared index by index, unless every element of the old one
 //! occurs in the new one: then the elements were reordered. Otherwise the longest common
 //! subsequence stays in place, and all elements around it are removed or added. The choice
-//! between several longest subsequences, and between several positions, is Terraform's.
+//! between several longest subsequences, and between several positions, is the same as in
+//! Terraform.
 //!
-//! The longest common subsequence costs the product of both lengths; if that is too much, equal
-//! ends are set aside first, and if the middle is still too long, only elements that occur once
-//! on each side are anchors.
+//! The cost of the longest common subsequence is the product of both lengths. If that is too
+//! high, equal elements at both ends are set aside first; if the middle is still too long, only
+//! elements that occur once on each side serve as anchors.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};

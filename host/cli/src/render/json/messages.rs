@@ -1,6 +1,6 @@
 //! JSON messages of a run: one JSON document per line.
 //!
-//! The keys, their order and the texts of `@message` belong to the format: programs search for
+//! The keys, their order and the texts of `@message` are part of the format: programs search for
 //! them.
 
 use std::collections::BTreeMap;
@@ -203,7 +203,7 @@ impl<'a> ChangeMessage<'a> {
             resource: ResourceMessage::new(&change.address),
             previous_resource: from.map(ResourceMessage::new),
             action: match change.action {
-                // Of several changes that leave the object as it is, the last is reported.
+                // Of several changes that leave the object unchanged, the last is reported.
                 Action::NoOp if from.is_some() => "move",
                 Action::NoOp if change.importing.is_some() => "import",
                 action => action_name(action),

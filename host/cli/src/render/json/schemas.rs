@@ -75,7 +75,7 @@ impl<'a> ProviderDocument<'a> {
         };
         Self {
             provider: if address.is_built_in() {
-                // It has no configuration, not even an empty one.
+                // The built-in provider has no configuration, not even an empty one.
                 SchemaDocument { version: 0, block: None }
             } else {
                 SchemaDocument::new(&schema.provider)

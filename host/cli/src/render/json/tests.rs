@@ -1,4 +1,4 @@
-//! Compared with Terraform 1.11.4's output for the same state, byte by byte.
+//! JSON output compared with Terraform 1.11.4's for the same state, byte for byte.
 
 use super::*;
 
@@ -59,7 +59,7 @@ fn checks_name_modules_and_keys() {
         ),
         check(CheckKind::Check, "check.c", "check.c", &["no"]),
     ];
-    // An empty state reports nothing.
+    // A state without objects has an empty root module.
     let output = OutputValue { value: true.into(), sensitive: false };
     assert_eq!(
         state_json("1.11.4", [], &BTreeMap::from([("o".into(), output)]), Some(&checks)),

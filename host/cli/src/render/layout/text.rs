@@ -1,4 +1,4 @@
-//! Scalars as text; strings with several lines or JSON show the changes inside.
+//! Scalars as text. For strings with several lines or JSON, the changes inside are shown.
 
 use std::borrow::Cow;
 
@@ -49,7 +49,7 @@ impl<'a> Shape<'a> {
             View::Number(number) => Self::Plain(number.to_string()),
             View::String(text) => Self::from_string(text),
             View::Unknown => Self::Plain("(known after apply)".into()),
-            // Only if a value does not conform to its schema.
+            // Reached only if a value does not conform to its schema.
             _ => Self::Plain("(...)".into()),
         }
     }
@@ -185,7 +185,7 @@ fn heredoc_line(page: &mut Page, effect: Effect, line: &str, indent: usize, cont
 /// user is reading.
 pub(in crate::render) fn harmless(line: &str) -> Cow<'_, str> {
     let (text, end) = line.strip_suffix('\r').map_or((line, ""), |text| (text, "\r"));
-    // The standard library escapes quotes and backslashes too, which are visible.
+    // The standard library also escapes quotes and backslashes, which need no escape here.
     let is_harmless = |c: char| matches!(c, '\t' | '"' | '\'' | '\\') || is_visible(c);
     if text.chars().all(is_harmless) {
         return Cow::Borrowed(line);
@@ -264,7 +264,7 @@ pub(in crate::render) fn quoted(text: &str) -> String {
 
 fn is_visible(character: char) -> bool {
     // The standard library escapes invisible characters, and combining marks only at the start
-    // of a text.
+    // of the text.
     let text: String = ['a', character].iter().collect();
     text.escape_debug().nth(1) == Some(character)
 }

@@ -1,8 +1,8 @@
 //! Changes outside of Wardian, as far as they are relevant to people.
 //!
 //! A refresh-only plan shows all of them. Any other plan shows those that may have affected it,
-//! and only if it has changes: of each object the attributes that something in the plan refers
-//! to.
+//! and only if the plan has changes: for each object, the attributes that are referenced in the
+//! plan.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
