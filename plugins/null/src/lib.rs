@@ -16,7 +16,7 @@ pub fn provider() -> Provider {
 
 wardian_sdk::export_provider!(provider);
 
-/// Returns a random non-negative whole number in decimal.
+/// Returns a random non-negative integer in decimal.
 fn random_number() -> Result<String> {
     let number = getrandom::u64().explain("Unable to get a random number")?;
     i64::try_from(number >> 1).map(|number| number.to_string()).map_err(Diagnostics::from)

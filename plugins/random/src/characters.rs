@@ -13,7 +13,7 @@ const SPECIAL: &str = "!@#$%&*()-_=+[]{}<>:?";
 pub(crate) struct CharacterClass {
     /// Whether the class may occur in addition to its minimum.
     pub(crate) allowed: bool,
-    /// The minimum number of characters of the class, also if it is not allowed otherwise.
+    /// The minimum number of characters of the class, even if it is not otherwise allowed.
     pub(crate) minimum: i64,
 }
 

@@ -202,7 +202,7 @@ impl<E: Exported> protocol::Guest for Component<E> {
 
 /// Makes the crate a component that exports a provider: `export_provider!(provider)`, where
 /// `provider` is a function without parameters that returns a [`crate::Provider`]. Expands to
-/// nothing on other targets than WebAssembly.
+/// nothing on targets other than WebAssembly.
 ///
 /// The capabilities that the component needs, except clocks and randomness, follow with a reason
 /// each: users approve them before the component runs, and the host denies any other access. See

@@ -97,7 +97,7 @@ pub fn custom<M: Display>(check: impl Fn(&Value) -> Result<(), M> + 'static) -> 
     })
 }
 
-/// Checks any value, also null and unknown ones, with a function that gets its context.
+/// Checks any value, including null and unknown values, with a function that gets its context.
 pub fn custom_with_context(check: impl Fn(&ValidationContext<'_>, &mut Diagnostics) + 'static) -> Validator {
     Validator(Box::new(check))
 }
@@ -141,7 +141,7 @@ pub fn none_of<T: Into<String>>(choices: impl IntoIterator<Item = T>) -> Validat
     })
 }
 
-/// Requires a whole number.
+/// Requires an integer.
 pub fn integer() -> Validator {
     custom(|value| match value.as_number() {
         Some(number) if number.as_i64().is_none() && number.to_f64().fract() != 0.0 => {
@@ -151,7 +151,7 @@ pub fn integer() -> Validator {
     })
 }
 
-/// Requires a whole number in a range (`1..=10`, `0..`).
+/// Requires an integer in a range (`1..=10`, `0..`).
 pub fn range(range: impl RangeBounds<i64>) -> Validator {
     let range = (range.start_bound().cloned(), range.end_bound().cloned());
     custom(move |value| {
@@ -162,7 +162,7 @@ pub fn range(range: impl RangeBounds<i64>) -> Validator {
     })
 }
 
-/// Requires a number in a range, also with a fraction.
+/// Requires a number in a range, which may have a fraction.
 pub fn float_range(range: impl RangeBounds<f64>) -> Validator {
     let range = (range.start_bound().cloned(), range.end_bound().cloned());
     custom(move |value| {

@@ -11,7 +11,7 @@ thread_local! {
     static MOCKS: RefCell<Vec<Respond>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Removes the mock of [`with_mock_http`] when it ends, also by a panic.
+/// Removes the mock of [`with_mock_http`] when it ends, even by a panic.
 struct MockGuard;
 
 impl Drop for MockGuard {

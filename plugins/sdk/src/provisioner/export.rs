@@ -240,7 +240,7 @@ impl<E: Exported> protocol::Guest for Component<E> {
 
 /// Makes the crate a component that exports a provisioner: `export_provisioner!(provisioner)`,
 /// where `provisioner` is a function without parameters that returns a
-/// [`crate::provisioner::Provisioner`]. Expands to nothing on other targets than WebAssembly.
+/// [`crate::provisioner::Provisioner`]. Expands to nothing on targets other than WebAssembly.
 ///
 /// The capabilities that the component needs follow with a reason each, as with
 /// [`crate::export_provider!`]: users approve them before the component runs, and the host

@@ -75,7 +75,7 @@ impl Attribute {
         Self::new(name, Type::Number)
     }
 
-    /// Creates a number attribute that accepts only whole numbers.
+    /// Creates a number attribute that accepts only integers.
     pub fn integer(name: impl Into<String>) -> Self {
         Self::number(name).validate(validate::integer())
     }

@@ -11,7 +11,7 @@ use crate::{Diagnostics, Explain as _, Result};
 /// Creates a configuration from HCL, in the language of the provider's users.
 ///
 /// Expressions can use operators, templates, conditionals and `for`, but no references and
-/// no functions. Numbers have 64 bits. Errors, also those of the syntax, are returned by the
+/// no functions. Numbers have 64 bits. Errors, including syntax errors, are returned by the
 /// operation that uses the configuration. Only available natively.
 ///
 /// ```
