@@ -2,8 +2,8 @@
 //!
 //! With a `seed`, the same configuration gives the same result, so this provider must produce
 //! the same result as the official one. That provider reduces the seed's text to 64 bits by
-//! CRC-64 (ISO) and starts the additive generator of Go's `math/rand` with it: `x[n] = x[n-607]
-//! + x[n-273]` modulo 2^64. The first 607 words come from a small multiplicative generator,
+//! CRC-64 (ISO) and starts the additive generator of Go's `math/rand` with it:
+//! `x[n] = x[n-607] + x[n-273]` modulo 2^64. The first 607 words come from a small multiplicative generator,
 //! combined with a fixed table ([`crate::seed_table`]). Bounded numbers and permutations are
 //! drawn in the order of version 1 of that package, which never changes.
 
