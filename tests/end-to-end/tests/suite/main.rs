@@ -8,6 +8,7 @@ mod configuration_errors;
 mod console_terminal;
 mod core_workflow;
 mod ephemeral_values;
+mod examples;
 mod init;
 mod interrupts;
 mod killed_applies;
