@@ -1,5 +1,7 @@
 //! The configurations in `examples/`, with their policies.
 
+#![allow(clippy::unwrap_used, reason = "a test ends there")]
+
 use std::fs;
 use std::path::Path;
 
