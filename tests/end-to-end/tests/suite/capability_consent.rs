@@ -209,7 +209,7 @@ fn init_without_input_installs_nothing_without_consent() {
     assert_seen!("declaration_readonly", project.run("init -lockfile=readonly").ended_with(1));
     project.write(".wardian.lock.hcl", agreements.replace("api.example.com", "evil.example.com"));
     let forged = project.run("plan").ended_with(1);
-    assert!(forged.errors.contains("changed by hand"), "{}", forged.text());
+    assert!(forged.errors.contains("changed manually"), "{}", forged.text());
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn false_declarations_are_rejected() {
             declaring(line(&[VARIABLE]).as_bytes()),
             "does not declare the capability network",
         ),
-        ("hostile", declaring(b"{\"version\":1,\"capabilities\":[{\"netw"), "cannot be understood: line 1"),
+        ("hostile", declaring(b"{\"version\":1,\"capabilities\":[{\"netw"), "its declaration is invalid: line 1"),
         ("hostile", declaring(b"{\"version\":7}"), "has version 7"),
         ("hostile", declaring(&vec![b' '; 100 << 20]), "larger than 65536 bytes"),
         // Multiple sections are combined.
