@@ -159,9 +159,9 @@ mod tests {
         let without = without_unknown(&state, &plan);
         assert_eq!(
             states_by_resource(&without)["a.it[0]"]["attributes"],
-            json!({ "id": "made up: a string", "list": ["p", "made up: a string"], "kept": 1 })
+            json!({ "id": "generated: a string", "list": ["p", "generated: a string"], "kept": 1 })
         );
-        assert_eq!(without["outputs"]["o"]["value"], "made up: a number");
+        assert_eq!(without["outputs"]["o"]["value"], "generated: a number");
     }
 
     #[test]

@@ -313,7 +313,11 @@ fn false_declarations_are_rejected() {
             declaring(line(&[VARIABLE]).as_bytes()),
             "does not declare the capability network",
         ),
-        ("hostile", declaring(b"{\"version\":1,\"capabilities\":[{\"netw"), "its declaration is invalid: line 1"),
+        (
+            "hostile",
+            declaring(b"{\"version\":1,\"capabilities\":[{\"netw"),
+            "its declaration is invalid: line 1",
+        ),
         ("hostile", declaring(b"{\"version\":7}"), "has version 7"),
         ("hostile", declaring(&vec![b' '; 100 << 20]), "larger than 65536 bytes"),
         // Multiple sections are combined.
