@@ -10,8 +10,6 @@
 //! one run can find, and never panics; an unrecognized block or argument is an error, never
 //! ignored.
 
-#![allow(missing_docs, reason = "comments that only restate a name are omitted")]
-
 mod blocks;
 mod configuration;
 mod content;

@@ -8,8 +8,6 @@
 //! given limit, everything else on one task in a stable order; a provider's response is checked
 //! before anything uses it.
 
-#![allow(missing_docs, reason = "comments that only restate a name are omitted")]
-
 mod apply_order;
 mod apply_walk;
 mod checks;

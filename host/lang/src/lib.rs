@@ -9,8 +9,6 @@
 //! Invariants: arbitrary text produces a result or diagnostics, never a panic; the nesting that
 //! the parser accepts bounds recursion; unknown values and marks flow through every operation.
 
-#![allow(missing_docs, reason = "comments that only restate a name are omitted")]
-
 mod compile;
 mod constraint;
 mod evaluate;
