@@ -40,7 +40,7 @@ mod sandbox_exec;
     clippy::all,
     clippy::pedantic,
     clippy::allow_attributes_without_reason,
-    reason = "generated from proto/, which has the explanations"
+    reason = "generated from proto/, which contains the documentation"
 )]
 pub mod protocol {
     include!(concat!(env!("OUT_DIR"), "/protocol.rs"));

@@ -186,12 +186,12 @@ fn fastest(sorted: &[Duration]) -> Duration {
 fn call_rows(workspace: &Workspace, artifacts: &[Artifact]) -> Result<Vec<Row>> {
     let program: PathBuf = workspace.host_program(CALLS);
     if !program.is_file() {
-        note(&format!("no measurements of single calls: there is no {}", program.display()));
+        note(&format!("skipped the measurements of single calls: {} does not exist", program.display()));
         return Ok(Vec::new());
     }
     // Its resource does almost nothing, so the measurement is the cost of the calls.
     let Some(guest) = artifacts.iter().find(|artifact| artifact.name == "null") else {
-        note("no measurements of single calls: the plugin null is not built");
+        note("skipped the measurements of single calls: the plugin \"null\" has not been built");
         return Ok(Vec::new());
     };
     let step = Step::start("Measuring single calls");

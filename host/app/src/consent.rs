@@ -143,9 +143,9 @@ pub async fn obtain(
         return Err(AppError::new(
             "Consent lock file would change",
             format!(
-                "With -lockfile=readonly the file {CONSENT_LOCK_FILE_NAME} cannot change, and it does not \
-                 contain consent to the requests of the selected plugins. Run `wardian init` without \
-                 that option, and keep the file under version control."
+                "-lockfile=readonly prevents changes to {CONSENT_LOCK_FILE_NAME}, which does not record \
+                 consent to the capability requests of the selected plugins. Run `wardian init` without \
+                 -lockfile=readonly, and commit the file to version control."
             ),
         ));
     }

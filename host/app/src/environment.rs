@@ -47,7 +47,7 @@ variables! {
     LOG_PATH = "TF_LOG_PATH": "a file that log lines are appended to, instead of standard error";
     PLAN_PASSPHRASE = "WARDIAN_PLAN_PASSPHRASE": "the passphrase of encrypted plan files";
     POLICY = "WARDIAN_POLICY": "a policy of the organisation, in addition to the one in /etc/wardian";
-    AUDIT = "WARDIAN_AUDIT": "a file to record accesses of plugins in, for commands without -audit-log";
+    AUDIT = "WARDIAN_AUDIT": "the audit log file, for commands without -audit-log";
     CONFIGURATION_HOME = "XDG_CONFIG_HOME": "the parent of the user's own policy (in wardian/), instead of \
         ~/.config";
     NO_COLOR = "NO_COLOR": "not empty: no color";

@@ -426,7 +426,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn host_files_must_not_be_outside_links() {
+    fn implicit_files_must_not_link_outside() {
         for (data, link, target) in [
             (".terraform", ".terraform", "../elsewhere"),
             (".terraform", ".terraform/environment", "../../secret"),

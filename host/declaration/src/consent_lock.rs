@@ -19,8 +19,8 @@ use wardian_policy::{CONSENT_LOCK_FILE_NAME, CapabilityRequest, RuleArgument};
 
 use crate::declaration::digest;
 
-const HEADER: &str = "# \"wardian init\" maintains this file. It records the declarations of plugins that \
-    were approved;\n# policies decide what plugins may do. Keep this file under version control.\n";
+const HEADER: &str = "# \"wardian init\" maintains this file. It records the approved declarations of \
+    plugins;\n# policies grant the access. Keep this file under version control.\n";
 
 /// The approved declarations of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

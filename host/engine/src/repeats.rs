@@ -1,4 +1,5 @@
-//! The meta-argument by which a resource or a module call repeats.
+//! The meta-argument that gives a resource or a module call several instances: `count` or
+//! `for_each`.
 
 use wardian_config::{ModuleCall, Resource};
 

@@ -16,7 +16,7 @@ use wardian_value::{Str, Value};
 
 use crate::call_context::CallContext;
 use crate::diagnostic::PluginDiagnostics;
-#[allow(clippy::wildcard_imports, reason = "the traits name every request and response")]
+#[allow(clippy::wildcard_imports, reason = "the traits use every request and response type")]
 use crate::provider::*;
 use crate::schema::ProviderSchema;
 

@@ -43,7 +43,7 @@ pub(crate) enum GlobError {
     TooLong,
     #[error("it contains a control character")]
     Control,
-    #[error("three stars in a row are not a wildcard; use \"**\" to match everything")]
+    #[error("\"***\" is not a wildcard; use \"**\" to match everything")]
     Stars,
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct LabelPattern {
     text: Box<str>,
 }
 
-/// The number of labels that leading stars match.
+/// The number of labels that leading wildcards match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Depth {
     One,
@@ -63,9 +63,9 @@ pub(crate) enum PatternProblem {
     Url(String),
     #[error("\"**\" matches complete labels, and is allowed only at the beginning, as in \"**.example.com\"")]
     DoubleStar,
-    #[error("stars match names, but this looks like an address; write a range such as \"10.0.0.0/8\"")]
+    #[error("wildcards match names, but this looks like an address; write a range such as \"10.0.0.0/8\"")]
     Numbers,
-    #[error("a label with a star must be ASCII, and must not be Punycode (\"xn--\")")]
+    #[error("a label with a wildcard must be ASCII, and must not be Punycode (\"xn--\")")]
     International,
 }
 

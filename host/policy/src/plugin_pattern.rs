@@ -30,11 +30,11 @@ pub(crate) enum PluginPatternProblem {
     Address(#[from] ProviderAddressError),
     #[error(transparent)]
     Glob(#[from] GlobError),
-    #[error("a single part with a star is ambiguous; use \"hashicorp/{0}\", or \"*\" for every plugin")]
+    #[error("a single part with a wildcard is ambiguous; use \"hashicorp/{0}\", or \"*\" for every plugin")]
     OnePart(String),
-    #[error("a part with a star must be lower case ASCII")]
+    #[error("a part with a wildcard must be lower case ASCII")]
     Ascii,
-    #[error("one star matches any characters of a part; \"**\" is not supported here")]
+    #[error("\"*\" matches any characters of a part; \"**\" is not supported here")]
     DoubleStar,
 }
 

@@ -1,17 +1,16 @@
-//! The CPU time that a call may use.
+//! The limit on the CPU time of a call.
 //!
-//! Epochs advance by the wall clock, and an advance is noticed when guest code next runs, even
-//! if it runs only for a moment after it has waited in the host or its thread was preempted. So
-//! an epoch is only an occasion to read the thread's CPU clock, which advances only while the
-//! thread runs. That clock counts the guest's computation, and the host's while it polls the
-//! call's futures.
+//! Epochs tick by the wall clock, and guest code notices a tick when it next runs, even if it runs
+//! only for a moment after it has waited in the host or its thread was preempted. So a tick only
+//! triggers a reading of the thread's CPU clock, which advances only while the thread runs. That
+//! clock measures the guest's computation, and the host's while it polls the call's futures.
 //!
-//! Reading that clock costs more than half a microsecond, a tenth of a small call. So nothing is
+//! Reading that clock takes more than half a microsecond, a tenth of a small call. So nothing is
 //! measured before a call has waited for the first time or has run for an epoch: most calls have
 //! ended by then.
 //!
-//! Each tick also yields to the executor, so that a computing guest cannot keep the wall clock
-//! or a cancellation from being noticed.
+//! Guest code also yields to the executor at each tick, so that a long computation cannot delay
+//! timeouts or a cancellation.
 
 use std::future::poll_fn;
 use std::pin::pin;

@@ -42,7 +42,7 @@ pub enum StateProblem {
     #[error("this is not a state file: byte {0} is not UTF-8")]
     NotUtf8(usize),
     /// The file is not JSON, or is cut off.
-    #[error("the state file is damaged or not a state file at all: {0}")]
+    #[error("the file is damaged or is not a state file: {0}")]
     NotJson(#[source] serde_json::Error),
     /// The file is JSON without a version.
     #[error("this is JSON, but not a state file: it has no \"version\"")]

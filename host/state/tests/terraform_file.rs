@@ -86,31 +86,31 @@ fn with_instances(instances: &str) -> String {
 fn non_version_4_files_are_rejected() {
     assert!(decode_state(b"").unwrap().is_none());
     for (text, expected) in [
-        ("[]", "the state file is damaged or not a state file at all"),
+        ("[]", "the file is damaged or is not a state file"),
         ("{}", "this is JSON, but not a state file: it has no \"version\""),
-        ("PK\u{3}", "the state file is damaged or not a state file at all"),
+        ("PK\u{3}", "the file is damaged or is not a state file"),
         ("{\"version\": 0}", "the state file has version 0, which does not exist"),
         (
             "{\"version\": 5, \"terraform_version\": \"9.0.0\"}",
             "the state file has format version 5, which is newer than version 4, the newest that is supported (it was written by Terraform 9.0.0)",
         ),
-        ("{\"version\": 4.5}", "the state file is damaged or not a state file at all: invalid type"),
-        ("{\"version\": \"4\"}", "the state file is damaged or not a state file at all: invalid type"),
-        ("{\"version\": -1}", "the state file is damaged or not a state file at all: invalid value"),
+        ("{\"version\": 4.5}", "the file is damaged or is not a state file: invalid type"),
+        ("{\"version\": \"4\"}", "the file is damaged or is not a state file: invalid type"),
+        ("{\"version\": -1}", "the file is damaged or is not a state file: invalid value"),
         (
             "{\"version\":4,\"terraform_version\":\"x\",\"serial\":1,\"lineage\":\"l\"}",
             "\"x\" is not a version in \"terraform_version\"",
         ),
         (
             "{\"version\":4,\"serial\":-1,\"lineage\":\"l\"}",
-            "the state file is damaged or not a state file at all: invalid value",
+            "the file is damaged or is not a state file: invalid value",
         ),
     ] {
         let found = problem(text);
         assert!(found.starts_with(expected), "{text}: {found}");
     }
     let cut = &WRITTEN_BY_TERRAFORM[..WRITTEN_BY_TERRAFORM.len() / 2];
-    assert!(problem(cut).starts_with("the state file is damaged or not a state file at all: EOF"));
+    assert!(problem(cut).starts_with("the file is damaged or is not a state file: EOF"));
     assert!(matches!(decode_state(b"\xff\xfe"), Err(StateProblem::NotUtf8(0))));
 }
 

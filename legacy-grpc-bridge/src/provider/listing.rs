@@ -1,4 +1,4 @@
-//! Calls with many results: listing objects, and actions.
+//! Streaming calls: listing objects, and actions.
 
 use std::ops::ControlFlow;
 

@@ -66,7 +66,7 @@ impl<A: Action<Client>, Client: 'static> AnyAction for TypedAction<A, Client> {
 
     fn invoke(&self, config: &Value, call: &mut Call) -> Result<ActionSteps> {
         let config = from_value(config, Unknowns::Reject)
-            .map_err(|error| error.into_diagnostic("Configuration does not fit the provider's type"))?;
+            .map_err(|error| error.into_diagnostic("Configuration does not match the provider's type"))?;
         Context::run(call, |context| self.action.invoke(config, context))
     }
 }

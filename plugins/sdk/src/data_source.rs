@@ -55,10 +55,10 @@ impl<D: DataSource<Client>, Client: 'static> AnyDataSource for TypedDataSource<D
 
     fn read(&self, config: &Value, call: &mut Call) -> Result<Value> {
         let config = D::State::decode_value(config, &call.state_type, Unknowns::Reject)
-            .map_err(|error| error.into_diagnostic("Configuration does not fit the provider's type"))?;
+            .map_err(|error| error.into_diagnostic("Configuration does not match the provider's type"))?;
         let state = Context::run(call, |context| self.source.read(config, context))?;
         state
             .encode_value(&call.state_type)
-            .map_err(|error| error.into_diagnostic("Provider's answer does not fit its schema").into())
+            .map_err(|error| error.into_diagnostic("Provider response does not match its schema").into())
     }
 }

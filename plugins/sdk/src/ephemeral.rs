@@ -97,12 +97,12 @@ impl<E: EphemeralResource<Client>, Client: 'static> AnyEphemeralResource
 
     fn open(&self, config: &Value, call: &mut Call) -> Result<Opened<Value>> {
         let config = E::State::decode_value(config, &call.state_type, Unknowns::Reject)
-            .map_err(|error| error.into_diagnostic("Configuration does not fit the provider's type"))?;
+            .map_err(|error| error.into_diagnostic("Configuration does not match the provider's type"))?;
         let opened = Context::run(call, |context| self.resource.open(config, context))?;
         let state = opened
             .state
             .encode_value(&call.state_type)
-            .map_err(|error| error.into_diagnostic("Provider's answer does not fit its schema"))?;
+            .map_err(|error| error.into_diagnostic("Provider response does not match its schema"))?;
         Ok(Opened { state, renew: opened.renew })
     }
 

@@ -261,7 +261,7 @@ impl Response {
     /// Decodes the body as JSON.
     ///
     /// # Errors
-    /// If the body is not JSON, or does not fit the type.
+    /// If the body is not JSON, or does not match the type.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
         serde_json::from_slice(&self.body).map_err(|error| Error::Body(error.to_string()))
     }

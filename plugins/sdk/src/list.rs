@@ -91,7 +91,7 @@ impl<L: ListResource<Client>, Client: 'static> AnyListResource for TypedListReso
 
     fn list(&self, request: ListRequest<Value>, types: ListTypes, call: &mut Call) -> Result<AnyListResults> {
         let config = from_value(&request.config, Unknowns::Reject)
-            .map_err(|error| error.into_diagnostic("Configuration does not fit the provider's type"))?;
+            .map_err(|error| error.into_diagnostic("Configuration does not match the provider's type"))?;
         let request = ListRequest { config, include_objects: request.include_objects, limit: request.limit };
         let found = Context::run(call, |context| self.list.list(request, context))?;
         Ok(Box::new(found.map(move |item| {

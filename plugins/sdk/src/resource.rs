@@ -198,18 +198,18 @@ impl<R: Update<Client>, Client: 'static> TypedResource<R, Client> {
 
 fn planned_state<T: Model>(value: &Value, ty: &Type) -> Result<T> {
     T::decode_value(value, ty, Unknowns::AsNone)
-        .map_err(|error| error.into_diagnostic("Plan does not fit the provider's type").into())
+        .map_err(|error| error.into_diagnostic("Plan does not match the provider's type").into())
 }
 
 fn stored_state<T: Model>(value: &Value, ty: &Type) -> Result<T> {
     T::decode_value(value, ty, Unknowns::Reject)
-        .map_err(|error| error.into_diagnostic("State does not fit the provider's type").into())
+        .map_err(|error| error.into_diagnostic("State does not match the provider's type").into())
 }
 
 fn answer<T: Model>(state: &T, call: &Call) -> Result<Value> {
     state
         .encode_value(&call.state_type)
-        .map_err(|error| error.into_diagnostic("Provider's answer does not fit its schema").into())
+        .map_err(|error| error.into_diagnostic("Provider response does not match its schema").into())
 }
 
 impl<R: Resource<Client>, Client: 'static> AnyResource for TypedResource<R, Client> {

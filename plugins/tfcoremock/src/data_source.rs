@@ -37,7 +37,7 @@ impl DataSource<MockClient> for MockDataSource {
             )
         })?;
         let value = stored_value::object(&stored, &self.definition.contents, config.ty())
-            .explain(&format!("Data source {id:?} does not fit its type"))?;
+            .explain(&format!("Data source {id:?} does not match its type"))?;
         Object::from_value(value.with_attribute("id", Value::string(id)), config.ty().clone())
     }
 }

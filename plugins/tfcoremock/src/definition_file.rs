@@ -68,7 +68,7 @@ pub(crate) fn read(
     file: &Path,
     others: &BTreeMap<String, Definition>,
 ) -> Result<BTreeMap<String, Definition>, Diagnostics> {
-    // Without a grant for the directory, there can be no file in it.
+    // If the directory is not granted, the file cannot be read, so it is treated as absent.
     if !is_granted(file) {
         return Ok(BTreeMap::new());
     }
@@ -212,7 +212,7 @@ impl Reader {
             match value.value(&attribute.ty()) {
                 Ok(value) => attribute.computed_value = Some(value),
                 Err(stored_value_error) => {
-                    self.problem(format!("the value does not fit: {stored_value_error}"));
+                    self.problem(format!("the value does not match the type: {stored_value_error}"));
                 }
             }
         }

@@ -59,7 +59,7 @@ impl Resource<MockClient> for MockResource {
         let Some(directory) = context.client().resource_directory()? else { return Ok(Some(state)) };
         let Some(stored) = directory.read(&id).explain("Resource not read")? else { return Ok(None) };
         let value = stored_value::object(&stored, self.contents(), state.ty())
-            .explain(&format!("Resource {id:?} does not fit its type"))?;
+            .explain(&format!("Resource {id:?} does not match its type"))?;
         let named = value.get("id").is_some_and(|id| !id.is_null());
         let value = if named { value } else { value.with_attribute("id", Value::string(id)) };
         Object::from_value(value, state.ty().clone()).map(Some)

@@ -13,7 +13,7 @@ pub(super) fn variables(text: &str) -> Result<Value, FunctionError> {
     let file = SourceFile::new(SOURCE_NAME, text);
     let (body, found) = parse_body(&file);
     if found.has_errors() {
-        return Err(refused("it is not valid variable values syntax", &found));
+        return Err(refused("it is not a valid variable definitions (.tfvars) file", &found));
     }
     if let Some(block) = body.blocks.first() {
         let problem = Diagnostic::error(
@@ -21,7 +21,7 @@ pub(super) fn variables(text: &str) -> Result<Value, FunctionError> {
             format!("\"{}\" begins a block, but only arguments are allowed", block.kind),
         );
         return Err(refused(
-            "it is not valid variable values syntax",
+            "it is not a valid variable definitions (.tfvars) file",
             &problem.at(block.kind_span.clone()).into(),
         ));
     }

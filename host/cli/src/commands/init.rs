@@ -281,11 +281,8 @@ async fn compile(
 ) -> Outcome<()> {
     let plugins = context.app.plugins(configuration, Some(state), &selection.lock, 1)?;
     if let Some(problem) = plugins.cache_problem() {
-        let detail = format!(
-            "Compiled plugins cannot be cached, so every command compiles them again, which takes seconds: \
-             {problem}."
-        );
-        context.shell.diagnostics(&Diagnostic::warning("No cache of compiled plugins", detail).into());
+        let detail = format!("Every command compiles the plugins again, which takes seconds: {problem}.");
+        context.shell.diagnostics(&Diagnostic::warning("Compiled plugins cannot be cached", detail).into());
     }
     let shell = context.shell.clone();
     let provisioners: BTreeSet<&str> =

@@ -1,7 +1,7 @@
-//! Differences as text: symbols, indentation, alignment and omissions.
+//! Differences as text: action symbols, indentation, alignment and omissions.
 //!
-//! Every line of a part starts at `indent` times four columns, followed by the four columns of
-//! its symbol. States have no symbols, and no columns for them.
+//! Each line is indented by four columns per level (`indent`), followed by four columns for its
+//! action symbol. A rendered state has neither symbols nor their columns.
 
 use super::difference::{BlockGroup, Content, Difference, Effect, Secrecy};
 use super::style::{Page, Style};

@@ -54,7 +54,7 @@ impl Check {
             Resource::read(data, problems)
         });
         for block in data_blocks {
-            let detail = "A check block can have one data block; write a check for each.";
+            let detail = "A check block can have only one data block; use a separate check block for each.";
             problems.push(
                 Diagnostic::error("Multiple data resource blocks", detail).at(block.header_span.clone()),
             );

@@ -160,7 +160,7 @@ fn terraform_lock_file_gains_the_embedded_hash() {
 }
 
 #[test]
-fn every_packaging_installs_and_resolves() {
+fn every_package_layout_installs_and_resolves() {
     let mut fixture = Fixture::new(&[("acme/a", ""), ("acme/b", ""), ("acme/c", "")]);
     fixture.write("acme/a/1.0.0/wasm32_wasip2/terraform-provider-a_v1.0.0.wasm", &component("a"));
     fixture.write("acme/b/1.0.0/b.wasm", &component("b"));
@@ -349,7 +349,7 @@ fn readonly_lock_file_must_not_change() {
 }
 
 #[test]
-fn unneeded_providers_leave_the_lock_file() {
+fn unneeded_providers_are_removed_from_lock_file() {
     let mut fixture = Fixture::new(&[("random", "")]);
     fixture.init();
     fixture.requirements = Requirements::default();

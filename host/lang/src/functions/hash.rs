@@ -70,7 +70,7 @@ fn bcrypt(arguments: &[Value], scope: &dyn Scope) -> Outcome {
     let cost = u32::try_from(cost)
         .ok()
         .filter(|cost| *cost <= 31)
-        .ok_or_else(|| Failure::argument(1, "the cost must not be above 31"))?;
+        .ok_or_else(|| Failure::argument(1, "the cost must not be greater than 31"))?;
     if text(arguments, 0).len() > 72 {
         return Err(Failure::argument(0, "only strings of up to 72 bytes can be hashed with bcrypt"));
     }

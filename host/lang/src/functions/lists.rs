@@ -350,10 +350,13 @@ fn slice_bounds(arguments: &[Value], length: usize) -> Result<(usize, usize), Fa
     let end = usize::try_from(whole(arguments, 2)?)
         .map_err(|_| Failure::argument(2, "the end must not be negative"))?;
     if end > length {
-        return Err(Failure::argument(2, format!("the end must not be above the length, which is {length}")));
+        return Err(Failure::argument(
+            2,
+            format!("the end index must not be greater than the length of the list, which is {length}"),
+        ));
     }
     if start > end {
-        return Err(Failure::argument(1, "the start must not be above the end"));
+        return Err(Failure::argument(1, "the start index must not be greater than the end index"));
     }
     Ok((start, end))
 }

@@ -1,6 +1,6 @@
-//! Inclusion of granted or denied accesses.
+//! Checks whether a set of accesses includes another one.
 //!
-//! Results may be false negatives, but never false positives.
+//! It may miss an inclusion, but never reports one wrongly.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -6,7 +6,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 }
 
 #[test]
-fn host_pattern_matches_hosts_of_its_table() {
+fn host_pattern_matches_expected_hosts() {
     for (pattern, yes, no) in [
         ("Example.com", &["example.com", "EXAMPLE.COM."][..], &["a.example.com", "example.co"][..]),
         ("*.example.com", &["a.example.com"], &["example.com", "a.b.example.com", "aexample.com"]),

@@ -1,4 +1,4 @@
-//! Rules for resources of this machine: files, environment variables and programs.
+//! Rules for access to this machine: files, environment variables and programs.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

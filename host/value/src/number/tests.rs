@@ -86,7 +86,7 @@ fn rejects_huge_magnitudes_quickly() {
 
 /// Output of `terraform console` 1.11.4.
 #[test]
-fn arithmetic_prints_as_recorded() {
+fn arithmetic_matches_terraform() {
     let check = |result: Result<Number, NumberError>, printed: &str| {
         assert_eq!(result.unwrap().to_string(), printed);
     };

@@ -6,7 +6,7 @@ use wardian_value::{Path, PathStep};
 
 use crate::{Diagnostic, Diagnostics};
 
-/// A value does not fit a Rust type, or the reverse.
+/// A value does not match a Rust type, or the reverse.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelError {
     /// The steps from the error's location up to the root.
@@ -58,7 +58,7 @@ impl fmt::Display for ModelError {
 // diagnostics would lose the path. Serde requires the trait, so the wrapper below has it.
 impl From<ModelError> for Diagnostics {
     fn from(error: ModelError) -> Self {
-        error.into_diagnostic("Value does not fit").into()
+        error.into_diagnostic("Value does not match its type").into()
     }
 }
 

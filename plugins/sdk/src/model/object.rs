@@ -131,7 +131,7 @@ impl Object {
         let ty = self.attribute_type(name)?;
         if !ty.has_dynamic() && *value.ty() != ty {
             return Err(Diagnostics::error(
-                "Value does not fit",
+                "Value does not match its type",
                 format!("{name}: {} is required, not {}", ty.friendly_name(), value.ty().friendly_name()),
             ));
         }

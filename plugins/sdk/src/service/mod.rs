@@ -134,7 +134,7 @@ fn object(bytes: &[u8], ty: &Type, what: &str) -> Result<Option<Object>> {
 
 fn bytes(value: &Value, ty: &Type) -> Result<Vec<u8>> {
     codec::encode(value, ty)
-        .map_err(|error| Diagnostics::error("Provider's answer does not fit its schema", error))
+        .map_err(|error| Diagnostics::error("Provider response does not match its schema", error))
 }
 
 fn null(ty: &Type) -> Vec<u8> {

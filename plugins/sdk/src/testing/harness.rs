@@ -428,11 +428,11 @@ fn validation(type_name: &str, config: Vec<u8>) -> protocol::ValidateConfigReque
 }
 
 fn encode(value: &Value, ty: &Type) -> Result<Vec<u8>, Diagnostics> {
-    codec::encode(value, ty).map_err(|error| Diagnostics::error("Value does not fit the schema", error))
+    codec::encode(value, ty).map_err(|error| Diagnostics::error("Value does not match the schema", error))
 }
 
 fn decode(bytes: &[u8], ty: &Type) -> Result<Value, Diagnostics> {
-    codec::decode(bytes, ty).map_err(|error| Diagnostics::error("Response does not fit the schema", error))
+    codec::decode(bytes, ty).map_err(|error| Diagnostics::error("Response does not match the schema", error))
 }
 
 /// Returns the warnings, or an error if there are errors.

@@ -105,7 +105,7 @@ fn object_of_other_type_is_rejected() {
     let harness = ProviderHarness::new(provider());
     assert!(harness.read_data_source("run_time", json!({ "a": "x" })).is_ok());
     let failed = harness.read_data_source("run_time", json!({})).unwrap_err();
-    assert!(failed.diagnostics.to_string().contains("Value does not fit"), "{failed:?}");
+    assert!(failed.diagnostics.to_string().contains("Value does not match its type"), "{failed:?}");
     let ty = Type::object([("a", Type::String)]);
     assert!(Object::from_value(Value::null(ty.clone()), ty.clone()).is_err());
     assert!(Object::from_value(Value::unknown(ty.clone()), ty.clone()).is_err());

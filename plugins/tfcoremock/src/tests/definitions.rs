@@ -194,11 +194,11 @@ fn definition_errors_have_locations() {
     check(
         &attribute(json!({ "type": "list", "computed": true, "list": { "type": "string" },
                            "value": { "list": [{ "string": "x" }, { "boolean": true }] } })),
-        "t_x.a: the value does not fit: [1]: string is required, not a boolean",
+        "t_x.a: the value does not match the type: [1]: string is required, not a boolean",
     );
     check(
         &attribute(json!({ "type": "number", "computed": true, "value": { "number": "many" } })),
-        "t_x.a: the value does not fit: value: \"many\": a number is required",
+        "t_x.a: the value does not match the type: value: \"many\": a number is required",
     );
     check(
         &json!({ "t_x": { "attributes": { "id": { "type": "string", "optional": true } } } }),

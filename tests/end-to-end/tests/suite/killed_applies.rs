@@ -1,4 +1,4 @@
-//! Applies that are killed at any moment, and concurrent applies.
+//! Applies that are killed at arbitrary moments, and concurrent applies.
 //!
 //! A hundred files are created, each named after its number and a random ID. An object that was
 //! created twice would leave two files with the same number, and a lost object would leave a

@@ -1,4 +1,4 @@
-//! Provisioners with policies, interrupts and kills.
+//! Provisioners: policies, interrupts, and runs that are killed.
 
 use std::fs;
 use std::path::Path;

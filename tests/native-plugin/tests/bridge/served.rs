@@ -1,4 +1,5 @@
-//! Plugins served in another protocol, and several plugins served as one.
+//! Plugins that are served over the other protocol version, and several plugins that are served by
+//! one process.
 
 use wardian_plugin::{ApplyRequest, CallContext, Provider};
 use wardian_value::{Path, Value};

@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::syntax::scan::{Token, TokenKind};
 
-/// Maximum number of reported bit operators.
+/// Maximum number of reported bitwise operators.
 const MAX_BIT_OPERATORS: usize = 4;
 
 impl Parser<'_> {
@@ -105,10 +105,10 @@ fn unknown_token(kind: TokenKind, text: &str, seen: &mut Seen) -> Option<(&'stat
                 return None;
             }
             let detail = match kind {
-                TokenKind::Ampersand => "There are no bit operators. The logical \"and\" is \"&&\".",
-                TokenKind::Pipe => "There are no bit operators. The logical \"or\" is \"||\".",
-                TokenKind::Tilde => "There are no bit operators. The logical \"not\" is \"!\".",
-                _ => "There are no bit operators.",
+                TokenKind::Ampersand => "Bitwise operators are not supported. The logical \"and\" is \"&&\".",
+                TokenKind::Pipe => "Bitwise operators are not supported. The logical \"or\" is \"||\".",
+                TokenKind::Tilde => "Bitwise operators are not supported. The logical \"not\" is \"!\".",
+                _ => "Bitwise operators are not supported.",
             };
             ("Unsupported operator", detail)
         }
