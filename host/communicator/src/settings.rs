@@ -14,7 +14,6 @@
 //! | `bastion_user`, `_password`, `_private_key`, `_port` | as without `bastion_` | |
 //! | `bastion_certificate` | `certificate`, with its key | |
 
-mod duration;
 mod keys;
 mod parse;
 

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use wardian_value::duration::GoDuration;
+
 use super::{
     AgentUse, ConnectionMethod, ConnectionSettings, Hop, Proxy, ProxyScheme, ServerCertificate,
-    SettingsError, SshSettings, TargetPlatform, WinRmAuthentication, WinRmSettings, WinRmTransport, duration,
-    keys,
+    SettingsError, SshSettings, TargetPlatform, WinRmAuthentication, WinRmSettings, WinRmTransport, keys,
 };
 use crate::secret::SecretString;
 
@@ -70,7 +71,7 @@ impl<'a> Values<'a> {
     fn timeout(&self) -> Result<Duration, SettingsError> {
         let Some(text) = self.text("timeout") else { return Ok(TIMEOUT) };
         let wrong = || problem("timeout", format!("{text:?} is not a duration such as \"90s\" or \"5m\""));
-        duration::read(&text).ok_or_else(wrong)
+        GoDuration::parse(&text).ok().and_then(GoDuration::to_std).ok_or_else(wrong)
     }
 }
 
