@@ -1,4 +1,4 @@
-//! The authority over connections to machines to provision.
+//! The authority over connections to remote machines.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -6,35 +6,36 @@ use std::time::Duration;
 
 use crate::Denied;
 
-/// Decides on connections to machines, and records them.
+/// Decides on connections to remote machines, and records them.
 pub trait ConnectionAuthority: Send + Sync + 'static {
-    /// Checks whether a machine may be connected to; called before its name is resolved,
-    /// for each machine on the way: proxy, bastion, and the machine that is provisioned.
+    /// Checks whether a connection to a machine is allowed. Called before the machine's name is
+    /// resolved, for each machine on the way: proxy, bastion and target.
     ///
     /// # Errors
     /// Returns the denial.
     fn may_connect(&self, host: &str, port: u16) -> Result<(), Denied>;
 
-    /// Checks whether a machine may be connected to at this address; called right before
-    /// connecting. A proxy or bastion resolves the name of the machine behind it, so that
-    /// machine is checked here only if its host is an address.
+    /// Checks whether a connection to a machine at this address is allowed. Called right before
+    /// connecting. A proxy or bastion resolves the name of the machine behind it, so that machine
+    /// is checked here only if its host is an address.
     ///
     /// # Errors
     /// Returns the denial.
     fn may_connect_at(&self, host: &str, port: u16, address: IpAddr) -> Result<(), Denied>;
 
-    /// Checks whether a local file or directory may be read for copying it to the machine.
-    /// The path is absolute and contains no symbolic links.
+    /// Checks whether a local file or directory may be read, to be copied to the machine. The path
+    /// is absolute and contains no symbolic links.
     ///
     /// # Errors
     /// Returns the denial.
     fn may_read(&self, path: &Path) -> Result<(), Denied>;
 
-    /// Reports that an attempt to connect begins or has succeeded.
+    /// Reports that a connection attempt begins or has succeeded.
     fn report_progress(&self, _progress: &ConnectProgress<'_>) {}
 
-    /// Records a connection that ended or failed. If several users share a connection, each
-    /// user's authority is called when that use ends, with the bytes of that use.
+    /// Records a connection that ended or failed. If several users share a connection, the
+    /// authority of each user is called when that user's access ends, with the bytes of that
+    /// access.
     fn finished(&self, connection: &FinishedConnection);
 }
 
@@ -55,17 +56,17 @@ pub enum ConnectProgress<'a> {
 /// The record of a connection.
 #[derive(Clone, Debug)]
 pub struct FinishedConnection {
-    /// The machine that was provisioned.
+    /// The target machine.
     pub host: String,
     pub port: u16,
-    /// The address that was connected to: the machine's own, or that of the first machine
-    /// on the way. `None` if no connection was opened.
+    /// The address to which the connection was opened: the target's address, or the address of the
+    /// first machine on the way. `None` if no connection was opened.
     pub address: Option<IpAddr>,
     /// The number of bytes sent.
     pub sent: u64,
     /// The number of bytes received.
     pub received: u64,
-    /// The time from the first attempt, or from the first use of an open connection, to the
-    /// end.
+    /// The time from the first attempt, or from the start of the access over an open connection, to
+    /// the end.
     pub duration: Duration,
 }

@@ -4,14 +4,14 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Denied {
-    /// The access and the reason for its denial: a sentence without a period.
+    /// A description of the access and the reason for its denial: a sentence without a period.
     pub reason: String,
-    /// A rule that would allow the access, if one can be written.
+    /// A rule that would allow the access, if such a rule can be written.
     pub rule_to_add: Option<String>,
 }
 
 impl Denied {
-    /// Creates a denial that no rule can lift.
+    /// Creates a denial that no rule can prevent.
     pub fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), rule_to_add: None }
     }

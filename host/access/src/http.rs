@@ -8,7 +8,7 @@ use http::{HeaderName, HeaderValue};
 
 use crate::{Denied, NetworkRequest};
 
-/// Decides on HTTP requests, and records their exchanges. Clients are shared; each request
+/// Decides on HTTP requests, and records their exchanges. Requests share a client, but each request
 /// has its own authority.
 pub trait HttpAuthority: Send + Sync + 'static {
     /// Returns the headers that only the host may add to a request. A request that already
@@ -30,8 +30,8 @@ pub trait HttpAuthority: Send + Sync + 'static {
     /// Returns the headers that the host adds to an allowed request.
     ///
     /// # Errors
-    /// Returns a denial if a secret is missing: without it, the request is not the one that
-    /// the policy describes.
+    /// Returns a denial if a secret is missing: the request would then differ from the one that the
+    /// policy describes.
     fn credentials(&self, request: &NetworkRequest) -> Result<Vec<HttpCredential>, Denied>;
 
     /// Records an exchange that ended, successfully or not.

@@ -1,21 +1,21 @@
 //! IP addresses: their canonical form and their kind.
 //!
-//! A name does not determine an address: anyone can point a name at `127.0.0.1`. Therefore, each
-//! address that a name resolves to is also matched against the rule; a rule without addresses
-//! allows only *public* ones.
+//! A name does not determine an address: the owner of a name can let it resolve to `127.0.0.1`.
+//! Therefore, each address that a name resolves to is also matched against the rule. A rule without
+//! addresses allows only *public* addresses.
 //!
 //! | kind | addresses |
 //! |---|---|
 //! | `loopback` | `127.0.0.0/8`, `::1` |
 //! | `private` | `10.0.0.0/8`, `172.16.0.0/12`, `192.168.0.0/16`, `100.64.0.0/10`, `fc00::/7`, `fec0::/10`, `64:ff9b:1::/48` |
 //! | `link-local` | `169.254.0.0/16`, `fe80::/10` |
-//! | `metadata` | the services through which clouds give credentials to any local caller; [`METADATA`] |
+//! | `metadata` | the services through which clouds provide credentials to any local caller; [`METADATA`] |
 //! | reserved | all other addresses that are not internet hosts: multicast, broadcast, documentation, ... |
 //! | `public` | all other addresses |
 //!
-//! An IPv6 address that contains an IPv4 address has the kind of that address. A metadata
-//! address has no other kind, and is not included in any wider range: a rule has to name
-//! `metadata` or that very address.
+//! An IPv6 address that contains an IPv4 address has the kind of that address. A metadata address
+//! has no other kind, and is not included in any wider range: a rule must contain `metadata` or
+//! that exact address.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

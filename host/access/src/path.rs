@@ -12,19 +12,19 @@ pub enum PathProblem {
     /// The path is empty.
     #[error("it is empty")]
     Empty,
-    /// The path leaves the directory that it is relative to.
+    /// The path leads out of the directory to which it is relative.
     #[error("it leaves the root module's directory by \"..\"")]
     Leaves,
-    /// The path contains a NUL byte, which ends paths in system calls.
+    /// The path contains a NUL byte, which terminates paths in system calls.
     #[error("it contains a NUL byte")]
     NulByte,
 }
 
-/// Returns a path without `.` and `..`. A relative path is resolved against `root`, and
-/// must stay below it.
+/// Returns a path without `.` and `..`. A relative path is resolved against `root`, and must not
+/// lead out of it.
 ///
 /// # Errors
-/// Returns an error if the path is empty, leaves `root` or contains a NUL byte.
+/// Returns an error if the path is empty, leads out of `root` or contains a NUL byte.
 pub fn normalize(root: &Path, path: &Path) -> Result<PathBuf, PathProblem> {
     if path.as_os_str().is_empty() {
         return Err(PathProblem::Empty);
@@ -48,7 +48,7 @@ pub fn normalize(root: &Path, path: &Path) -> Result<PathBuf, PathProblem> {
                 depth -= 1;
             }
             Component::ParentDir if is_relative => return Err(PathProblem::Leaves),
-            // The root's parent is the root.
+            // The parent of the root directory is the root directory.
             Component::ParentDir => {}
         }
     }

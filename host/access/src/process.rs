@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use crate::Denied;
 
-/// Decides whether programs may run, and records those that did.
+/// Decides whether programs may run, and records programs that ran.
 pub trait ProcessAuthority: Send + Sync + 'static {
-    /// Checks whether a program may be launched; called before its name is looked up.
+    /// Checks whether a program may be launched. Called before the program's name is looked up.
     ///
     /// # Errors
     /// Returns the denial.
@@ -35,7 +35,7 @@ pub struct ProgramLaunch<'a> {
 pub struct FinishedProgram {
     /// The requested program: a bare name or an absolute path.
     pub program: String,
-    /// The file that was executed; `None` if there was none.
+    /// The file that was executed; `None` if no file was executed.
     pub executable: Option<PathBuf>,
     pub arguments: Vec<String>,
     /// The exit status; `None` if the program did not start, or the system did not report
@@ -47,13 +47,13 @@ pub struct FinishedProgram {
     pub duration: Duration,
 }
 
-/// How a command ended.
+/// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitStatus {
     /// With an exit code.
     Code(i32),
     /// By a signal with this number.
     Signal(i32),
-    /// It was killed after its time limit.
+    /// The program was killed after its time limit.
     TimedOut,
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use crate::Denied;
 
-/// The reason why another machine could not be connected to.
+/// The reason why a connection to another machine could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReachError {

@@ -14,7 +14,7 @@ use crate::path::{PathProblem, normalize};
 /// The maximum number of arguments of a program.
 const MAX_ARGUMENTS: usize = 10_000;
 
-/// One use of a capability.
+/// An access: one use of a capability.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccessRequest {
     /// Sends data to a host.
@@ -88,9 +88,9 @@ impl NetworkRequest {
     /// Creates an HTTP request: `https`, `api.example.com:8443`, `GET`.
     ///
     /// # Errors
-    /// Returns an error if the scheme is not `http` or `https`, or if the authority or the
-    /// method is not valid. An authority with a user is not valid: text before an `@` has
-    /// misled readers before.
+    /// Returns an error if the scheme is not `http` or `https`, or if the authority or the method
+    /// is not valid. An authority with a user is not valid, since the text before an `@` can be
+    /// mistaken for the host.
     pub fn http(scheme: &str, authority: &str, method: &str) -> Result<Self, AccessRequestError> {
         let scheme = [Scheme::Https, Scheme::Http]
             .into_iter()
@@ -222,7 +222,7 @@ impl FileAccess {
     /// directory.
     ///
     /// # Errors
-    /// Returns an error if a relative path leaves that directory, or if the path is not
+    /// Returns an error if a relative path leads out of that directory, or if the path is not
     /// valid.
     pub fn new(
         root_module: &Path,
@@ -237,8 +237,8 @@ impl FileAccess {
         Self { path, operation, includes_descendants: false }
     }
 
-    /// Extends the access to everything below the path. Renaming a directory also moves
-    /// its content, so none of it may be denied.
+    /// Extends the access to everything below the path. Renaming a directory also moves its
+    /// content, so all of its content must be allowed.
     #[must_use]
     pub fn with_descendants(mut self) -> Self {
         self.includes_descendants = true;
@@ -269,7 +269,7 @@ impl EnvironmentName {
     /// Creates a name.
     ///
     /// # Errors
-    /// Returns an error if no variable can have this name.
+    /// Returns an error if an environment variable cannot have this name.
     pub fn new(name: &str) -> Result<Self, AccessRequestError> {
         if name.is_empty() || name.contains(['=', '\0']) {
             return Err(AccessRequestError::Variable(truncate(name)));
@@ -295,7 +295,8 @@ impl ProcessStart {
     /// and `..`, and its arguments without the program's name.
     ///
     /// # Errors
-    /// Returns an error for any other name, and if no system could start the program.
+    /// Returns an error for any other form of name, and if no operating system can start the
+    /// program with these arguments.
     pub fn new(
         program: &str,
         arguments: impl IntoIterator<Item = String>,
@@ -358,8 +359,8 @@ impl CommunicatorConnection {
     }
 }
 
-/// Writes the access as part of a sentence. Text that the plugin chose is quoted, with
-/// control characters escaped.
+/// Describes the access as part of a sentence. Text that the plugin chose is quoted, with control
+/// characters escaped.
 impl fmt::Display for AccessRequest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -380,7 +381,7 @@ impl fmt::Display for AccessRequest {
     }
 }
 
-/// The reason why input is not an access request. The access is denied.
+/// The reason why input cannot be converted to an access request. The access is denied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccessRequestError {
@@ -390,7 +391,7 @@ pub enum AccessRequestError {
     /// The host is not valid.
     #[error("{host:?} is not a host: {problem}")]
     Host {
-        /// The input, truncated.
+        /// The input, truncated if it is long.
         host: String,
         problem: HostProblem,
     },
@@ -415,7 +416,7 @@ pub enum AccessRequestError {
     /// There are too many arguments.
     #[error("there are more than {MAX_ARGUMENTS} arguments")]
     Arguments,
-    /// The input contains a NUL byte, which ends strings in system calls.
+    /// The input contains a NUL byte, which terminates strings in system calls.
     #[error("it contains a NUL byte")]
     NulByte,
 }
@@ -424,7 +425,7 @@ fn parse_host(text: &str) -> Result<Host, AccessRequestError> {
     Host::parse(text).map_err(|problem| AccessRequestError::Host { host: truncate(text), problem })
 }
 
-/// Splits an authority into host and port. The brackets of an IPv6 address stay.
+/// Splits an authority into host and port. The brackets of an IPv6 address are preserved.
 fn split_authority(authority: &str) -> (&str, Option<&str>) {
     let brackets_end = authority.rfind(']').map_or(0, |at| at + 1);
     match authority.get(brackets_end..).and_then(|rest| rest.rfind(':')) {
@@ -436,7 +437,7 @@ fn split_authority(authority: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Parses a port in decimal digits; zero is not a port.
+/// Parses a port in decimal digits. Zero is not a valid port.
 pub fn parse_port(text: &str) -> Option<u16> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|port| is_number && *port != 0)

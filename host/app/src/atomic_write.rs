@@ -7,22 +7,22 @@ use std::path::Path;
 use wardian_cache::AtomicWrite;
 
 /// Replaces a file's content atomically, so that no reader sees a partial write. A symbolic link
-/// stays a link; the permissions do not change.
+/// remains a link; the permissions do not change.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
-    // A user who may not write the file must not replace it either.
+    // A user who does not have permission to write the file must not be able to replace it either.
     let permissions = fs::OpenOptions::new().write(true).open(&path)?.metadata()?.permissions();
     AtomicWrite::new().with_permissions(permissions).write(&path, &[content])
 }
 
-/// Writes a file like [`replace`]; the file need not exist. A new file gets the default
-/// permissions of the user.
+/// Writes a file atomically like [`replace`], but creates it if it does not exist. A new file gets
+/// the user's default permissions.
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(_) => replace(path, content),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // Created like any other file, to get the default permissions. An empty file means
-            // the same as no file, for the short time that it exists.
+            // Created like any other file, to get the default permissions. While the file is empty,
+            // it has the same meaning as a missing file.
             fs::OpenOptions::new().write(true).create_new(true).open(path)?;
             replace(path, content).inspect_err(|_| drop(fs::remove_file(path)))
         }

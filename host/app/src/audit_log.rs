@@ -8,10 +8,10 @@ use crate::environment::ProcessEnvironment;
 use crate::error::{AppError, sentence};
 use crate::untrusted::{self, ConfigurationTrust};
 
-/// Opens the log that the command line (`path`) or the environment names.
+/// Opens the audit log that the command line (`path`) or the environment names.
 ///
 /// # Errors
-/// If it cannot be written: nothing runs without the requested record.
+/// If it cannot be written: a command does not run without the requested record.
 pub fn open(
     path: Option<&Path>,
     trust: ConfigurationTrust,
@@ -28,7 +28,7 @@ pub fn open(
     })
 }
 
-/// Returns an absolute path, so that comparisons mean the same file everywhere.
+/// Returns an absolute path, so that two paths can be compared.
 fn absolute_path(
     path: Option<&Path>,
     environment: &ProcessEnvironment,

@@ -2,7 +2,7 @@
 //!
 //! The arguments of a `backend` block take effect when `init` records them. If the block changes
 //! later, commands fail, since they would otherwise search for the state in the wrong place. The
-//! record is the file that Terraform uses.
+//! arguments are recorded in the same file as in Terraform.
 
 mod record;
 
@@ -24,21 +24,21 @@ const WORKSPACE_DIRECTORY: &str = "terraform.tfstate.d";
 /// The name of the only supported backend.
 pub(crate) const LOCAL: &str = "local";
 
-/// The arguments of the `local` backend, as they were given.
+/// The arguments of the `local` backend, as the user wrote them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalBackend {
     path: Option<String>,
     workspace_dir: Option<String>,
 }
 
-/// What `init` does about the backend and the states in it.
+/// How `init` treats the backend and the states in it.
 #[derive(Clone, Debug)]
 pub struct BackendOptions {
     /// Arguments in addition to the block, as `NAME=VALUE`, or files of such lines.
     pub config: Vec<String>,
-    /// Whether to leave the states where they are.
+    /// Whether to leave the states in the old backend.
     pub reconfigure: bool,
-    /// Whether to copy the states to a backend that has changed.
+    /// Whether to copy the states to the new backend if the backend has changed.
     pub migrate_state: bool,
     /// Whether to copy the states without asking.
     pub force_copy: bool,
@@ -51,7 +51,8 @@ pub struct BackendOptions {
 }
 
 impl LocalBackend {
-    /// Returns the state file of a workspace. `path` concerns the default workspace only.
+    /// Returns the state file of a workspace. The argument `path` applies only to the default
+    /// workspace.
     pub fn state_path(&self, workspace: &str) -> PathBuf {
         if workspace == DEFAULT_WORKSPACE {
             return PathBuf::from(self.path.as_deref().unwrap_or(FILE_NAME));
@@ -98,7 +99,7 @@ impl LocalBackend {
         Ok(())
     }
 
-    /// Returns the field of an argument, or an error if there is no such argument.
+    /// Returns the field of an argument, or an error if the argument does not exist.
     pub(crate) fn argument(&mut self, name: &str) -> Result<&mut Option<String>, String> {
         match name {
             "path" => Ok(&mut self.path),
@@ -180,18 +181,12 @@ pub fn in_effect(
     }
 }
 
-/// Returns the backend that `init` recorded, whatever the configuration says.
-///
-/// # Errors
-/// If the record cannot be read.
+/// Returns the backend that `init` recorded, even if the configuration has changed.
 pub fn recorded(data_directory: &Path) -> Result<LocalBackend, AppError> {
     Ok(Record::read(data_directory)?.map(|recorded| recorded.config).unwrap_or_default())
 }
 
-/// Returns the backend of a saved plan, whose directory need not be initialized.
-///
-/// # Errors
-/// If it is not `local`.
+/// Returns the backend of a saved plan, whose directory may not be initialized.
 pub fn for_plan(data_directory: &Path, configuration: &Configuration) -> Result<LocalBackend, AppError> {
     let Some(block) = configured_block(Some(configuration)) else { return Ok(LocalBackend::default()) };
     let wanted = LocalBackend::from_block(block)?;

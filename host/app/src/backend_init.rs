@@ -14,12 +14,12 @@ use crate::error::AppError;
 use crate::frontend::AppEvent;
 use crate::state_migration;
 
-/// Configures the backend as the configuration says, copies states that belong elsewhere now,
-/// and records the result. Returns the backend in effect.
+/// Configures the backend as the configuration specifies, copies the states that are now stored
+/// elsewhere, and records the result. Returns the backend in effect.
 ///
 /// # Errors
-/// If the backend cannot be used, or if it changed and the options do not say what to do with
-/// the states.
+/// If the backend cannot be used, or if it has changed and the options do not determine what to do
+/// with the states.
 pub async fn initialize(
     context: &AppContext,
     configuration: &Configuration,
@@ -94,7 +94,7 @@ async fn change_backend(
     state_migration::migrate(context, &recorded.config, wanted, options, stop).await
 }
 
-/// Applies `-backend-config`: `NAME=VALUE`, or a file of such lines.
+/// Applies a value of `-backend-config`: `NAME=VALUE`, or a file of such lines.
 fn apply_argument(context: &AppContext, backend: &mut LocalBackend, given: &str) -> Result<(), AppError> {
     let Some((name, value)) = given.split_once('=') else {
         return apply_file(context, backend, Path::new(given));

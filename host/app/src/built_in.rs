@@ -10,7 +10,7 @@ use wardian_diagnostic::Diagnostics;
 use wardian_install::selection::Requirements;
 use wardian_plugin::{FileGate, PluginDiagnostic, PluginDiagnostics, Provider};
 
-/// Returns whether an address is that of the built-in provider.
+/// Returns whether an address is the address of the built-in provider.
 pub fn is_known(address: &ProviderAddress) -> bool {
     address.is_built_in() && address.type_name() == TYPE_NAME
 }
@@ -19,7 +19,7 @@ pub fn is_known(address: &ProviderAddress) -> bool {
 /// in a directory. `states` decides which other states may be read.
 ///
 /// # Errors
-/// If there is no such provider.
+/// If no built-in provider has this address.
 pub fn provider(
     address: &ProviderAddress,
     root_directory: &Path,
@@ -31,7 +31,7 @@ pub fn provider(
     Err(vec![PluginDiagnostic::error("Provider not available", unknown(address))])
 }
 
-/// Checks the requirements on built-in providers.
+/// Checks that the configuration requires only built-in providers that exist, without versions.
 pub fn check(requirements: &Requirements) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     for (address, required) in requirements.providers.iter().filter(|(address, _)| address.is_built_in()) {

@@ -1,8 +1,8 @@
-//! Work that an interrupt cancels.
+//! Operations that an interrupt cancels.
 
 use wardian_engine::{Stop, StopSignal};
 
-/// Waits for `work`. Returns `None` if the user asks to stop first.
+/// Waits for `work`. Returns `None` if the user requests a stop first.
 pub async fn unless_stopped<T>(signal: &StopSignal, work: impl Future<Output = T>) -> Option<T> {
     let mut signal = signal.clone();
     tokio::select! {

@@ -14,7 +14,7 @@ struct Embedded {
     sha256: [u8; 32],
 }
 
-/// Returns all embedded providers. A plugin's bytes are not read until it is used.
+/// Returns all embedded providers. The bytes of a plugin are not read until it is loaded.
 pub fn embedded() -> Catalogue {
     let providers = all().into_iter().filter(|embedded| embedded.provisioner.is_none());
     Catalogue::new(providers.filter_map(plugin).collect())

@@ -1,7 +1,7 @@
 //! Versions, and names that Terraform defines.
 
-/// The version of Terraform whose language, formats and commands this program implements.
-/// Providers and state files receive it, and `required_version` is checked against it.
+/// The version of Terraform whose language, formats and commands this program implements. It is
+/// passed to providers and written to state files, and `required_version` is checked against it.
 pub use wardian_engine::TERRAFORM_VERSION;
 
 /// The version of this program.

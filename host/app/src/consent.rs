@@ -1,8 +1,8 @@
 //! Consent: plugins' capability requests, which the user reviews and grants.
 //!
-//! If a plugin that `init` selects declares requests that the policy leaves undecided, the user
-//! is asked. A request that the policy grants was approved by the policy's author; consent
-//! cannot override a denial. If no user can be asked, nothing is installed.
+//! If a plugin that `init` selects declares requests that the policy leaves undecided, the user is
+//! asked. A request that the policy grants was approved by the policy's author; consent cannot
+//! override a denial. Without a user to ask, nothing is installed.
 
 use std::path::Path;
 
@@ -22,14 +22,14 @@ use crate::context::AppContext;
 use crate::error::AppError;
 use crate::frontend::{AppEvent, CapabilityChange, Confirmation, RequestedCapability};
 
-/// How consent is obtained.
+/// Options for obtaining consent.
 #[derive(Clone, Copy, Debug)]
 pub struct ConsentOptions {
     /// Whether to ask the user.
     pub input: bool,
     /// Whether the newest versions were selected, for the commands in messages.
     pub upgrade: bool,
-    /// Whether lock files stay as they are.
+    /// Whether lock files must not change.
     pub is_lock_file_read_only: bool,
 }
 
@@ -45,13 +45,15 @@ impl<'a> ConsentRequest<'a> {
         Self { standings: asked.iter().map(|one| (one, policy.grant_status(one))).collect() }
     }
 
-    /// Returns the requests that a rule of the root module would grant.
+    /// Returns the requests that the policy leaves undecided, so that a rule of the root module can
+    /// grant them.
     pub fn open(&self) -> Vec<&'a CapabilityRequest> {
         let open = self.standings.iter().filter(|(_, standing)| *standing == GrantStatus::Undecided);
         open.map(|(asked, _)| *asked).collect()
     }
 
-    /// Returns the requests that no rule of the root module would grant, with what denies each.
+    /// Returns the requests that no rule of the root module can grant, each with the source of its
+    /// denial.
     pub fn denied(&self) -> impl Iterator<Item = (&'a CapabilityRequest, &DenialSource)> {
         self.standings.iter().filter_map(|(asked, standing)| match standing {
             GrantStatus::Denied(by) => Some((*asked, by)),
@@ -59,7 +61,8 @@ impl<'a> ConsentRequest<'a> {
         })
     }
 
-    /// Returns the requests for the user to review, and those that are no longer made.
+    /// Returns the requests for the user to review, including those that the new version does not
+    /// make any more.
     fn changes<'b>(&'b self, agreed: Option<&'b Approval>) -> Vec<RequestedCapability<'b>> {
         let before = agreed.map_or(&[][..], |agreed| &agreed.requests);
         let mut requests: Vec<RequestedCapability<'b>> = self
@@ -82,18 +85,19 @@ impl<'a> ConsentRequest<'a> {
     }
 }
 
-/// A selected component whose declaration needs consent.
+/// A selected component whose declaration requires consent.
 struct Candidate<'a> {
     address: &'a ProviderAddress,
     component: &'a ComponentArtifact,
     declaration: Declaration,
 }
 
-/// Shows the requests of the selected plugins, has them granted, and returns the consent that is
-/// now in effect. Writes nothing but the policy, and that only with the user's consent.
+/// Shows the requests of the selected plugins, obtains their approval, and returns the consent that
+/// is now in effect. Writes only the policy, and only with the user's consent.
 ///
 /// # Errors
-/// If a plugin imports something that it does not declare, or if a request is not granted.
+/// If a plugin imports an interface whose capability it does not declare, or if a request is not
+/// granted.
 pub async fn obtain(
     context: &AppContext,
     selection: &Selection,
@@ -162,7 +166,7 @@ pub fn record(context: &AppContext, agreements: &ApprovedCapabilities) -> Result
     Ok(())
 }
 
-/// Returns the components whose declaration needs consent. All others are checked too.
+/// Returns the components whose declaration requires consent. The other components are checked too.
 fn candidates<'a>(context: &AppContext, selection: &'a Selection) -> Result<Vec<Candidate<'a>>, AppError> {
     let mut problems = Diagnostics::new();
     let mut candidates = Vec::new();
@@ -195,7 +199,8 @@ fn candidates<'a>(context: &AppContext, selection: &'a Selection) -> Result<Vec<
     Ok(problems.into_result(candidates)?)
 }
 
-/// Keeps the consent to a plugin that is replaced by a development override, for the time after.
+/// Retains the consent to a plugin that a development override replaces, for runs without the
+/// override.
 fn retain_overridden(selection: &Selection, before: &ApprovedCapabilities, after: &mut ApprovedCapabilities) {
     for (address, chosen) in &selection.plugins {
         if let PluginOrigin::DevelopmentOverride(_) = chosen.artifact.origin()

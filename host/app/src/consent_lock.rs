@@ -1,11 +1,10 @@
-//! The consent lock file, and the check before a run that the plugins are those to which the
-//! user consented.
+//! The consent lock file, and the check before each run that the user has consented to the plugins.
 //!
-//! The check leaves out
+//! The check does not apply to
 //! - embedded plugins: they change only with the program, and the program itself defines their
 //!   grants;
 //! - plugins with a development override: their code changes with each build;
-//! - plugins that declare nothing: there is nothing to approve;
+//! - plugins that declare no capabilities: there is nothing to approve;
 //! - native plugins: nothing would enforce their declaration.
 
 use std::collections::BTreeMap;
@@ -23,13 +22,13 @@ use crate::atomic_write;
 use crate::error::AppError;
 use crate::plugin_name::plugin_name;
 
-/// The maximum size of a file that is read.
+/// Maximum size of the file.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Reads the consent file of the root module.
+/// Reads the consent lock file of the root module.
 ///
 /// # Errors
-/// If the file exists and cannot be read or parsed.
+/// If the file exists but cannot be read or parsed.
 pub fn load(root_module: &Path) -> Result<ApprovedCapabilities, AppError> {
     match read_text(Path::new(CONSENT_LOCK_FILE_NAME)) {
         Ok(None) => Ok(ApprovedCapabilities::default()),
@@ -41,7 +40,7 @@ pub fn load(root_module: &Path) -> Result<ApprovedCapabilities, AppError> {
     }
 }
 
-/// Replaces the file.
+/// Replaces the consent lock file.
 ///
 /// # Errors
 /// If it cannot be written; the old file is then unchanged.
@@ -54,7 +53,7 @@ pub fn save(agreements: &ApprovedCapabilities) -> Result<(), AppError> {
     })
 }
 
-/// Returns a file's text, or [`None`] if there is no file.
+/// Returns a file's text, or [`None`] if the file does not exist.
 pub fn read_text(path: &Path) -> io::Result<Option<String>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -75,7 +74,8 @@ pub fn read_text(path: &Path) -> io::Result<Option<String>> {
 /// Returns a component's declaration and imports.
 ///
 /// # Errors
-/// If they cannot be read, or if the component imports something that it does not declare.
+/// If they cannot be read, or if the component imports an interface whose capability it does not
+/// declare.
 pub fn inspect_component(component: &ComponentArtifact, root_module: &Path) -> Result<Inspected, Diagnostic> {
     let cannot = |why: String| {
         let name = component_name(component);
@@ -95,10 +95,11 @@ pub fn component_name(component: &ComponentArtifact) -> String {
     plugin_name(&component.address, component.version.as_ref())
 }
 
-/// Checks the plugins of a run against the consent file.
+/// Checks the plugins of a run against the consent lock file.
 ///
 /// # Errors
-/// All plugins that import something undeclared, or whose declaration has no consent.
+/// All plugins that import an interface whose capability they do not declare, or whose declaration
+/// has no consent.
 pub fn check(
     artifacts: &BTreeMap<ProviderAddress, PluginArtifact>,
     root_module: &Path,

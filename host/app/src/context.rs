@@ -1,8 +1,7 @@
-//! The composition root: puts the crates together for one command in one directory.
+//! The composition root: connects the crates for one command in one directory.
 //!
-//! A command requests the parts that it needs (configuration, lock file, plugins, engine), and
-//! no other part is loaded: `output` never starts WebAssembly, and `version` reads no
-//! configuration.
+//! A command requests the components that it needs (configuration, lock file, plugins, engine), and
+//! nothing else is loaded: `output` never starts WebAssembly, and `version` reads no configuration.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -48,49 +47,50 @@ pub struct AppContext {
     pub frontend: Arc<dyn Frontend>,
     /// The environment variables.
     pub environment: ProcessEnvironment,
-    /// The root module's directory, absolute; the process is in it.
+    /// The root module's directory, an absolute path. It is the process's working directory.
     pub directory: PathBuf,
-    /// The directory in which the program was started, absolute.
+    /// The directory in which the program was started, an absolute path.
     pub started_in: PathBuf,
     /// The selected workspace.
     pub workspace: Workspace,
     /// The embedded plugins.
     pub catalogue: Catalogue,
-    /// The CLI configuration is read when it is needed; its warnings are shown once.
+    /// Whether the warnings of the CLI configuration were shown. The file is read when it is
+    /// needed, and its warnings are shown once.
     has_shown_cli_config_warnings: AtomicBool,
-    /// Providers that run already, in processes that somebody else started.
+    /// Providers whose processes are already running, started by someone else.
     pub reattached: BTreeMap<ProviderAddress, Reattachment>,
-    /// Native plugins that are in use, whose processes have to end.
+    /// Native plugins in use, whose processes must be ended.
     native: Mutex<Vec<NativeProcesses>>,
     policy: OnceLock<Arc<Policy>>,
-    /// Records the accesses of plugins.
+    /// Records plugin accesses.
     pub audit_log: Arc<AuditLog>,
-    /// Confines what the host reads for an untrusted configuration. A trusted one may name any
-    /// file that the user can read.
+    /// Confines what the host reads for an untrusted configuration. `None` for a trusted
+    /// configuration, which can name any file that the user can read.
     pub confinement: Option<HostConfinement>,
 }
 
-/// The parts of an [`AppContext`] that its caller provides.
+/// The fields of an [`AppContext`] that the caller provides.
 pub struct AppOptions {
     /// Shows warnings and progress, and asks the user.
     pub frontend: Arc<dyn Frontend>,
     /// The environment variables.
     pub environment: ProcessEnvironment,
-    /// The directory in which the program was started, absolute.
+    /// The directory in which the program was started, an absolute path.
     pub started_in: PathBuf,
     /// The selected workspace.
     pub workspace: Workspace,
-    /// Records the accesses of plugins.
+    /// Records plugin accesses.
     pub audit_log: Arc<AuditLog>,
     /// Whether the configuration is trusted.
     pub trust: ConfigurationTrust,
 }
 
 impl AppContext {
-    /// Returns the context of the process's directory.
+    /// Returns the context of the process's working directory.
     ///
     /// # Errors
-    /// If there is no such directory, or the environment holds invalid settings.
+    /// If the directory does not exist, or the environment contains invalid settings.
     pub fn new(options: AppOptions) -> Result<Self, AppError> {
         let AppOptions { frontend, environment, started_in, workspace, audit_log, trust } = options;
         let directory = std::env::current_dir().map_err(|error| {
@@ -135,7 +135,7 @@ impl AppContext {
     /// Loads the configuration in a directory, with its warnings.
     ///
     /// # Errors
-    /// If it cannot be read; all of its errors.
+    /// If it cannot be read, and all errors in it.
     pub fn load(&self, directory: &Path) -> Result<(Arc<Configuration>, Diagnostics), AppError> {
         Ok(checked(self.load_files(directory)?))
     }
@@ -147,14 +147,14 @@ impl AppContext {
         }
     }
 
-    /// Returns the places of this directory's states.
+    /// Returns the paths of this directory's states.
     fn states(&self) -> Result<Vec<PathBuf>, AppError> {
         let backend = backend::recorded(&self.data_directory())?;
         let directory = backend.workspace_directory();
         Ok(vec![backend.state_path(DEFAULT_WORKSPACE), directory])
     }
 
-    /// Loads a configuration from other files, such as those of a saved plan.
+    /// Loads a configuration from another source of files, such as a saved plan.
     pub fn configuration_in(&self, files: &dyn Files) -> Result<Arc<Configuration>, AppError> {
         self.accept(load_root_from(files, Path::new(".")))
     }
@@ -164,7 +164,8 @@ impl AppContext {
         self.frontend.accept(configuration, &diagnostics)
     }
 
-    /// Loads a configuration that must have files: without any, a plan would destroy everything.
+    /// Loads a configuration that must contain files: a plan for an empty one would destroy
+    /// everything.
     pub fn configuration_with_files(&self) -> Result<Arc<Configuration>, AppError> {
         let configuration = self.configuration()?;
         if configuration.files().next().is_none() {
@@ -182,7 +183,7 @@ impl AppContext {
         self.accept_lock(LockFile::load(Path::new(LOCK_FILE_NAME)))
     }
 
-    /// Parses the content of a dependency lock file from elsewhere.
+    /// Parses the content of another dependency lock file.
     pub fn lock_file_in(&self, text: &str) -> Result<LockFile, AppError> {
         self.accept_lock(LockFile::parse(text, Path::new(LOCK_FILE_NAME)))
     }
@@ -201,7 +202,7 @@ impl AppContext {
         self.frontend.accept(loaded.lock, &warnings)
     }
 
-    /// Returns the directory of plugins and other data.
+    /// Returns the data directory, which contains plugins among other files.
     pub fn data_directory(&self) -> PathBuf {
         self.environment.data_directory()
     }
@@ -212,7 +213,7 @@ impl AppContext {
         let named = self.environment.cli_config_file();
         let own = || home.as_ref().map(|home| home.join(".terraformrc")).filter(|path| path.is_file());
         let main_file = named.clone().or_else(own);
-        // An explicitly named file also replaces the directory.
+        // An explicitly named file replaces the directory too.
         let directory = match named {
             Some(_) => None,
             None => home.as_ref().map(|home| home.join(".terraform.d")),
@@ -323,7 +324,7 @@ impl AppContext {
     /// Returns the policy in effect.
     ///
     /// # Errors
-    /// All errors of all policy files: nothing runs then.
+    /// All errors of all policy files: no plugin runs with an invalid policy.
     pub fn policy(&self) -> Result<Arc<Policy>, AppError> {
         if let Some(policy) = self.policy.get() {
             return Ok(Arc::clone(policy));
@@ -374,7 +375,7 @@ impl AppContext {
         }
     }
 
-    /// Returns everything that the engine needs to work on a configuration.
+    /// Returns all inputs of the engine for a configuration.
     pub fn engine_run(
         &self,
         configuration: Arc<Configuration>,
@@ -402,8 +403,8 @@ fn checked(configuration: Configuration) -> (Arc<Configuration>, Diagnostics) {
     let mut diagnostics = configuration.warnings.clone();
     check_required_versions(&configuration, &mut diagnostics);
     let configuration = Arc::new(configuration);
-    // The process ends with its command: freeing a large tree first would take a tenth of a
-    // `validate`.
+    // The process ends with its command, so the memory is not freed: that would take a tenth of the
+    // time of a `validate`.
     std::mem::forget(Arc::clone(&configuration));
     (configuration, diagnostics)
 }

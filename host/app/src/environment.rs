@@ -1,7 +1,7 @@
-//! Every environment variable that the program uses. No other module names one.
+//! Every environment variable that the program uses. No other module contains the name of one.
 //!
-//! The variables are read once, at the start: the behavior of a run cannot depend on the time of
-//! a read.
+//! The variables are read once, at the start, so that their values are the same during the whole
+//! run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,14 @@ use std::path::{Path, PathBuf};
 use wardian_legacy_grpc_bridge::server::HostHandshake;
 use wardian_policy::{POLICY_FILE_NAME, PolicyPaths};
 
-/// The directory of the organisation's policy, which no variable changes.
+/// The directory of the organisation's policy. No variable can change it.
 const SYSTEM_DIRECTORY: &str = if cfg!(windows) { r"C:\ProgramData\wardian" } else { "/etc/wardian" };
 
 /// A variable and its meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct EnvironmentVariable {
-    /// Its name; a prefix if it ends with `_`.
+    /// The variable's name; a prefix if it ends with `_`.
     pub name: &'static str,
-    /// Its meaning, for the help text.
     pub purpose: &'static str,
 }
 
@@ -78,7 +77,7 @@ variables! {
     LOGIN = "LOGNAME": "the same, if USER is not set";
 }
 
-/// The environment as it was when the program started.
+/// The environment at the start of the program.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessEnvironment {
     variables: BTreeMap<String, String>,
@@ -93,7 +92,7 @@ impl ProcessEnvironment {
         self
     }
 
-    /// Returns any variable, for settings whose text can refer to one.
+    /// Returns the value of any variable, for settings that can refer to variables.
     pub fn get(&self, name: &str) -> Option<String> {
         self.variables.get(name).cloned()
     }
@@ -106,7 +105,7 @@ impl ProcessEnvironment {
         self.text(name).map(PathBuf::from)
     }
 
-    /// Returns the names and texts of `TF_VAR_name`.
+    /// Returns the variables that `TF_VAR_name` sets: names and texts.
     pub fn root_variables(&self) -> Vec<(String, String)> {
         self.variables
             .iter()
@@ -114,8 +113,9 @@ impl ProcessEnvironment {
             .collect()
     }
 
-    /// Returns further arguments of a command, which is named with its parents: the command's
-    /// own first, then those of all commands, each with the variable's name.
+    /// Returns the additional arguments for a command, which is given with its parent commands:
+    /// first the arguments for that command, then those for all commands, each with the variable's
+    /// name.
     pub fn arguments(&self, command: &str) -> Vec<(String, &str)> {
         let own = format!("{COMMAND_ARGUMENTS}{}", command.replace([' ', '-'], "_"));
         [own, ARGUMENTS.to_owned()]
@@ -124,7 +124,7 @@ impl ProcessEnvironment {
             .collect()
     }
 
-    /// Returns the directory of plugins and other data of a configuration.
+    /// Returns the data directory of a configuration, which contains plugins among other files.
     pub fn data_directory(&self) -> PathBuf {
         self.path(DATA_DIRECTORY).unwrap_or_else(|| PathBuf::from(".terraform"))
     }
@@ -134,12 +134,12 @@ impl ProcessEnvironment {
         self.text(PLAN_PASSPHRASE).map(str::to_owned)
     }
 
-    /// Returns whether the user may be asked for values.
+    /// Returns whether the program may ask the user for values.
     pub fn may_ask(&self) -> bool {
         !matches!(self.text(INPUT), Some("0" | "false" | "FALSE" | "False" | "f" | "F"))
     }
 
-    /// Returns whether the program runs in automation.
+    /// Returns whether `TF_IN_AUTOMATION` is set.
     pub fn in_automation(&self) -> bool {
         self.text(IN_AUTOMATION).is_some()
     }
@@ -166,12 +166,12 @@ impl ProcessEnvironment {
         listed.filter(|pattern| !pattern.is_empty()).map(str::to_owned).collect()
     }
 
-    /// Returns the value that lists running providers.
+    /// Returns the list of running providers to attach to.
     pub fn reattached(&self) -> &str {
         self.text(REATTACH).unwrap_or_default()
     }
 
-    /// Returns whether connections to native plugins are secured.
+    /// Returns whether connections to native plugins use TLS.
     pub fn secures_plugins(&self) -> bool {
         self.text(DISABLE_PLUGIN_TLS).is_none()
     }
@@ -181,12 +181,13 @@ impl ProcessEnvironment {
         self.text(STRICT).is_some()
     }
 
-    /// Returns the directory for files that are useless after the run.
+    /// Returns the directory for files that are needed only during the run.
     pub fn temporary_directory(&self) -> PathBuf {
         self.path(TEMPORARY).unwrap_or_else(|| PathBuf::from("/tmp"))
     }
 
-    /// Returns what a host that started this process as its plugin passes in the environment.
+    /// Returns the variables through which a host that started this process as its plugin passes
+    /// settings.
     pub fn host(&self) -> HostHandshake {
         let text = |name| self.text(name).map(str::to_owned);
         HostHandshake {
@@ -197,8 +198,8 @@ impl ProcessEnvironment {
         }
     }
 
-    /// Returns the environment for a process that a host started as its plugin: without the
-    /// variables that the user set for the host's own command line.
+    /// Returns the environment for a process that a host started as its plugin, without the
+    /// variables that the user set for the host's command line.
     pub fn for_plugin(mut self) -> Self {
         let meant_for_the_host = |name: &str| {
             name.starts_with(ARGUMENTS)
@@ -223,7 +224,7 @@ impl ProcessEnvironment {
         self.text(LOG).or_else(|| self.text(TERRAFORM_LOG))
     }
 
-    /// Returns the log level of everything but plugins, which counts if no general filter is
+    /// Returns the log level of everything except plugins, which applies if no general filter is
     /// set.
     pub fn core_log(&self) -> Option<&str> {
         self.text(CORE_LOG)
@@ -254,12 +255,12 @@ impl ProcessEnvironment {
         self.path(SSH_AGENT)
     }
 
-    /// Returns the home directory.
+    /// Returns the user's home directory.
     pub fn home(&self) -> Option<PathBuf> {
         self.path(HOME).or_else(|| self.account_home.clone())
     }
 
-    /// Returns the directory of compiled plugins; none without a home directory.
+    /// Returns the directory of compiled plugins; `None` without a home directory.
     pub fn cache_directory(&self) -> Option<PathBuf> {
         self.path(CACHE_DIRECTORY).or_else(|| {
             let caches = self.absolute(CACHE_HOME).or_else(|| Some(self.home()?.join(".cache")))?;
@@ -267,19 +268,20 @@ impl ProcessEnvironment {
         })
     }
 
-    /// Returns the directory for data that must not be lost, or read by others.
+    /// Returns the directory for data that must not be lost or be readable by others.
     pub fn private_directory(&self) -> Option<PathBuf> {
         Some(self.data_home()?.join("wardian"))
     }
 
-    /// Returns `terraform/plugins` of the data directories: the user's, then the system's.
+    /// Returns the `terraform/plugins` directory in each of the data directories: the user's first,
+    /// then the system's.
     pub fn plugin_directories(&self) -> Vec<PathBuf> {
         let machine = self.text(DATA_DIRECTORIES).unwrap_or("/usr/local/share:/usr/share");
         let machine = machine.split(':').map(PathBuf::from).filter(|path| path.is_absolute());
         self.data_home().into_iter().chain(machine).map(|path| path.join("terraform/plugins")).collect()
     }
 
-    /// Returns the user's name, for other people.
+    /// Returns the user's name, as other people see it in lock information.
     pub fn user(&self) -> String {
         let named = self.text(USER).or_else(|| self.text(LOGIN)).map(ToOwned::to_owned);
         named.or_else(account_name).unwrap_or_else(|| "unknown".to_owned())
@@ -291,7 +293,7 @@ impl ProcessEnvironment {
         self.path(AUDIT)
     }
 
-    /// Returns the locations of policies. A relative path in the variable is relative to the
+    /// Returns the paths of policy files. A relative path in the variable is relative to the
     /// directory in which the program was started.
     pub fn policy_places(&self, root_module: &Path, started_in: &Path) -> PolicyPaths {
         let configurations = self.absolute(CONFIGURATION_HOME).or_else(|| Some(self.home()?.join(".config")));
@@ -307,7 +309,8 @@ impl ProcessEnvironment {
         self.absolute(DATA_HOME).or_else(|| Some(self.home()?.join(".local/share")))
     }
 
-    /// Returns a path, unless it is relative: the XDG specification says to ignore those.
+    /// Returns the path in a variable, unless the path is relative: the XDG specification requires
+    /// relative paths to be ignored.
     fn absolute(&self, name: &str) -> Option<PathBuf> {
         self.path(name).filter(|path: &PathBuf| Path::is_absolute(path))
     }

@@ -1,9 +1,9 @@
-//! The error of this crate: diagnostics for the user.
+//! The error type of this crate: diagnostics for the user.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_state::{LockError, StateError};
 
-/// Diagnostics, warnings included, with at least one error.
+/// Diagnostics with at least one error; they can include warnings.
 #[derive(Clone, Debug)]
 pub struct AppError(Diagnostics);
 
@@ -18,7 +18,6 @@ impl AppError {
         Self::new("Interrupted", "The command was interrupted before it changed anything.")
     }
 
-    /// Returns the diagnostics.
     pub fn into_diagnostics(self) -> Diagnostics {
         self.0
     }
@@ -74,8 +73,8 @@ impl From<LockError> for AppError {
     }
 }
 
-/// Returns an error text as a sentence, with a capital letter and a full stop. Errors of
-/// libraries have neither.
+/// Formats an error text as a sentence, with a capital letter and a full stop, which the errors of
+/// libraries do not have.
 pub fn sentence(text: &str) -> String {
     let mut characters = text.trim_end().trim_end_matches('.').chars();
     match characters.next() {

@@ -1,4 +1,4 @@
-//! The user interface as the library sees it.
+//! The user interface, as this library uses it.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +12,7 @@ use wardian_state::LockError;
 use crate::error::AppError;
 use crate::state_migration::StateCopy;
 
-/// Shows what the library reports, and asks the user. The command line implements it.
+/// Shows the reports of the library, and asks the user. The command line implements it.
 #[async_trait]
 pub trait Frontend: Send + Sync {
     /// Shows warnings.
@@ -21,7 +21,7 @@ pub trait Frontend: Send + Sync {
     /// Shows the progress of the work.
     fn report(&self, event: AppEvent<'_>);
 
-    /// Returns whether a user is there to be asked.
+    /// Returns whether a user is present who can be asked.
     fn can_ask(&self) -> bool;
 
     /// Asks the user to confirm something. Returns `None` if the input ended without an answer.
@@ -45,12 +45,12 @@ impl dyn Frontend {
 /// Progress of the library's work.
 #[derive(Clone, Copy, Debug)]
 pub enum AppEvent<'a> {
-    /// A plugin is compiled, which takes seconds.
+    /// A plugin is being compiled, which takes seconds.
     Compiling {
         /// The plugin's name and version.
         plugin: &'a str,
     },
-    /// The CLI configuration file has a problem that does not prevent its use.
+    /// The CLI configuration file has a problem that does not prevent the file from being used.
     CliConfigWarning(&'a str),
     /// Another process holds the lock on the state.
     WaitingForStateLock(&'a LockError),
@@ -60,23 +60,23 @@ pub enum AppEvent<'a> {
     BackendUnset,
     /// A state was copied to the new backend.
     StateCopied {
-        /// The old file.
+        /// The path of the old file.
         from: &'a Path,
-        /// The new file.
+        /// The path of the new file.
         to: &'a Path,
     },
     /// A plugin that was selected requests capabilities.
     CapabilitiesRequested {
         /// The plugin's name and version.
         plugin: &'a str,
-        /// The version whose different requests the user approved before.
+        /// The version that was approved before, if its requests were different.
         approved_version: Option<&'a Version>,
         /// The requests.
         requests: &'a [RequestedCapability<'a>],
     },
     /// Rules were added to the root module's policy file.
     RulesAdded {
-        /// The plugin that they grant access.
+        /// The plugin to which the rules grant access.
         address: &'a ProviderAddress,
         /// The number of rules.
         count: usize,
@@ -88,22 +88,21 @@ pub enum AppEvent<'a> {
 /// A capability request for the user to review.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestedCapability<'a> {
-    /// The request.
     pub asked: &'a CapabilityRequest,
     /// The difference from the requests that were approved before.
     pub change: CapabilityChange,
-    /// The decision of the policy, for a request that is still made.
+    /// The decision of the policy, unless the request is not made any more.
     pub standing: Option<&'a GrantStatus>,
 }
 
-/// The difference between a capability request and those that were approved before.
+/// The difference between a capability request and the requests that were approved before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapabilityChange {
     /// It was not approved before.
     Added,
     /// It was approved before.
     Unchanged,
-    /// It was approved before and is no longer made.
+    /// It was approved before and is not made any more.
     Removed,
 }
 

@@ -13,7 +13,7 @@ use crate::error::AppError;
 const HEADER: &str =
     "# __generated__ by Wardian\n# Review these blocks, and move them to the files where they belong.\n";
 
-/// Checks that the file does not exist: nothing is overwritten, and no plan is made in vain.
+/// Checks that the file does not exist, before the plan is made, so that no file is overwritten.
 ///
 /// # Errors
 /// If it exists.
@@ -25,8 +25,8 @@ pub fn check_absent(path: &Path) -> Result<(), AppError> {
     }
 }
 
-/// Writes the blocks that a plan generated. Returns whether there are any; without any, no file
-/// is created.
+/// Writes the blocks that a plan generated. Returns whether the plan generated any blocks;
+/// otherwise no file is created.
 ///
 /// # Errors
 /// If the file cannot be written.

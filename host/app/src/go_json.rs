@@ -1,4 +1,4 @@
-//! JSON as Go writes it: characters that have a meaning in HTML are escaped.
+//! JSON in the format of Go's encoder, which escapes characters that have a meaning in HTML.
 
 use std::io::{self, Write};
 
@@ -22,7 +22,8 @@ pub fn pretty(document: &impl Serialize) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// Writes a document like [`compact`], piece by piece: it is never held in memory as a whole.
+/// Writes a document in the format of [`compact`] incrementally, without holding it in memory as a
+/// whole.
 ///
 /// # Errors
 /// If the output cannot be written.
@@ -31,7 +32,7 @@ pub fn write_compact(document: &impl Serialize, out: impl Write) -> io::Result<(
     document.serialize(&mut serializer).map_err(io::Error::from)
 }
 
-/// Escapes more characters than the formatter that it wraps.
+/// A formatter that escapes more characters than the formatter that it wraps.
 struct Escaping<F>(F);
 
 impl<F: Formatter> Formatter for Escaping<F> {

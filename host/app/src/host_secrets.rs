@@ -1,5 +1,5 @@
 //! The secrets that policies bind to destinations: environment variables and files of the user.
-//! They are read when a request needs them, and never stored.
+//! They are read when a request needs them, and are never stored.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -10,7 +10,7 @@ use wardian_sandbox::{MissingSecret, Secret, Secrets};
 
 use crate::environment::ProcessEnvironment;
 
-/// The maximum size of a secret. No HTTP header is longer.
+/// Maximum size of a secret. HTTP headers are not longer.
 const MAX_SECRET_BYTES: u64 = 64 << 10;
 
 /// Reads secrets from the environment and from files.
@@ -44,7 +44,7 @@ impl Secrets for HostSecrets {
 /// Returns a file's text without its last line break.
 fn content(path: &Path) -> Result<String, String> {
     let describe = |error: std::io::Error| error.to_string();
-    // Reading anything else might block forever.
+    // Reading another kind of file, such as a pipe, could block forever.
     if !std::fs::metadata(path).map_err(describe)?.is_file() {
         return Err("it is not a file".to_owned());
     }

@@ -11,9 +11,9 @@
 //! - nothing here writes to a terminal, reads arguments, installs signal handlers or exits: the
 //!   caller implements [`Frontend`], which shows warnings and progress and asks the user;
 //! - no environment variable is read: the caller passes a [`ProcessEnvironment`];
-//! - wasmtime is never named here;
-//! - a state that was locked is unlocked and complete when its [`wardian_state::StateFile`] is
-//!   dropped.
+//! - this crate does not use wasmtime directly;
+//! - when its [`wardian_state::StateFile`] is dropped, a locked state is completely written and
+//!   unlocked.
 
 pub mod atomic_write;
 pub mod audit_log;

@@ -1,7 +1,7 @@
 //! The module manifest that Terraform writes: `modules/modules.json` in the data directory.
 //!
-//! This program finds modules in local directories without it. It writes the file so that
-//! Terraform, and tools that read it, find the directory ready.
+//! Wardian does not need the file to find modules in local directories. It writes the file so that
+//! Terraform, and tools that read it, find the directory initialized.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use wardian_config::Configuration;
 use crate::error::AppError;
 use crate::go_json::compact;
 
-/// The maximum size of a manifest.
+/// Maximum size of a manifest.
 const MAX_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, Default, Deserialize, Serialize)]
@@ -27,13 +27,13 @@ struct Manifest {
 /// The record of one module.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct ModuleRecord {
-    /// The names of the calls that lead to it, separated by dots.
+    /// The names of the module calls on the path to the module, separated by dots.
     #[serde(rename = "Key")]
     pub key: String,
     /// The `source` argument of the call.
     #[serde(rename = "Source")]
     pub source: String,
-    /// The directory, relative to the root module's.
+    /// The module's directory, relative to the root module's directory.
     #[serde(rename = "Dir")]
     pub directory: String,
 }
@@ -58,8 +58,8 @@ pub fn records(configuration: &Configuration) -> Vec<ModuleRecord> {
     records
 }
 
-/// Returns the path to a module as Terraform writes it: normalized, and with `./` or `../` at
-/// its start.
+/// Returns the path to a module in Terraform's notation: normalized, and with `./` or `../` at the
+/// start.
 pub fn source_address(source: &str) -> String {
     let source = source.replace('\\', "/");
     let mut parts: Vec<&str> = Vec::new();
@@ -80,7 +80,7 @@ pub fn source_address(source: &str) -> String {
     }
 }
 
-/// Writes the manifest. Returns the modules whose records are new or changed, without the root
+/// Writes the manifest. Returns the modules whose records are new or changed, except the root
 /// module.
 ///
 /// # Errors
@@ -109,7 +109,8 @@ pub fn save(records: Vec<ModuleRecord>, data_directory: &Path) -> Result<Vec<Mod
     Ok(new)
 }
 
-/// Reads the manifest. An invalid file counts as absent: everything in it can be found again.
+/// Reads the manifest. An invalid file is treated as absent, since all of its content can be
+/// determined again.
 fn read(path: &Path) -> Manifest {
     let is_bounded = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= MAX_BYTES);
     if !is_bounded {
@@ -134,7 +135,7 @@ fn readable_by_all() -> AtomicWrite {
     AtomicWrite::new()
 }
 
-/// Returns a path with slashes; `.` for the root module's own directory.
+/// Returns a path with slashes as separators; `.` for the root module's own directory.
 fn with_slashes(directory: &Path) -> String {
     let directory = if directory.as_os_str().is_empty() { PathBuf::from(".") } else { directory.to_owned() };
     directory.display().to_string().replace('\\', "/")

@@ -8,11 +8,11 @@ use wardian_policy::{NativePlugins, PluginPolicy};
 use crate::error::AppError;
 use crate::frontend::Frontend;
 
-/// Returns the confinement of a program; none if the policy does not require it, or tolerates a
-/// kernel that does not support it.
+/// Returns the confinement of a program; `None` if the policy does not require confinement, or
+/// accepts that the kernel does not support it.
 ///
 /// # Errors
-/// If the program has to be confined and cannot be.
+/// If the program must be confined but cannot be.
 pub fn for_program(
     address: &ProviderAddress,
     policy: &PluginPolicy,
@@ -43,11 +43,11 @@ pub fn for_program(
     }
 }
 
-/// Checks whether a process that somebody else started may be used: it can no longer be
-/// confined.
+/// Checks whether a running process that someone else started may be used, since it can no longer
+/// be confined.
 ///
 /// # Errors
-/// If it has to be confined.
+/// If it must be confined.
 pub fn check_running(
     address: &ProviderAddress,
     running: &Reattachment,

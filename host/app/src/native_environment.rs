@@ -1,16 +1,16 @@
 //! The environment variables that a native plugin receives.
 //!
-//! A native plugin runs outside of the sandbox, with all of its user's permissions. The
-//! environment, which holds secrets for other programs, is withheld from it, except for
+//! A native plugin runs outside of the sandbox, with all permissions of its user. The environment,
+//! which contains secrets for other programs, is withheld from it, except for
 //!
 //! | variables | reason |
 //! |---|---|
-//! | `HOME`, `PATH`, the user's name, locale, time zone, directories for temporary and user files | the programs that it starts and the files that it reads depend on them |
+//! | `HOME`, `PATH`, the user's name, locale, time zone, directories for temporary and user files | the plugin needs them to start programs and to find files |
 //! | proxies and certificate authorities for TLS | it reaches remote systems |
 //! | `TF_LOG*`, `TF_APPEND_USER_AGENT` | every plugin's library reads them |
 //! | `TYPE_*`, and the variables of the cloud's own tools (`AWS_*` for `aws`) | its credentials |
 //! | the variables that `WARDIAN_NATIVE_ENVIRONMENT` lists | the user chose them |
-//! | the variables that a policy grants | the same; variables that a rule denies are withheld |
+//! | the variables that a policy grants | the policy's author chose them; variables that a rule denies are withheld |
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -52,7 +52,7 @@ const COMMON_VARIABLES: &[&str] = &[
     "GODEBUG",
 ];
 
-/// Variables whose prefix is not the provider's type.
+/// The prefixes of variables for providers whose type is not the prefix.
 const PROVIDER_FAMILIES: &[(&[&str], &[&str])] = &[
     (&["aws", "awscc"], &["AWS_*"]),
     (&["azurerm", "azuread", "azapi", "azuredevops"], &["ARM_*", "AZURE_*", "AZDO_*"]),
@@ -89,8 +89,8 @@ fn grants_variable(policy: &PluginPolicy, name: &str) -> bool {
     variable_decision(policy, name).is_some_and(|decision| decision.is_allowed())
 }
 
-/// Returns whether a rule denies a variable. The mere absence of a grant withholds nothing from
-/// a native plugin, which can read files that hold more.
+/// Returns whether a rule denies a variable. A variable is not withheld just because no rule grants
+/// it: a native plugin can read files that contain more secrets.
 fn forbids_variable(policy: &PluginPolicy, name: &str) -> bool {
     matches!(
         variable_decision(policy, name),

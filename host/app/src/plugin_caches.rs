@@ -12,7 +12,7 @@ use wardian_legacy_grpc_bridge::SchemaCache;
 use crate::environment::ProcessEnvironment;
 use crate::paths::lies_within;
 
-/// Returns the digests of files, cached if that is possible.
+/// Returns the digests of files, from a cache if it can be used.
 pub(crate) fn file_digests(environment: &ProcessEnvironment, working_directory: &Path) -> FileDigests {
     let remembered = directories(environment, working_directory, "digests").and_then(|(directory, key)| {
         FileDigests::with_cache(&directory, &key).inspect_err(|refusal| note("digests", refusal)).ok()
@@ -20,20 +20,20 @@ pub(crate) fn file_digests(environment: &ProcessEnvironment, working_directory: 
     remembered.unwrap_or_default()
 }
 
-/// Returns the cache of native plugins' schemas, if there can be one.
+/// Returns the cache of native plugins' schemas, if it can be used.
 pub(crate) fn schemas(environment: &ProcessEnvironment, working_directory: &Path) -> Option<SchemaCache> {
     let (directory, key) = directories(environment, working_directory, "schemas")?;
     SchemaCache::open(&directory, &key).inspect_err(|refusal| note("schemas", refusal)).ok()
 }
 
-/// Returns the cache key of a plugin's schema: the hash of its package. None if there is no
-/// package, or the package does not determine the schema.
+/// Returns the cache key of a plugin's schema: the hash of its package. `None` if it has no
+/// package, or if the package does not determine the schema.
 pub(crate) fn schema_key(native: &NativeArtifact) -> Option<Arc<str>> {
     let hash = native.package_hash.as_ref().filter(|_| !reads_its_schema_from_files(&native.address))?;
     Some(Arc::from(hash.as_str()))
 }
 
-/// Returns whether a provider has types that a file in the configuration's directory defines.
+/// Returns whether a file in the configuration's directory defines types of the provider.
 fn reads_its_schema_from_files(address: &ProviderAddress) -> bool {
     (address.namespace(), address.type_name()) == ("hashicorp", "tfcoremock")
 }

@@ -1,10 +1,10 @@
 //! The policy of each plugin, by the origin of its code.
 //!
-//! A component has access only to clocks and randomness unless a policy grants it more. The
-//! host's own grants, which apply if no policy says otherwise, are defined in `wardian-policy`.
-//! They apply to code, not to a name: anyone who can put a file into a mirror, or into a
-//! repository under test, can call it `hashicorp/local`, and such a component gets none of them.
-//! A development override does get them, since the user named its file.
+//! A component has access only to clocks and randomness unless a policy grants it more. The host's
+//! own grants, which apply if no policy says otherwise, are defined in `wardian-policy`. They apply
+//! to code, not to a name: anyone who can put a file into a mirror, or into a repository under
+//! test, can call it `hashicorp/local`, but they do not apply to such a component. They apply to a
+//! development override, since the user named its file.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use wardian_install::package::{ComponentArtifact, PluginOrigin};
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
 use wardian_policy::{PluginPolicy, Policy};
 
-/// Returns the policy for a plugin whose code has this origin.
+/// Returns the policy for a plugin, which depends on the origin of its code.
 pub(crate) fn policy_for(policy: &Policy, address: &ProviderAddress, origin: &PluginOrigin) -> PluginPolicy {
     match origin {
         PluginOrigin::Embedded | PluginOrigin::DevelopmentOverride(_) => policy.for_trusted_code(address),

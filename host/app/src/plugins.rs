@@ -1,4 +1,5 @@
-//! The plugins of a run: checked before it begins, each loaded once when it is first needed.
+//! The plugins of a run. They are checked before the run begins, and each is loaded once, when it
+//! is first needed.
 
 mod provisioners;
 
@@ -34,26 +35,26 @@ use crate::plugin_name::plugin_name;
 use crate::plugin_policy;
 use provisioners::LoadedProvisioners;
 
-/// The source of providers and provisioners of a run, once they are installed.
+/// Provides the installed providers and provisioners of a run.
 pub struct Plugins {
     pub(crate) sandbox: Arc<Sandbox>,
-    /// The reason why the cache is not used, if plugins could write to it.
+    /// The reason why the cache is not used: plugins could write to it.
     exposed_cache: Option<String>,
     pub(crate) by_address: BTreeMap<ProviderAddress, Plugin>,
     native: BTreeMap<ProviderAddress, NativePlugin>,
     pub(crate) native_provisioners: BTreeMap<ProviderAddress, NativeProvisioner>,
-    /// The absolute directory to which grants of directories are relative.
+    /// The absolute directory that is the base of relative directories in grants.
     pub(crate) working_directory: PathBuf,
-    /// The host's environment variables, of which a policy may grant some.
+    /// The host's environment variables, some of which a policy may grant.
     pub(crate) environment: Vec<(String, String)>,
     states: FileGate,
     pub(crate) frontend: Arc<dyn Frontend>,
-    /// Applies to provisioners too.
+    /// The policy and the audit log, which apply to provisioners too.
     pub(crate) supervision: Supervision,
     pub(crate) provisioners: LoadedProvisioners,
 }
 
-/// A native plugin, whose processes have to end.
+/// A native plugin whose processes must be ended.
 #[derive(Clone)]
 pub enum NativeProcesses {
     /// A provider's processes.
@@ -72,20 +73,20 @@ impl NativeProcesses {
     }
 }
 
-/// The policy, and where accesses are recorded.
+/// The policy, and the audit log in which accesses are recorded.
 #[derive(Clone)]
 pub struct Supervision {
     /// The policy in effect.
     pub policy: Arc<Policy>,
     /// Records the accesses.
     pub audit_log: Arc<AuditLog>,
-    /// Decides which other states may be read.
+    /// Decides which other states can be read.
     pub states: FileGate,
 }
 
 pub(crate) struct Plugin {
     pub(crate) artifact: PluginArtifact,
-    /// The monitor of a component. A native plugin has none: it runs outside of the sandbox.
+    /// The monitor of a component. `None` for a native plugin, which runs outside the sandbox.
     monitor: Option<Monitor>,
     /// The loaded component.
     loaded: OnceCell<Result<LoadedPlugin, String>>,
@@ -94,11 +95,11 @@ pub(crate) struct Plugin {
 pub use provisioners::require as require_provisioners;
 
 impl Plugins {
-    /// Returns the plugins of these artifacts and running processes, for `parallelism` calls at
-    /// a time.
+    /// Returns the plugins of these artifacts and running processes. `parallelism` is the number of
+    /// concurrent calls.
     ///
     /// # Errors
-    /// If WebAssembly cannot be run here at all.
+    /// If WebAssembly cannot be executed on this machine.
     pub fn new(
         artifacts: BTreeMap<ProviderAddress, PluginArtifact>,
         running: BTreeMap<ProviderAddress, Reattachment>,
@@ -170,7 +171,7 @@ impl Plugins {
         providers.chain(self.native_provisioners.values().cloned().map(NativeProcesses::Provisioner))
     }
 
-    /// Returns a hash of each plugin, by address: a saved plan identifies them by it.
+    /// Returns a hash of each plugin by address, with which a saved plan identifies its plugins.
     pub fn digests(&self) -> BTreeMap<String, String> {
         let digest = |(address, plugin): (&ProviderAddress, &Plugin)| match &plugin.artifact {
             PluginArtifact::Component(component) => Some((address.to_string(), component.sha256.to_string())),
@@ -181,9 +182,8 @@ impl Plugins {
         self.by_address.iter().filter_map(digest).collect()
     }
 
-    /// Loads every component now, and the provisioners of these types, so that the compiled code
-    /// is cached for later runs. Does not run native plugins. Calls `tell` for work that takes a
-    /// while.
+    /// Loads every component now, and the provisioners of these types, so that the compiled code is
+    /// cached for later runs. Does not run native plugins. Calls `tell` for each compilation.
     ///
     /// # Errors
     /// Every plugin that cannot be loaded, each with the reason.
@@ -210,7 +210,7 @@ impl Plugins {
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
-    /// Returns the reason why compiled code is not cached between runs, if it is not.
+    /// Returns the reason why compiled code is not cached between runs; `None` if it is cached.
     pub fn cache_problem(&self) -> Option<String> {
         self.exposed_cache.clone().or_else(|| self.sandbox.cache_refusal().map(ToString::to_string))
     }
@@ -268,9 +268,9 @@ fn report_compiling(frontend: &dyn Frontend, event: LoadEvent) {
     }
 }
 
-/// Returns the sandbox, and the reason why it caches no compiled code, if it does not. A user who
-/// can write both the cache and its key decides what code runs, so neither may be in a directory
-/// to which a plugin may be granted access.
+/// Returns the sandbox, and the reason if it does not cache compiled code. A user who can write
+/// both the cache and its key decides what code runs, so neither may be in a directory to which a
+/// plugin may be granted access.
 fn sandbox(
     environment: &ProcessEnvironment,
     parallelism: usize,
@@ -299,7 +299,7 @@ fn sandbox(
     Ok((sandbox, exposed))
 }
 
-/// Returns how to run a native plugin's program.
+/// Returns the program of a native plugin and the settings for its process.
 fn native_package(
     native: &NativeArtifact,
     policy: &PluginPolicy,
@@ -309,7 +309,8 @@ fn native_package(
 ) -> NativePackage {
     NativePackage {
         name: plugin_name(&native.address, native.version.as_ref()).into(),
-        // The program does not depend on the directory in which it runs.
+        // The path is absolute, so that it does not depend on the directory in which the program
+        // runs.
         executable: working_directory.join(&native.file),
         environment: native_environment::variables(&native.address, policy, environment),
         working_directory: working_directory.to_owned(),
@@ -320,7 +321,7 @@ fn native_package(
     }
 }
 
-/// Returns the error of a native plugin that the policy does not allow.
+/// Returns the error for a native plugin that the policy does not allow.
 fn native_denied(address: &ProviderAddress, policy: &PluginPolicy) -> AppError {
     let why = match &policy.settings().native {
         Some(set) if set.value == NativePlugins::Deny => format!("{} says so", set.location),

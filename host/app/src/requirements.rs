@@ -1,4 +1,4 @@
-//! Requirements of a configuration: providers, and the version of Terraform.
+//! Requirements of a configuration: providers, and the Terraform version.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use wardian_state::State;
 
 use crate::compatibility::TERRAFORM_VERSION;
 
-/// Returns the providers that the configuration needs, and those of objects that it no longer
-/// contains.
+/// Returns the providers that the configuration requires, and those of objects in the state that
+/// the configuration does not contain any more.
 pub fn requirements(configuration: &Configuration, state: Option<&State>) -> Requirements {
     let mut requirements = Requirements::default();
     for (address, requirement) in configuration.provider_requirements() {
@@ -43,7 +43,7 @@ fn providers_of(state: &State) -> BTreeSet<ProviderAddress> {
     state.resources().map(|(_, resource)| resource.provider.provider.clone()).collect()
 }
 
-/// Reports every module that requires another version of Terraform.
+/// Reports every module that requires another Terraform version.
 pub(crate) fn check_required_versions(configuration: &Configuration, diagnostics: &mut Diagnostics) {
     let Ok(ours) = TERRAFORM_VERSION.parse::<Version>() else { return };
     for node in configuration.modules() {

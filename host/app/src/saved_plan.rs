@@ -17,11 +17,11 @@ use wardian_state::State;
 use crate::context::AppContext;
 use crate::error::AppError;
 
-/// The first bytes of a plan file, which is an archive.
+/// The first bytes of a plan file, which is a ZIP archive.
 const ARCHIVE: &[u8] = b"PK\x03\x04";
 
-/// Writes a plan so that only its owner can read it: it contains sensitive values. With a
-/// passphrase, it is encrypted.
+/// Writes a plan to a file that only its owner can read, since it contains sensitive values. With a
+/// passphrase, the plan is encrypted.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -60,7 +60,7 @@ fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-/// Returns whether a file's content looks like a saved plan.
+/// Returns whether a file's content starts like a saved plan.
 pub fn is_plan(bytes: &[u8]) -> bool {
     bytes.starts_with(ARCHIVE) || sealed::is_sealed(bytes)
 }
@@ -88,7 +88,7 @@ pub struct SavedPlan {
 }
 
 impl SavedPlan {
-    /// Decodes the content of a file. The passphrase is needed if it [`is_sealed`].
+    /// Decodes the content of a file. The passphrase is required if the content [`is_sealed`].
     ///
     /// # Errors
     /// If it is not a plan of this program and version.
@@ -127,7 +127,7 @@ impl SavedPlan {
     /// Checks that the state has not changed since the plan was made.
     ///
     /// # Errors
-    /// If it has.
+    /// If the state has changed.
     pub fn check_fresh(&self, state: &State) -> Result<(), AppError> {
         let planned = self.previous_state();
         let is_same = planned.serial == state.serial && planned.lineage == state.lineage;
@@ -148,10 +148,10 @@ impl SavedPlan {
         Err(AppError::new("Saved plan is stale", detail))
     }
 
-    /// Checks that the plan was made in the selected workspace, whose state it changes.
+    /// Checks that the plan was made in the selected workspace.
     ///
     /// # Errors
-    /// If it was not.
+    /// If it was made in another one.
     pub fn check_workspace(&self, present: &str) -> Result<(), AppError> {
         let planned = &self.file.origin.workspace;
         if planned == present {
@@ -166,11 +166,11 @@ impl SavedPlan {
         ))
     }
 
-    /// Checks that the plan was made with the present plugins, and with the versions that the
-    /// directory's lock file selects.
+    /// Checks that the plan was made with the plugins that are now installed, and with the versions
+    /// in the directory's lock file.
     ///
     /// # Errors
-    /// If it was not.
+    /// If it was made with others.
     pub fn check_plugins(
         &self,
         context: &AppContext,
@@ -190,7 +190,7 @@ impl SavedPlan {
                 );
             }
         }
-        // If the plan is applied elsewhere, the plan's own lock file may be the only one.
+        // If the plan is applied in another directory, its own lock file may be the only one.
         if Path::new(LOCK_FILE_NAME).is_file() {
             let present = context.lock_file()?;
             for (address, planned) in &self.lock.providers {
@@ -214,7 +214,7 @@ impl SavedPlan {
     /// Decodes the plan.
     ///
     /// # Errors
-    /// If it does not match the schemas of the present plugins.
+    /// If it does not match the schemas of the installed plugins.
     pub fn into_plan(self, path: &Path, schemas: &Schemas) -> Result<Plan, AppError> {
         self.file
             .into_plan(|provider| schemas.provider(&provider.provider))

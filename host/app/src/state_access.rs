@@ -1,5 +1,4 @@
-//! The state that a command works on: its file, its lock, and the recovery of an interrupted
-//! run.
+//! The state that a command uses: its file, its lock, and recovery after an interrupted run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,18 +21,18 @@ use crate::context::AppContext;
 use crate::error::AppError;
 use crate::frontend::AppEvent;
 
-/// The operation for which a state is locked, as its lock information names it.
+/// The operation for which a state is locked, as it is named in the lock information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockPurpose {
-    /// To make a plan.
+    /// Making a plan.
     Plan,
-    /// To make and apply a plan.
+    /// Making and applying a plan.
     Apply,
-    /// To apply a saved plan.
+    /// Applying a saved plan.
     SavedPlan,
-    /// To update the state from the real objects.
+    /// Updating the state from the real objects.
     Refresh,
-    /// To copy it to another backend.
+    /// Copying the state to another backend.
     Migration,
     /// `state mv`
     Move,
@@ -51,7 +50,7 @@ pub enum LockPurpose {
     NewWorkspace,
     /// `workspace delete`
     WorkspaceDeletion,
-    /// To add an existing object to it.
+    /// Importing an existing object.
     Import,
 }
 
@@ -75,30 +74,30 @@ impl LockPurpose {
     }
 }
 
-/// Which state to use, and its lock.
+/// Options for the selection and the lock of a state.
 #[derive(Clone, Debug)]
 pub struct LockOptions {
     /// Whether to lock the state.
     pub lock: bool,
     /// How long to wait for a lock that another process holds.
     pub lock_timeout: Duration,
-    /// The state file, if it is not the workspace's.
+    /// The state file, if it is not the workspace's state file.
     pub state: Option<PathBuf>,
 }
 
 /// The files to which a changed state is written.
 #[derive(Clone, Debug, Default)]
 pub struct StateOutOptions {
-    /// The file to write the state to, if it is not the one that is read.
+    /// The file to which the state is written, if it differs from the file that is read.
     pub state_out: Option<PathBuf>,
     /// The file for the backup; `-` for no backup.
     pub backup: Option<PathBuf>,
 }
 
-/// Reads a state without locking it; it is never written.
+/// Reads a state without locking it, for commands that do not write it.
 ///
 /// # Errors
-/// If it exists and cannot be read.
+/// If it exists but cannot be read.
 pub fn read_unlocked(
     context: &AppContext,
     configuration: Option<&Configuration>,
@@ -108,7 +107,7 @@ pub fn read_unlocked(
     read_file_unlocked(context, path)
 }
 
-/// Returns the state file of a command: the one that an option names, or the workspace's.
+/// Returns the state file of a command: the file in an option, or the workspace's state file.
 ///
 /// # Errors
 /// If the backend is not the one that was initialized.
@@ -127,7 +126,7 @@ pub fn state_path(
 /// Returns the state file of the workspace in a backend.
 ///
 /// # Errors
-/// If an untrusted configuration may not name it.
+/// If the configuration is untrusted and the file is not in its directory.
 fn path_of_workspace(context: &AppContext, backend: &LocalBackend) -> Result<PathBuf, AppError> {
     let path = backend.state_path(&context.workspace.name);
     if let Some(confinement) = &context.confinement {
@@ -136,10 +135,10 @@ fn path_of_workspace(context: &AppContext, backend: &LocalBackend) -> Result<Pat
     Ok(path)
 }
 
-/// Reads a state file like [`read_unlocked`].
+/// Reads a state file without locking it.
 ///
 /// # Errors
-/// If it exists and cannot be read.
+/// If it exists but cannot be read.
 pub fn read_file_unlocked(context: &AppContext, path: PathBuf) -> Result<UnlockedState, AppError> {
     let mut file = StateFile::open(&path, options(BackupRule::Off, None));
     let state = file.read()?;
@@ -150,11 +149,11 @@ pub fn read_file_unlocked(context: &AppContext, path: PathBuf) -> Result<Unlocke
 
 /// A state that was read without a lock.
 pub struct UnlockedState {
-    /// Its file.
+    /// The path of the state file.
     pub path: PathBuf,
     /// Whether the file exists.
     pub exists: bool,
-    /// The content; empty if there is no file.
+    /// The content; empty if the file does not exist.
     pub state: Arc<State>,
 }
 
@@ -216,7 +215,7 @@ pub fn create_state_directory(path: &Path) -> Result<(), AppError> {
     })
 }
 
-/// Locks a state. Tries at once, and then with growing pauses until the time is up. An interrupt
+/// Locks a state. Tries at once, and then with increasing pauses until the timeout. An interrupt
 /// ends the wait.
 ///
 /// # Errors
@@ -269,7 +268,7 @@ fn warn_of_state_option(context: &AppContext) {
     context.frontend.warn(&Diagnostic::warning("Deprecated flag: -state", detail).into());
 }
 
-/// Reports what an interrupted run left.
+/// Reports that changes of an interrupted run were recovered.
 pub fn warn_of_recovery(context: &AppContext, file: &StateFile) {
     let Some(recovery) = file.recovery() else { return };
     let whole =
@@ -321,7 +320,7 @@ fn host_name() -> String {
     "localhost".to_owned()
 }
 
-/// Writes the journal of a run for the engine.
+/// Writes the journal of an engine run.
 pub struct Recorder {
     journal: Journal,
     /// The reason why a change could not be recorded.
@@ -329,7 +328,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins to record changes to a state.
+    /// Starts to record changes to a state.
     ///
     /// # Errors
     /// If the state cannot be read.
@@ -337,7 +336,7 @@ impl Recorder {
         Ok(Self { journal: file.begin()?, problem: None })
     }
 
-    /// Returns the journal, to be folded into the state.
+    /// Returns the journal, whose changes are then merged into the state.
     pub fn into_journal(self) -> Journal {
         self.journal
     }

@@ -1,5 +1,5 @@
-//! States that a command changes without a plan: it locks, reads and changes the state, and
-//! writes it at once.
+//! State changes without a plan: a command locks, reads and changes the state, and writes it at
+//! once.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use crate::state_access::{self, LockOptions, LockPurpose, StateOutOptions};
 /// The backup of a state for which no option names a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultBackup {
-    /// The sidecar file; `-backup=-` switches it off.
+    /// The sidecar file, unless it is disabled with `-backup=-`.
     Beside,
-    /// A file of its own with the time in its name, which cannot be switched off.
+    /// A separate file with the time in its name, which cannot be disabled.
     Timed,
 }
 
@@ -29,7 +29,7 @@ pub struct StateChange {
     pub state: Arc<State>,
 }
 
-/// Which state a command changes, and how.
+/// A request to change a state: the files, the lock and the backup.
 pub struct ChangeRequest<'a> {
     /// Whether to lock the state.
     pub lock: bool,
@@ -37,16 +37,16 @@ pub struct ChangeRequest<'a> {
     pub lock_timeout: Duration,
     /// The file that is read.
     pub path: PathBuf,
-    /// The file that is written, if it is another one.
+    /// The file that is written, if it differs from the file that is read.
     pub written: Option<&'a Path>,
     /// The backup of the previous state.
     pub backup: BackupRule,
-    /// The operation for the lock information.
+    /// The operation, as it is named in the lock information.
     pub purpose: LockPurpose,
 }
 
 impl<'a> ChangeRequest<'a> {
-    /// Returns the request that the options describe.
+    /// Returns the request that corresponds to the options.
     ///
     /// # Errors
     /// If the backend is not the one that was initialized.
@@ -85,10 +85,10 @@ impl<'a> ChangeRequest<'a> {
 }
 
 impl StateChange {
-    /// Writes the new state, with the next serial.
+    /// Writes the new state with the next serial.
     ///
     /// # Errors
-    /// If it cannot be written; the state is then unchanged.
+    /// If it cannot be written; the state file is then unchanged.
     pub fn save(mut self, state: &State) -> Result<(), AppError> {
         self.file.write(state)?;
         Ok(())
@@ -102,10 +102,10 @@ impl StateChange {
         Ok(self.file.exists()?)
     }
 
-    /// Writes a state with its own serial and lineage.
+    /// Writes a state with the serial and lineage that it contains.
     ///
     /// # Errors
-    /// If it cannot be written; the state is then unchanged.
+    /// If it cannot be written; the state file is then unchanged.
     pub fn save_verbatim(mut self, state: &State) -> Result<(), AppError> {
         self.file.write_verbatim(state)?;
         Ok(())
@@ -122,8 +122,8 @@ pub fn backup_rule(given: Option<&Path>, default: DefaultBackup, of: &Path) -> B
     }
 }
 
-/// Returns a name such as `terraform.tfstate.1700000000.backup`, with the current second or the
-/// next one that is free.
+/// Returns a name such as `terraform.tfstate.1700000000.backup`, with the current second, or with
+/// the next one for which no file exists.
 fn timed_backup(of: &Path) -> PathBuf {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let name = |second: u64| {
@@ -138,10 +138,10 @@ fn timed_backup(of: &Path) -> PathBuf {
     name(second)
 }
 
-/// Checks that a state exists, before anything is locked.
+/// Checks that a state exists, before the state is locked.
 ///
 /// # Errors
-/// If it does not, or it cannot be read.
+/// If it does not exist or cannot be read.
 pub fn require(context: &AppContext, path: &Path) -> Result<(), AppError> {
     if state_access::read_file_unlocked(context, path.to_owned())?.exists {
         return Ok(());
@@ -149,7 +149,7 @@ pub fn require(context: &AppContext, path: &Path) -> Result<(), AppError> {
     Err(missing(path))
 }
 
-/// Returns the error of a command that needs a state if there is none.
+/// Returns the error of a command that requires a state if the state does not exist.
 pub fn missing(path: &Path) -> AppError {
     AppError::new(
         "No state file was found",

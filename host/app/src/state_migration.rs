@@ -1,4 +1,4 @@
-//! State migration: states are copied when the backend changes, and the old ones remain.
+//! State migration: states are copied when the backend changes, and the old files remain.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,20 +19,20 @@ use crate::workspaces;
 /// A state to be copied to another file.
 #[derive(Clone, Debug)]
 pub struct StateCopy {
-    /// The workspace.
+    /// The name of the workspace.
     pub workspace: String,
-    /// The old file.
+    /// The path of the old file.
     pub from: PathBuf,
-    /// The new file.
+    /// The path of the new file.
     pub to: PathBuf,
     /// The state that would be overwritten.
     pub replaces: Option<Arc<State>>,
 }
 
-/// Copies the states of all workspaces, if the user agrees.
+/// Copies the states of all workspaces after the user has confirmed.
 ///
 /// # Errors
-/// If nobody can be asked, or a state cannot be read or written.
+/// If no user can be asked, or a state cannot be read or written.
 pub(crate) async fn migrate(
     context: &AppContext,
     old: &LocalBackend,
@@ -57,8 +57,8 @@ pub(crate) async fn migrate(
         let state = from.read()?;
         to.write_verbatim(&state)?;
         context.frontend.report(AppEvent::StateCopied { from: &copy.from, to: &copy.to });
-        // Like Terraform: the state in the default place remains as a backup only, so that it is
-        // not mistaken for the current state.
+        // As in Terraform, a state at the default path is kept only as a backup, so that it is not
+        // mistaken for the current state.
         if *old == LocalBackend::default() && copy.workspace == DEFAULT_WORKSPACE {
             let backup = copy.from.with_file_name("terraform.tfstate.backup");
             fs::rename(&copy.from, &backup).map_err(|error| {
@@ -95,7 +95,7 @@ fn is_same_place(one: &Path, other: &Path) -> bool {
     one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
-/// Returns a state that is not empty.
+/// Returns a state; `None` if it is empty or does not exist.
 fn nonempty_state(path: &Path) -> Result<Option<Arc<State>>, AppError> {
     let mut file = StateFile::open(path, state_access::options(BackupRule::Off, None));
     let state = file.read()?;

@@ -1,13 +1,13 @@
 //! `-untrusted`: a configuration from an untrusted source, such as a pull request.
 //!
 //! `wardian-policy` limits the plugins of such a configuration. This module limits what the host
-//! itself reads for it: its files and modules, the files that functions read, and other states.
-//! All of it has to be in the configuration's directory, and must not be a state. The same
-//! monitor decides each access and records it in the audit log as
+//! itself reads for it: its files and modules, the files that functions read, and other states. All
+//! of these files must be in the configuration's directory, and must not be states. The monitor
+//! decides on each access, and records it in the audit log as an access of
 //! `terraform.io/builtin/configuration`.
 //!
-//! Symbolic links are resolved before the decision on a path. No untrusted code that could
-//! replace a file in between runs at the same time.
+//! Symbolic links are resolved before the decision on a path. No untrusted code runs in the
+//! meantime that could replace a file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,9 +29,9 @@ use crate::paths::resolve_symlinks;
 /// Whether the configuration is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigurationTrust {
-    /// The user's own: it may name any file that the user can read.
+    /// The user's own configuration, which can name any file that the user can read.
     Trusted,
-    /// From an untrusted source.
+    /// A configuration from an untrusted source.
     Untrusted,
 }
 
@@ -47,20 +47,21 @@ plugin "terraform.io/builtin/configuration" {
 }
 "#;
 
-/// Further directories that are no part of a configuration, in addition to [`HOST_FILES`].
+/// Further directories that are not part of a configuration, in addition to [`HOST_FILES`].
 const OTHER_DIRECTORIES: [&str; 2] = [".terraform", ".git"];
 
-/// Files that commands read although no option names them, and that their error messages quote.
+/// Files that commands read implicitly, without an option, and that their error messages quote.
 const IMPLICIT_FILES: [&str; 3] = [POLICY_FILE_NAME, ".terraform.lock.hcl", ".wardian.lock.hcl"];
 
-/// Files that commands read and write on their own. None may be a link to the outside, or be in
-/// a directory that is one. `.git` is not among them.
+/// Files that commands read and write implicitly. They must not be symbolic links that lead out of
+/// the configuration's directory, or be in a directory that is such a link. `.git` is not one of
+/// them.
 const HOST_FILES: [&str; 3] = [DEFAULT_STATE, "terraform.tfstate.d", "errored.tfstate"];
 
 /// The state file of the default workspace.
 const DEFAULT_STATE: &str = "terraform.tfstate";
 
-/// The same in the data directory, which is `.terraform` unless the user chooses another one.
+/// Such files in the data directory, which is `.terraform` unless the user chooses another one.
 const HOST_DATA_FILES: [&str; 5] =
     ["environment", "terraform.tfstate", "modules/modules.json", "providers", "plugins"];
 
@@ -78,7 +79,7 @@ impl HostConfinement {
     /// states.
     ///
     /// # Errors
-    /// If there is no such directory.
+    /// If the directory does not exist.
     pub fn new(
         directory: &Path,
         data_directory: &Path,
@@ -109,11 +110,12 @@ impl HostConfinement {
         })
     }
 
-    /// Checks that no file that is read or written on the host's own initiative is a link to the
-    /// outside. The check precedes the first read, since error messages quote the files.
+    /// Checks that the files that the host reads or writes implicitly are not symbolic links that
+    /// lead out of the configuration's directory. The check precedes the first read, since error
+    /// messages quote the files.
     ///
     /// # Errors
-    /// If one is.
+    /// If one of them is such a link.
     pub fn check_implicit_files(&self) -> Result<(), Diagnostics> {
         let mut problems = Diagnostics::new();
         let entries = std::fs::read_dir(&self.directory).into_iter().flatten().flatten();
@@ -133,7 +135,7 @@ impl HostConfinement {
         let data = HOST_DATA_FILES.map(|name| self.data_directory.join(name));
         for name in host_files().into_iter().chain(data) {
             let path = lexically_normalize(&self.directory.join(&name));
-            // A data directory that the user keeps elsewhere is trusted.
+            // A data directory that the user put elsewhere is trusted.
             if self.passes_through(&path)
                 && let Err(reason) = self.check_host_file(&path)
             {
@@ -148,7 +150,7 @@ impl HostConfinement {
         path.ancestors().any(|above| above.canonicalize().is_ok_and(|above| above == self.directory))
     }
 
-    /// Checks that a file of the host is in the configuration's directory.
+    /// Checks that an implicit file is in the configuration's directory.
     fn check_host_file(&self, path: &Path) -> Result<(), String> {
         match resolve_symlinks(path) {
             Ok(led) if led.starts_with(&self.directory) => Ok(()),
@@ -168,7 +170,7 @@ impl HostConfinement {
     /// directory.
     ///
     /// # Errors
-    /// If one is not.
+    /// If one of them is not.
     pub fn check_state_path(&self, path: &Path) -> Result<(), AppError> {
         let state = self.directory.join(path);
         let sidecars = Sidecars::for_state(&state).into_paths();
@@ -182,13 +184,13 @@ impl HostConfinement {
         Err(AppError::new("State file not permitted", detail))
     }
 
-    /// Returns the decisions on files that functions of the language read.
+    /// Returns the gate for the files that functions of the language read.
     pub fn function_gate(&self) -> FileGate {
         let this = self.clone();
         FileGate::new(move |context, path| this.check(context, &this.configuration, "function", path))
     }
 
-    /// Returns the decisions on files that the host's own data sources read: other states hold
+    /// Returns the gate for the files that the host's own data sources read: other states contain
     /// sensitive values.
     pub fn state_gate(&self) -> FileGate {
         let this = self.clone();
@@ -231,11 +233,11 @@ fn not_permitted(reason: String) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, reason)
 }
 
-/// Checks that no file that commands read or write on their own leads out of an untrusted
-/// directory, which is the process's.
+/// Checks that the files that commands read or write implicitly do not lead out of an untrusted
+/// directory, which is the process's working directory.
 ///
 /// # Errors
-/// If one does.
+/// If one of them does.
 pub fn check_directory(
     trust: ConfigurationTrust,
     data_directory: &Path,
@@ -247,11 +249,11 @@ pub fn check_directory(
     Ok(())
 }
 
-/// Checks that a file that the user names is not written through a link that an untrusted
-/// configuration put in its place, in the process's directory.
+/// Checks that a file that the user names is not written through a symbolic link that an untrusted
+/// configuration created in the process's working directory.
 ///
 /// # Errors
-/// If it would be.
+/// If it would be written through such a link.
 pub fn check_written(path: &Path) -> Result<(), AppError> {
     let led = || {
         let directory = std::env::current_dir()?;
@@ -273,7 +275,7 @@ pub fn check_written(path: &Path) -> Result<(), AppError> {
     Err(AppError::new("File not permitted", detail))
 }
 
-/// Returns paths that plugins of an untrusted configuration may not read either.
+/// Returns further paths that plugins of an untrusted configuration cannot read.
 pub fn hidden_paths(directory: &Path, data_directory: &Path, states: &[PathBuf]) -> Vec<PathBuf> {
     let other_files = OTHER_DIRECTORIES.map(PathBuf::from).into_iter().chain([data_directory.to_owned()]);
     let own = host_files().into_iter().chain(other_files).map(|name| directory.join(name));
@@ -284,8 +286,8 @@ pub fn hidden_paths(directory: &Path, data_directory: &Path, states: &[PathBuf])
     own.chain(state_gate).collect()
 }
 
-/// Returns the files of the host in a configuration's directory: [`HOST_FILES`] and the sidecar
-/// files of the default state.
+/// Returns the implicit files in a configuration's directory: [`HOST_FILES`] and the sidecar files
+/// of the default state.
 fn host_files() -> Vec<PathBuf> {
     let sidecars = Sidecars::for_state(Path::new(DEFAULT_STATE)).into_paths();
     HOST_FILES.into_iter().map(PathBuf::from).chain(sidecars).collect()
@@ -452,7 +454,7 @@ mod tests {
         }
     }
 
-    /// The user's own data directory may be anywhere, and may be a link.
+    /// The user's own data directory can be anywhere, and can be a symbolic link.
     #[cfg(unix)]
     #[test]
     fn data_directory_elsewhere_is_trusted() {

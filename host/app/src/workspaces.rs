@@ -1,8 +1,9 @@
-//! Workspaces: several states of one configuration, each with a name.
+//! Workspaces: the named states of one configuration.
 //!
-//! `TF_WORKSPACE` selects the workspace, or else the file `environment` in the data directory,
-//! which `workspace select` writes. Both may come from an untrusted source, and workspace names
-//! become directory names: a name that could lead elsewhere is rejected before anything is read.
+//! The workspace is selected by `TF_WORKSPACE`, or else by the file `environment` in the data
+//! directory, which `workspace select` writes. Both may come from an untrusted source, and
+//! workspace names become directory names: a name that could lead elsewhere is rejected before
+//! anything is read.
 
 use std::fs;
 use std::io;
@@ -13,7 +14,7 @@ use crate::compatibility::DEFAULT_WORKSPACE;
 use crate::environment::ProcessEnvironment;
 use crate::error::AppError;
 
-/// The file in the data directory that contains the name.
+/// The file in the data directory that contains the selected name.
 const SELECTION: &str = "environment";
 
 /// The source of the selection.
@@ -28,14 +29,14 @@ pub enum SelectedBy {
 /// The selected workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workspace {
-    /// The name, a safe path segment.
+    /// The name, which is safe as a path segment.
     pub name: String,
     /// The source of the selection.
     pub selected_by: SelectedBy,
 }
 
 impl Default for Workspace {
-    /// The default workspace, selected by no variable.
+    /// The default workspace, if no variable selects another one.
     fn default() -> Self {
         Self { name: DEFAULT_WORKSPACE.to_owned(), selected_by: SelectedBy::Directory }
     }
@@ -101,15 +102,15 @@ pub fn select(environment: &ProcessEnvironment, name: &str) -> Result<(), AppErr
 pub const RULE: &str =
     "A name consists of ASCII letters and digits and -._~$&+:=@, and is neither \".\" nor \"..\".";
 
-/// Returns whether a text can be the name of a workspace: whether it needs no escape in a URL
+/// Returns whether a text can be the name of a workspace: it must not need escapes in a URL
 /// segment.
 pub fn is_name(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~$&+:=@".contains(&byte);
     !text.is_empty() && text != "." && text != ".." && text.bytes().all(is_plain)
 }
 
-/// Returns the names of all workspaces: the default one, then the others in the order of their
-/// names.
+/// Returns the names of all workspaces: the default workspace, then the others in alphabetical
+/// order.
 ///
 /// # Errors
 /// If the directory cannot be read.
@@ -140,7 +141,8 @@ pub fn all(backend: &LocalBackend) -> Result<Vec<String>, AppError> {
     Ok(names)
 }
 
-/// Returns the directory of a workspace's state. The default workspace has none.
+/// Returns the directory of a workspace's state. The default workspace does not have such a
+/// directory.
 pub fn directory(backend: &LocalBackend, name: &str) -> PathBuf {
     backend.workspace_directory().join(Path::new(name))
 }

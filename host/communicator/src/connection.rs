@@ -20,7 +20,8 @@ use crate::ssh::{Session as SshSession, SshCommand, Streams, transfer};
 use crate::stream::ByteCounts;
 use crate::winrm::{self, Machine, WinRmCommand};
 
-/// Pause before the next connection attempt; it doubles up to the maximum.
+/// Pause after the first failed connection attempt; it doubles after each further one up to the
+/// maximum.
 const INITIAL_PAUSE: Duration = Duration::from_millis(500);
 const MAX_PAUSE: Duration = Duration::from_secs(20);
 
@@ -30,8 +31,8 @@ pub struct ConnectionContext {
     pub resolver: Arc<dyn Resolver>,
     /// Socket of an SSH agent, if there is one.
     pub agent: Option<PathBuf>,
-    /// Idle time after which a keep-alive message is sent. After six unanswered messages the
-    /// connection counts as lost.
+    /// Idle time after which a keep-alive message is sent. After six messages without a response,
+    /// the connection is considered lost.
     pub keep_alive: Duration,
 }
 
@@ -51,12 +52,12 @@ impl ConnectionContext {
 /// between two uses.
 pub struct RemoteConnection {
     shared: Arc<Shared>,
-    /// Decides about this use of the connection.
+    /// Decides on accesses over the connection for this user.
     authority: Arc<dyn ConnectionAuthority>,
     used: Mutex<Option<Arc<ConnectionUse>>>,
 }
 
-/// The part that all users of one connection share.
+/// The state that all users of a connection share.
 struct Shared {
     settings: ConnectionSettings,
     context: ConnectionContext,
@@ -68,7 +69,7 @@ struct OpenConnection {
     dialer: Arc<Dialer>,
 }
 
-/// An open connection as held by one user. The end of the use is reported when the last holder
+/// An open connection, as held by one user. The end of the access is reported when the last holder
 /// drops it.
 struct ConnectionUse {
     _record: UseRecord,
@@ -113,7 +114,7 @@ impl Drop for OpenConnection {
 struct UseRecord {
     authority: Arc<dyn ConnectionAuthority>,
     counts: Arc<ByteCounts>,
-    /// Bytes that earlier users had sent and received.
+    /// Bytes that earlier users sent and received.
     before: [u64; 2],
     ended: FinishedConnection,
     began: Instant,
@@ -158,8 +159,9 @@ impl Drop for UseRecord {
 
 /// A command that runs on the remote machine. Dropping it cancels the command.
 ///
-/// If nobody reads the output, the machine blocks, and with SSH everything else that uses the
-/// same connection: read a command to its end, or drop it, before the next one.
+/// If the output is not read, the machine blocks, and with SSH all other operations over the same
+/// connection block too: read the output of a command to its end, or drop the command, before you
+/// start the next one.
 pub struct RunningCommand {
     command: Command,
     /// Keeps the connection open.
@@ -187,7 +189,7 @@ impl RunningCommand {
 type SessionFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, CommunicatorError>> + Send + 'a>>;
 
 impl RemoteConnection {
-    /// Creates a connection that is not open yet.
+    /// Creates a connection without opening it.
     pub fn new(settings: ConnectionSettings, context: ConnectionContext) -> Self {
         let authority = Arc::clone(&context.authority);
         let shared = Arc::new(Shared { settings, context, open: Mutex::new(None) });
@@ -223,7 +225,7 @@ impl RemoteConnection {
         &self.shared.settings
     }
 
-    /// Starts a command with the machine's shell.
+    /// Starts a command in the machine's shell.
     ///
     /// # Errors
     /// If there is no connection, or the machine does not start the command.
@@ -243,7 +245,7 @@ impl RemoteConnection {
         Ok(RunningCommand { command, _used: used })
     }
 
-    /// Writes a file on the machine. A new file gets `mode`, or 0644 by default, less the
+    /// Writes a file on the machine. A new file gets `mode`, or 0644 by default, reduced by the
     /// machine's umask; an existing file keeps its mode. Windows ignores the mode.
     ///
     /// # Errors
@@ -270,9 +272,9 @@ impl RemoteConnection {
     }
 
     /// Copies a local file or directory to the machine. A file is written to the path
-    /// `destination`. A directory is copied into the existing directory `destination`, or only
-    /// its contents if `source` ends with a slash. WinRM always copies the contents, and creates
-    /// `destination`.
+    /// `destination`. A directory is copied into the existing directory `destination`; if `source`
+    /// ends with a slash, only the contents of the directory are copied. WinRM always copies the
+    /// contents, and creates `destination`.
     ///
     /// # Errors
     /// If there is no connection, a local file cannot be read, or a remote file cannot be
@@ -294,7 +296,7 @@ impl RemoteConnection {
         uploading.await.map(|_| ())
     }
 
-    /// Closes the connection for all its users. The next use opens it again.
+    /// Closes the connection for all its users. The next operation opens it again.
     pub async fn close(&self) {
         self.used.lock().await.take();
         let open = self.shared.open.lock().await.take();
@@ -303,8 +305,8 @@ impl RemoteConnection {
         }
     }
 
-    /// Runs an action with the session. If the connection turns out to be lost before anything
-    /// was started, the action is repeated with a new one.
+    /// Runs an action with the session. If the connection turns out to be lost before the action
+    /// started anything, the action is repeated with a new session.
     async fn with_session<'a, T>(
         &self,
         mut action: impl FnMut(Session) -> SessionFuture<'a, T>,
@@ -348,8 +350,8 @@ impl RemoteConnection {
         Ok((next, is_new))
     }
 
-    /// Retries until the timeout: a machine that was just created accepts connections only after
-    /// it has booted, and creates its users even later.
+    /// Opens the connection, with retries until the timeout: a machine that was just created
+    /// accepts connections only after it has booted, and creates its users even later.
     async fn open_in_time(&self) -> Result<ConnectionUse, CommunicatorError> {
         let Shared { settings, context, .. } = &*self.shared;
         let (limit, host, port) = (settings.timeout, settings.host(), settings.port());

@@ -47,8 +47,8 @@ impl Dialer {
         *self.last_address.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands the open connection over to another user: their authority is asked as if they had
-    /// connected themselves, and decides from then on.
+    /// Transfers the open connection to another user: the user's authority is asked as if the user
+    /// had opened the connection, and decides from then on.
     pub(crate) fn change_authority(
         &self,
         settings: &ConnectionSettings,
@@ -66,7 +66,7 @@ impl Dialer {
         Ok(())
     }
 
-    /// Checks a machine whose name is resolved elsewhere.
+    /// Checks a machine whose name a proxy or a bastion resolves.
     pub(crate) fn check_host(&self, host: &str, port: u16) -> Result<(), CommunicatorError> {
         self.authority().may_connect(host, port)?;
         if let Ok(address) = host.parse::<IpAddr>() {
@@ -81,7 +81,7 @@ impl Dialer {
             .map_err(|denied| ReachError::AddressDenied { host: host.to_owned(), address, denied }.into())
     }
 
-    /// Connects to a machine, through the proxy if there is one.
+    /// Connects to a machine, through the proxy if one is configured.
     pub(crate) async fn connect(
         &self,
         host: &str,
@@ -111,7 +111,7 @@ impl Dialer {
             let connecting = TcpStream::connect(SocketAddr::new(address, port));
             match timeout(ADDRESS_TIMEOUT, connecting).await {
                 Ok(Ok(stream)) => {
-                    // A latency optimization; its failure does not matter.
+                    // Reduces latency; a failure does not matter.
                     let _ = stream.set_nodelay(true);
                     *self.last_address.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
                     return Ok(CountedStream { stream, counts: Arc::clone(&self.counts) });
@@ -125,7 +125,7 @@ impl Dialer {
         Err(failed)
     }
 
-    /// Returns the addresses that may be connected to.
+    /// Returns the addresses to which connections are allowed.
     async fn addresses(&self, host: &str, port: u16) -> Result<Vec<IpAddr>, CommunicatorError> {
         let found = match host.parse::<IpAddr>() {
             Ok(address) => vec![address],
@@ -136,7 +136,7 @@ impl Dialer {
         };
         let (mut allowed, mut refused) = (Vec::with_capacity(found.len()), None);
         for address in found {
-            // The decision concerns the address that is actually connected to: an IPv4-mapped
+            // The decision concerns the address to which the connection is opened: an IPv4-mapped
             // IPv6 address is an IPv4 address.
             let address = address.to_canonical();
             match self.check_address(host, port, address) {
@@ -151,7 +151,7 @@ impl Dialer {
     }
 }
 
-/// Returns the machines on the way to the target, in the order of connecting.
+/// Returns the machines on the way to the target, in the order in which they are connected.
 fn hops(settings: &ConnectionSettings) -> Vec<(&str, u16)> {
     let proxy_and_bastion = match &settings.method {
         ConnectionMethod::Ssh(ssh) => {

@@ -13,10 +13,10 @@ pub enum CommunicatorError {
     /// The machine could not be reached, or connecting to it was denied.
     #[error(transparent)]
     Reach(#[from] ReachError),
-    /// One attempt timed out.
+    /// One attempt to connect timed out.
     #[error("{0} did not respond")]
     Silent(String),
-    /// The connection timeout has expired.
+    /// The timeout for connecting has expired.
     #[error("could not connect to {endpoint} within {}{}. Set a longer `timeout` in the connection block if \
         the machine needs more time", format_duration(*limit), format_last_failure(last_failure.as_deref()))]
     TimedOut {
@@ -25,7 +25,7 @@ pub enum CommunicatorError {
         /// Why the last attempt failed.
         last_failure: Option<Box<CommunicatorError>>,
     },
-    /// The machine's host key is not the configured one.
+    /// The machine's host key differs from the configured one.
     #[error(
         "{endpoint} presented {found}, but {argument} is {expected}. Either the machine has a new key, or \
          this is another machine; no credential was sent to it"
@@ -34,7 +34,7 @@ pub enum CommunicatorError {
         endpoint: String,
         /// The key that the machine presented.
         found: String,
-        /// The argument that holds the expected key.
+        /// The name of the argument with the expected key.
         argument: &'static str,
         expected: String,
     },
@@ -52,7 +52,7 @@ pub enum CommunicatorError {
     /// The connection was lost.
     #[error("the connection to {endpoint} was lost {phase}")]
     Lost { endpoint: String, phase: ConnectionPhase },
-    /// The peer violates the protocol, or speaks another one.
+    /// The peer violates the protocol, or uses another protocol.
     #[error("protocol error with {endpoint}: {problem}")]
     Protocol { endpoint: String, problem: String },
     /// A local file does not exist.
@@ -155,8 +155,8 @@ impl CommunicatorError {
         }
     }
 
-    /// Whether a retry is pointless. A machine that is still booting refuses connections and has
-    /// no users yet, but does not present another key.
+    /// Whether a retry is pointless. A machine that is still booting refuses connections and has no
+    /// users yet, but it does not present a wrong host key.
     pub(crate) fn is_final(&self) -> bool {
         match self {
             Self::Reach(error) => error.is_denial(),

@@ -1,9 +1,9 @@
 //! Connections to the remote machines that provisioners work on.
 //!
 //! A [`RemoteConnection`] is created from the settings of a `connection` block
-//! ([`ConnectionSettings`]) and a [`ConnectionContext`]. It is opened on first use, shared by
-//! all provisioners of a resource, and reopened if it was lost in the meantime. It runs commands
-//! and copies files. Credentials do not leave this crate except to the remote machine.
+//! ([`ConnectionSettings`]) and a [`ConnectionContext`]. It is opened on first use, shared by all
+//! provisioners of a resource, and reopened if it was lost in the meantime. It runs commands and
+//! copies files. This crate sends credentials only to the remote machine.
 //!
 //! A [`ConnectionAuthority`](wardian_access::ConnectionAuthority) is asked twice for each
 //! machine on the way: before its name is resolved, and for each address before connecting to
@@ -15,13 +15,13 @@
 //! - if a host key is configured, no credential is sent to a machine without that key;
 //! - connection attempts are repeated until `timeout`, since the machine may still be booting; a
 //!   denial or a different host key ends them at once;
-//! - output arrives in chunks of bounded size, as complete lines if lines are written, and a
-//!   machine whose output is not read is blocked;
+//! - output is returned in chunks of bounded size, as complete lines if the command writes lines,
+//!   and a machine whose output is not read is blocked;
 //! - a lost connection is an error: a command whose exit status is unknown did not succeed, and
 //!   a file that was not acknowledged was not written.
 //!
-//! This crate does not depend on plugins, configuration or policy, reads no environment
-//! variables, and writes no log.
+//! This crate does not depend on plugins, configuration or policy, reads no environment variables,
+//! and logs nothing.
 
 mod connection;
 mod dial;

@@ -1,4 +1,4 @@
-//! Tunnels through a proxy, which resolves names itself.
+//! Tunnels through a proxy, which resolves names by itself.
 
 use std::io;
 use std::net::IpAddr;
@@ -18,7 +18,7 @@ use crate::tls;
 /// Maximum size of the response to a `CONNECT` request.
 const MAX_RESPONSE_SIZE: usize = 16 << 10;
 
-/// Turns a connection to a proxy into one to the machine behind it.
+/// Opens a tunnel through a proxy to the machine behind it, over a connection to the proxy.
 pub(crate) async fn open_tunnel(
     proxy: &Proxy,
     stream: CountedStream<TcpStream>,
@@ -134,7 +134,7 @@ async fn request_socks5(proxy: &Proxy, stream: &mut Stream, host: &str, port: u1
             other => format!("the proxy responded with code {other}"),
         });
     }
-    // The address from which the proxy connects is skipped.
+    // The address from which the proxy connects is not needed.
     let length = match kind {
         1 => 4,
         4 => 16,

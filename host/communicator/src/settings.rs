@@ -10,8 +10,8 @@
 //! | `timeout` | `5m` | `5m` |
 //! | `target_platform` | `unix` | always Windows |
 //! | `script_path` | `/tmp/terraform_%RAND%.sh`, `C:/windows/temp/terraform_%RAND%.cmd` | `C:/Temp/terraform_%RAND%.cmd` |
-//! | `agent` | used if the caller has one | |
-//! | `bastion_user`, `_password`, `_private_key`, `_port` | as without `bastion_` | |
+//! | `agent` | used if the caller provides one | |
+//! | `bastion_user`, `_password`, `_private_key`, `_port` | the value of the argument without `bastion_` | |
 //! | `bastion_certificate` | `certificate`, with its key | |
 
 mod keys;
@@ -24,11 +24,11 @@ use russh::keys::{Certificate, PrivateKey, PublicKey};
 
 use crate::secret::SecretString;
 
-/// How to connect to a machine, and where to put scripts on it.
+/// How to connect to a machine, and where to put scripts on that machine.
 #[derive(Clone, Debug)]
 pub struct ConnectionSettings {
     pub method: ConnectionMethod,
-    /// How long to retry connecting.
+    /// How long connection attempts are repeated.
     pub timeout: Duration,
     /// Remote path of a script, with `%RAND%` for a random number.
     pub script_path: String,
@@ -76,10 +76,10 @@ pub struct Hop {
     pub password: Option<SecretString>,
     /// The private key, with its certificate if there is one.
     pub key: Option<Key>,
-    /// The machine's public key, or that of the authority that signed it. `None` accepts any
-    /// machine.
+    /// The machine's public key, or the public key of the authority that signed it. `None` accepts
+    /// any machine.
     pub host_key: Option<PublicKey>,
-    /// Name of the argument that holds `host_key`.
+    /// Name of the argument with `host_key`.
     pub(crate) host_key_argument: &'static str,
 }
 
@@ -107,7 +107,7 @@ impl std::fmt::Debug for Key {
 /// Whether to use keys from an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentUse {
-    /// If the caller has one.
+    /// If the caller provides one.
     IfAvailable,
     /// Always; a missing agent is an error.
     Required,
@@ -163,18 +163,18 @@ pub enum WinRmTransport {
     Https(ServerCertificate),
 }
 
-/// Which server certificates are accepted.
+/// The server certificates that are accepted.
 #[derive(Clone, Debug)]
 pub enum ServerCertificate {
-    /// Those that the system's root certificates verify.
+    /// Certificates that the system's root certificates verify.
     SystemRoots,
-    /// Those that these root certificates verify, in PEM.
+    /// Certificates that these root certificates verify, in PEM format.
     Authorities(String),
     /// Any certificate.
     Any,
 }
 
-/// How the password is presented.
+/// How the client authenticates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WinRmAuthentication {
     /// HTTP basic authentication.
@@ -183,12 +183,12 @@ pub enum WinRmAuthentication {
     Ntlm,
 }
 
-/// An invalid argument of the block. The message contains its value unless it is a secret.
+/// An invalid argument of the block. The message contains the value, unless it is a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{argument}: {problem}")]
 pub struct SettingsError {
     pub argument: &'static str,
-    /// What is wrong, and how to correct it.
+    /// The problem, and how to solve it.
     pub problem: String,
 }
 
@@ -204,7 +204,7 @@ impl ConnectionSettings {
     /// Returns the remote path for a script: a new one for each call if the path contains
     /// `%RAND%`.
     pub fn new_script_path(&self) -> String {
-        // An unpredictable number; if the system's generator fails, a number from the clock.
+        // An unpredictable number, or a number from the clock if the system's generator fails.
         let number = getrandom::u32().unwrap_or_else(|_| {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
             now.map(|now| now.subsec_nanos()).unwrap_or_default()

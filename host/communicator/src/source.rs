@@ -1,4 +1,4 @@
-//! Reads the file or directory to upload, as a sequence of steps. A thread reads a few chunks
+//! Reads a file or directory for an upload, as a sequence of steps. A thread reads a few chunks
 //! ahead of the network.
 //!
 //! Symbolic links are followed. For each file and directory the authority is asked about the
@@ -18,10 +18,10 @@ use wardian_access::ConnectionAuthority;
 
 use crate::error::CommunicatorError;
 
-/// Size of a read, and the number of pieces read ahead.
+/// Size of one read, and the number of chunks that are read ahead.
 const PIECE_SIZE: usize = 128 << 10;
 const PIECES_AHEAD: usize = 8;
-/// Maximum nesting of directories. No system has longer paths.
+/// Maximum nesting of directories. Operating systems do not support longer paths.
 const MAX_DEPTH: usize = 512;
 
 /// One step of an upload.
@@ -33,7 +33,7 @@ pub(crate) enum Step {
     },
     /// End of the directory.
     Leave,
-    /// Start of a file; pieces of `size` bytes in total follow.
+    /// Start of a file; chunks with a total of `size` bytes follow.
     File {
         name: String,
         size: u64,
@@ -59,7 +59,7 @@ pub(crate) enum SourceKind {
 }
 
 impl Source {
-    /// Checks that the path may be read, and what it is.
+    /// Checks whether the path may be read, and determines whether it is a file or a directory.
     pub(crate) async fn open(
         path: &Path,
         ends_with_slash: bool,
@@ -84,7 +84,7 @@ impl Source {
         Self { path: self.path.clone(), authority: Arc::clone(&self.authority), kind: SourceKind::Contents }
     }
 
-    /// Starts reading. The steps end after the last file or the first failure.
+    /// Starts reading. The steps end after the last file or after the first failure.
     pub(crate) fn steps(&self) -> mpsc::Receiver<Step> {
         let (steps, receiver) = mpsc::channel(PIECES_AHEAD);
         let (path, authority, kind) = (self.path.clone(), Arc::clone(&self.authority), self.kind);
@@ -155,7 +155,7 @@ impl Walk {
             return Err(CommunicatorError::Source { path: path.to_owned(), problem }.into());
         }
         if by_name {
-            // Resolves `.` to a real name.
+            // Resolves `.` to the name of the directory.
             self.send(Step::Enter {
                 name: file_name(if path.file_name().is_some() { path } else { &real })?,
             })?;
@@ -189,7 +189,7 @@ impl Walk {
             problem: "it changed while it was being read".into(),
         };
         let mut file = File::open(path).map_err(unreadable)?;
-        // The opened file must be the one that was checked, even if the path has changed since.
+        // The opened file must be the file that was checked, even if the path has changed since.
         let real = resolve_readable(path, &*self.authority)?;
         let (opened, asked) = (file.metadata(), real.metadata());
         let (Ok(opened), Ok(asked)) = (opened, asked) else { return Err(changed().into()) };
@@ -213,7 +213,7 @@ impl Walk {
     }
 }
 
-/// Identifies a file independent of its path.
+/// Returns an identifier of a file that is independent of its path.
 fn file_identity(metadata: &Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }

@@ -1,8 +1,8 @@
 //! Windows Remote Management connections: SOAP over HTTP.
 //!
-//! WinRM offers a shell, commands in it, and their output. Files are transferred with commands
-//! (`upload`). NTLM message encryption is not used, so over plain HTTP the machine must allow
-//! unencrypted messages (`AllowUnencrypted`), as it must for basic authentication.
+//! WinRM provides a shell, which runs commands and returns their output. Files are transferred with
+//! commands (`upload`). NTLM message encryption is not used, so over plain HTTP the machine must
+//! allow unencrypted messages (`AllowUnencrypted`), as for basic authentication.
 
 mod command;
 mod http;

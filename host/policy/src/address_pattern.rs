@@ -59,7 +59,7 @@ impl AddressRange {
         self.first.is_ipv4() == address.is_ipv4() && masked(address, self.prefix) == self.first
     }
 
-    /// As [`Self::contains`], except that a wide range never includes a metadata address.
+    /// The same as [`Self::contains`], except that a wide range never includes a metadata address.
     pub(crate) fn names(self, address: IpAddr) -> bool {
         self.contains(address)
             && (self.is_single() || AddressKind::from_address(address) != AddressKind::Metadata)

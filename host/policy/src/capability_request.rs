@@ -69,8 +69,8 @@ pub enum CapabilityRequestError {
     /// The name of the capability or of an argument is invalid.
     #[error("{0:?} is not a name in policies")]
     InvalidName(String),
-    /// A string that no policy can contain or that misleads a reader, such as one with a control
-    /// character.
+    /// The string cannot occur in a policy or misleads a reader, for example because it contains a
+    /// control character.
     #[error("the value of \"{0}\" contains characters that policies do not allow")]
     InvalidString(String),
     /// The reason is missing or too long.
@@ -179,7 +179,7 @@ impl CapabilityRequest {
         self.pieces().iter().all(|piece| others.iter().any(|other| other.covers(piece)))
     }
 
-    /// Returns the number of combinations without building them.
+    /// Returns the number of combinations, without building them.
     fn combinations(&self) -> usize {
         let granted = GrantedAccess::from_conditions(&self.rule.conditions);
         let methods = match &self.rule.conditions {
@@ -201,8 +201,8 @@ impl CapabilityRequest {
     }
 }
 
-/// Whether a string looks like what it is: invisible characters and those that change the text
-/// direction make it look like another one.
+/// Whether a string reads as what it is. Invisible characters, and characters that change the text
+/// direction, make it look like another string.
 fn is_unambiguous(text: &str) -> bool {
     !text.chars().any(|character| {
         matches!(

@@ -1,4 +1,4 @@
-//! The confinement of native plugins, if a policy requires it: the part of the rules that the
+//! The confinement of native plugins, if a policy requires it: the subset of the rules that the
 //! kernel can enforce.
 //!
 //! The kernel enforces directories, each with everything below it, and ports. So a directory
@@ -15,29 +15,28 @@ use crate::decision::{Decision, Denial};
 use crate::explain::GrantedAccess;
 use crate::policy::PluginPolicy;
 
-/// The part of a policy that confines a native plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NativeConfinement {
     /// Readable directories.
     pub read: Vec<PathBuf>,
     /// Directories in which files can be written, created and removed.
     pub write: Vec<PathBuf>,
-    /// TCP ports that can be connected to, on any machine; [`None`] is all ports.
+    /// TCP ports on any machine to which connections are allowed; [`None`] means all ports.
     pub ports: Option<Vec<RangeInclusive<u16>>>,
 }
 
 /// The ports that a rule grants.
 pub(crate) struct GrantedPorts {
     scheme: Scheme,
-    /// First and last port of each range; [`None`] is all ports.
+    /// First and last port of each range; [`None`] means all ports.
     ranges: Option<Vec<(u16, u16)>>,
 }
 
 impl PluginPolicy {
-    /// Returns the confinement of the plugin, if it is native code that must be confined.
+    /// Returns the confinement of the plugin if it is native code that must be confined.
     ///
     /// # Errors
-    /// The denial for the first directory of which a part is denied.
+    /// The denial for the first granted directory that contains a denied path.
     pub fn native_confinement(&self) -> Result<NativeConfinement, Box<Denial>> {
         let mut confinement = NativeConfinement::default();
         for (path, access) in self.directories() {

@@ -13,12 +13,12 @@ use crate::source_location::SourceLocation;
 pub enum CredentialSource {
     /// An environment variable of the host.
     Environment(Box<str>),
-    /// A file of the host; a trailing line break is not part of the secret.
+    /// A file on the host; a trailing line break is not part of the secret.
     File(PathBuf),
 }
 
-/// A credential that is bound to destinations: the host adds the header to requests to them, and
-/// the plugin must not set it.
+/// A credential that is bound to destinations: the host adds the header to requests to these
+/// destinations, and the plugin must not set it.
 #[derive(Clone, Debug)]
 pub struct CredentialBinding {
     /// Name of the header, in lower case.

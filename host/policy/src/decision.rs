@@ -59,7 +59,7 @@ pub enum DenialReason {
         /// The rule's `reason` argument.
         reason: Option<Arc<str>>,
     },
-    /// A file does not grant it, and has no default action `defer`.
+    /// A file does not grant it, and its default action is not `defer`.
     NotGranted { level: Level, file: Arc<str> },
     /// All files defer, and none grants it.
     NoGrant,
@@ -72,7 +72,7 @@ pub enum DenialReason {
         /// The line that grants the name, if there is one.
         location: Option<SourceLocation>,
     },
-    /// It is denied to untrusted configurations.
+    /// It is denied because the configuration is untrusted.
     Untrusted(&'static str),
     /// The path controls plugins or policies, so that no plugin may write it.
     Protected(PathBuf),
@@ -83,7 +83,8 @@ impl Denial {
         Self { plugin: plugin.clone(), request: request.to_string(), reason }
     }
 
-    /// Whether another rule could allow it: no rule denies it, a grant is just missing.
+    /// Whether another rule could allow the request: no rule denies it, and only a grant is
+    /// missing.
     pub fn is_missing_grant(&self) -> bool {
         match &self.reason {
             DenialReason::NotGranted { .. }

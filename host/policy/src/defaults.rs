@@ -8,8 +8,8 @@ use crate::level::Level;
 use crate::policy::PolicyFile;
 
 /// The resources of the first two providers are files in the configuration's directory. The
-/// provisioners run what the configuration tells them to, and copy the files that it names to
-/// the machines that it names, as users expect of Terraform's.
+/// provisioners run the commands that the configuration specifies, and copy the files that it names
+/// to the machines that it names, as they do in Terraform.
 const TEXT: &str = r#"otherwise = "defer"
 
 plugin "hashicorp/local" {

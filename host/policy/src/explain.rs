@@ -40,13 +40,12 @@ pub struct Explanation {
     pub denied: Vec<Explained>,
     /// Grants without effect, since another file does not grant the access.
     pub without_effect: Vec<Explained>,
-    /// Whether there are too many rules to be combined, so that the list of grants is
-    /// incomplete.
+    /// Whether the list of grants is incomplete because there are too many rules to combine.
     pub is_cut_short: bool,
     /// Limits and deterministic mode.
     pub settings: Settings,
-    /// What happens to native code, and the line that sets it; without a line it follows from
-    /// the files' default actions.
+    /// How native code is treated, and the line that sets it; without a line, the treatment follows
+    /// from the default actions of the files.
     pub native: (NativePlugins, Option<SourceLocation>),
     /// Credentials that the host adds.
     pub credentials: Vec<ExplainedCredential>,
@@ -187,7 +186,7 @@ impl PluginPolicy {
     }
 }
 
-/// The lines that grant something, each with the index of its file.
+/// Lines with a grant, each with the index of its file.
 type GrantingLines = BTreeSet<(usize, SourceLocation)>;
 
 #[derive(Default)]
@@ -205,7 +204,7 @@ impl Effective {
         result
     }
 
-    /// Intersects both.
+    /// Returns the intersection of both.
     fn intersect(self, other: &Self) -> Self {
         let mut result = Self { grants: BTreeMap::new(), is_cut_short: self.is_cut_short };
         let mut pairs = 0_usize;

@@ -6,17 +6,16 @@
 //! | `**` | any number of characters |
 //! | anything else | itself |
 //!
-//! Matching follows all alternatives at once, without backtracking: the cost is the product of
-//! the two lengths, regardless of the number of stars. Patterns have a maximum length
+//! Matching follows all alternatives at once, without backtracking: the cost is the product of the
+//! two lengths, regardless of the number of wildcards. Patterns have a maximum length
 //! ([`MAX_PATTERN_LENGTH`]), so matching is linear in the length of the string.
 
 use std::fmt;
 
-/// Maximum length of a pattern, in bytes.
 pub(crate) const MAX_PATTERN_LENGTH: usize = 1024;
 
-/// Maximum length of a string that is matched with wildcards. A longer one is undecidable: it
-/// matches no rule that allows, and every rule that denies.
+/// Maximum length of a string that is matched with wildcards. Matching a longer string is
+/// undecidable: it matches no rule that allows, and every rule that denies.
 pub(crate) const MAX_TEXT_LENGTH: usize = 64 << 10;
 
 /// A compiled pattern.
@@ -179,7 +178,7 @@ enum Input {
     DoubleStar,
 }
 
-/// Adds a state, and the states that follow without consuming a character.
+/// Adds a state, and the states that are reached from it without consuming a character.
 fn add_state(states: &mut [bool], steps: &[Step], mut state: usize) {
     loop {
         match states.get_mut(state) {

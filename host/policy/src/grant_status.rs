@@ -15,17 +15,16 @@ use crate::source_location::SourceLocation;
 pub enum GrantStatus {
     /// It is granted completely.
     Granted,
-    /// Part of it is denied, and a rule in the root module's policy cannot change that. The rest
-    /// is granted.
+    /// It is denied at least partly, and a rule in the root module's policy cannot change that. The
+    /// rest is granted.
     Denied(DenialSource),
-    /// A rule in the root module's policy can grant the part that is not denied.
+    /// A rule in the root module's policy can grant whatever is not denied.
     Undecided,
 }
 
 /// The source of a denial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DenialSource {
-    /// A rule.
     Rule(SourceLocation),
     /// A file of a higher level that does not grant it.
     NotGranted {

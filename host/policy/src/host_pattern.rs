@@ -5,7 +5,7 @@
 //! | `example.com` | that name |
 //! | `*.example.com` | names with exactly one label before; not `example.com` |
 //! | `**.example.com` | names with one or more labels before; not `example.com` |
-//! | `api-*.example.com` | a star inside a label matches any characters of that label |
+//! | `api-*.example.com` | a wildcard inside a label matches any characters of that label |
 //! | `**` | every name, but not addresses |
 //! | `192.0.2.1`, `2001:db8::/32` | that address, or addresses in that range; not names that resolve to them |
 
@@ -20,10 +20,9 @@ use wardian_access::{
 use crate::address_pattern::{AddressRange, RangeProblem};
 use crate::glob::{Glob, GlobError, OnUndecidable};
 
-/// A pattern of hosts; see the table of the module.
+/// A pattern of hosts; see the table in the module documentation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum HostPattern {
-    /// One name.
     Name(Box<str>),
     /// Names with matching labels.
     Labels(LabelPattern),
@@ -33,7 +32,7 @@ pub(crate) enum HostPattern {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LabelPattern {
-    /// Whether one or more further labels precede the others.
+    /// Whether the pattern also requires one or more further labels before these.
     open: bool,
     /// The labels from last to first.
     labels: Box<[Glob]>,
@@ -125,8 +124,8 @@ impl HostPattern {
         Ok(Self::Labels(LabelPattern { open, labels: labels.into(), text }))
     }
 
-    /// Returns the labels after the star of `*.example.com` or `**.example.com`; `None` if
-    /// there is another star.
+    /// Returns the labels after the wildcard of `*.example.com` or `**.example.com`; `None` if
+    /// there is another wildcard.
     pub(crate) fn suffix(&self) -> Option<(Depth, String)> {
         let Self::Labels(pattern) = self else { return None };
         let (depth, labels) = match pattern.labels.split_last() {
@@ -208,7 +207,7 @@ fn label_glob(label: &str) -> Result<Glob, PatternProblem> {
     } else {
         host_name::to_ascii(label)?
     };
-    // A star may match characters that make the end of the label valid.
+    // A wildcard may match characters that make the end of the label valid.
     host_name::check(&label.replace('*', "x"))?;
     Ok(Glob::parse(&label)?)
 }

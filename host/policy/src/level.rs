@@ -5,14 +5,14 @@ use std::fmt;
 /// The level of a policy file, from the highest to the lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// The organisation: a fixed path of the system, or one from the environment.
+    /// The organisation: a file at a fixed path of the system, or at a path in an environment
+    /// variable.
     Organisation,
-    /// The user.
     User,
-    /// The configuration; everybody who can change it can change this file.
+    /// The configuration; everyone who can change it can change this file.
     RootModule,
-    /// The host itself: default grants for plugins that it ships. It grants accesses that all
-    /// other levels left open, and denies nothing.
+    /// The host itself: default grants for the plugins that it ships. It grants accesses that all
+    /// other levels leave undecided, and denies nothing.
     Host,
 }
 

@@ -6,10 +6,10 @@
 //! described in `docs/policy.md`, the combination of levels at the head of `policy.rs`, and the
 //! canonical forms of hosts, addresses, paths and patterns at the heads of their modules.
 //!
-//! A user's grants are rules in the root module's file, not in a separate store: there is only
-//! one language to read, a grant is part of the pull request that needs it, and reviewers see it
-//! in context. Only the hash of the component that a grant was given for is stored elsewhere, in
-//! the consent lock file.
+//! A user's grants are rules in the root module's file, not in a separate store: there is only one
+//! language to read, a grant is part of the pull request that needs it, and reviewers see it in
+//! context. Only the hash of the component for which access was granted is stored elsewhere, in the
+//! consent lock file.
 //!
 //! This crate does not depend on WebAssembly, configuration or state. It opens no connections,
 //! and no files except the policy files at the caller's paths (`files.rs`).

@@ -7,7 +7,7 @@
 //! | `example.com/*/*` | every plugin of that registry |
 //! | `*` | every plugin |
 //!
-//! A star matches any characters of its part.
+//! A wildcard matches any characters of its component of the address.
 
 use std::fmt;
 
@@ -56,7 +56,7 @@ impl PluginPattern {
         if parts.len() == 1 && text.contains('*') {
             return Err(PluginPatternProblem::OnePart(text.to_owned()));
         }
-        // With a letter in place of each star, the pattern must be a valid address.
+        // With a letter instead of each wildcard, the pattern must be a valid address.
         let example = ProviderAddress::parse(&text.replace('*', "x"))?;
         let part = |from_end: usize, folded: &str| {
             let written = parts.len().checked_sub(from_end).and_then(|index| parts.get(index)).copied();
@@ -82,7 +82,7 @@ impl PluginPattern {
     }
 
     pub(crate) fn matches(&self, address: &ProviderAddress) -> bool {
-        // Parts of addresses are short, so matching is always decidable.
+        // The components of an address are short, so matching is always decidable.
         self.type_name.matches(address.type_name(), OnUndecidable::NoMatch)
             && self.namespace.matches(address.namespace(), OnUndecidable::NoMatch)
             && self.hostname.matches(address.hostname(), OnUndecidable::NoMatch)

@@ -8,7 +8,7 @@
 //! all grants, and the order of rules does not matter. A file without a matching rule denies,
 //! unless it has `otherwise = "defer"`: then the other files decide. A request is allowed if no
 //! file denies it and at least one allows it. So an additional file can deny accesses, and can
-//! grant accesses that all levels above it left open, but never accesses that one of them
+//! grant accesses that all higher levels leave undecided, but never accesses that one of them
 //! denies.
 
 use std::collections::BTreeSet;
@@ -38,7 +38,7 @@ pub const CONSENT_LOCK_FILE_NAME: &str = ".wardian.lock.hcl";
 /// Files next to the configuration that determine which code runs: no plugin may write them.
 const PROTECTED: [&str; 4] = [POLICY_FILE_NAME, CONSENT_LOCK_FILE_NAME, ".terraform.lock.hcl", ".terraform"];
 
-/// What a file decides for a request that no rule matches.
+/// The decision of a file about a request that no rule matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DefaultAction {
     #[default]
@@ -118,8 +118,8 @@ pub struct Policy {
 
 impl Policy {
     /// Combines files. `root_module` is the absolute base path for relative paths in requests.
-    /// `protected` lists further paths, such as those of the files themselves, that no plugin
-    /// can write, whatever the rules.
+    /// `protected` lists further paths that no plugin can write, whatever the rules, such as the
+    /// paths of the files themselves.
     pub fn new(
         root_module: &Path,
         files: impl IntoIterator<Item = PolicyFile>,
@@ -335,9 +335,9 @@ impl PluginPolicy {
         settings.limits
     }
 
-    /// Returns what happens to the plugin if it is native code. A file that does not defer and
-    /// has no setting denies it, since no other rule restricts native code; if no file decides,
-    /// a warning is shown.
+    /// Returns how the plugin is treated if it is native code. A file that does not defer and has
+    /// no setting denies it, since no other rule restricts native code; if no file decides, a
+    /// warning is shown.
     pub fn native(&self) -> NativePlugins {
         if self.untrusted.is_some() {
             return NativePlugins::Deny;

@@ -21,8 +21,8 @@ use crate::plugin_pattern::PluginPattern;
 use crate::policy::{POLICY_FILE_NAME, PluginRules, PolicyFile};
 use crate::rule::Effect;
 
-/// The start of a file that is created for a grant. It defers, so that it does not narrow what
-/// other files grant.
+/// The beginning of a policy file that is created for a grant. The file defers, so that it does not
+/// narrow the grants of other files.
 const NEW_FILE: &str = "# What plugins of this configuration may do. `wardian policy explain` shows the effective policy.\n\n\
                         otherwise = \"defer\" # other policies decide about everything else\n";
 
@@ -31,9 +31,8 @@ pub fn grant_block(plugin: &ProviderAddress, requests: &[&CapabilityRequest]) ->
     format!("plugin \"{}\" {{\n{}}}\n", plugin.for_display(), render_rules(requests))
 }
 
-/// Adds rules that grant capability requests to the root module's policy: to the last block
-/// that is for this plugin only, or in a new block at the end. Without `text` a new file is
-/// created.
+/// Adds rules that grant capability requests to the root module's policy: in the last block that is
+/// for this plugin only, or in a new block at the end. Without `text` a new file is created.
 ///
 /// # Errors
 /// If the text is not a valid policy, before or after the change.

@@ -24,12 +24,12 @@ pub struct NeededAccess {
 pub struct LeastPrivilegePolicy {
     /// The content of a policy file.
     pub text: String,
-    /// Accesses that no rule can name exactly: plugin and request.
+    /// Accesses that no rule can match exactly: plugin and request.
     pub left_out: BTreeSet<String>,
 }
 
 /// Returns the policy that allows exactly these accesses, with rules merged if the result is
-/// equivalent. Paths below `root_module` are written as relative ones. The cost is linear in the
+/// equivalent. Paths below `root_module` are written as relative paths. The cost is linear in the
 /// number of accesses and the depth of their paths.
 pub fn least_privilege_policy(
     root_module: &Path,
@@ -72,7 +72,7 @@ struct PluginAccesses {
 type NetworkKey = (Option<String>, Option<u16>, Option<String>);
 
 impl PluginAccesses {
-    /// Returns `None` if no rule can name the access exactly.
+    /// Returns `None` if no rule can match the access exactly.
     fn add(&mut self, request: &AccessRequest, address: Option<IpAddr>) -> Option<()> {
         match request {
             AccessRequest::Network(network) => {
@@ -92,7 +92,7 @@ impl PluginAccesses {
             AccessRequest::LookUp(_) => {}
             AccessRequest::File(file) => {
                 let path = file.path().to_str()?;
-                // In a rule, a star in a path would also match other paths.
+                // In a rule, `*` is a wildcard, so the path would also match other paths.
                 if path.contains('*') {
                     return None;
                 }
@@ -163,7 +163,7 @@ impl PluginAccesses {
     }
 }
 
-/// Returns the paths without those that are below another one with at least the same access.
+/// Returns the paths, except those below another path with at least the same access.
 fn outermost(files: &BTreeMap<PathBuf, BTreeSet<FileOperation>>) -> Vec<(&Path, &BTreeSet<FileOperation>)> {
     let is_covered = |path: &Path, access: &BTreeSet<FileOperation>| {
         path.ancestors().skip(1).filter_map(|above| files.get(above)).any(|granted| access.is_subset(granted))

@@ -22,7 +22,7 @@ pub(crate) use network::{CommunicatorRule, Destination, HostSet, NetworkRule, Po
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
     Allow,
-    /// Denies, whatever else the file grants.
+    /// Denies, even if another rule of the file grants the access.
     Deny,
 }
 

@@ -16,10 +16,10 @@ pub struct PolicySetting<T> {
     pub location: SourceLocation,
 }
 
-/// What happens to a native plugin, which is not sandboxed.
+/// How a native plugin is treated, which is not sandboxed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NativePlugins {
-    /// It runs.
+    /// It runs without a warning.
     Allow,
     /// It runs, with a warning.
     Warn,
@@ -54,7 +54,7 @@ impl fmt::Display for NativePlugins {
     }
 }
 
-/// Resource limits of a plugin. The host's defaults apply to absent ones.
+/// Resource limits of a plugin. For an absent limit, the host's default applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PluginLimits {
     /// Memory of an instance, in bytes.
@@ -137,7 +137,7 @@ impl PluginLimits {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     pub limits: PluginLimits,
-    /// What happens to native code.
+    /// How native code is treated.
     pub native: Option<PolicySetting<NativePlugins>>,
     /// Whether clocks and randomness give the same values in each run.
     pub deterministic: Option<PolicySetting<bool>>,
@@ -156,7 +156,7 @@ impl Settings {
             && flag(&self.deterministic) == flag(&other.deterministic)
     }
 
-    /// Takes the stricter of each setting.
+    /// Takes the stricter value of each setting.
     pub(crate) fn narrow_to(&mut self, other: &Self) {
         self.limits.narrow_to(&other.limits);
         narrow(&mut self.native, other.native.as_ref(), |one, two| one > two);

@@ -12,9 +12,9 @@ use crate::glob::{Glob, MAX_TEXT_LENGTH};
 use crate::policy::PluginPolicy;
 
 impl PluginPolicy {
-    /// Returns the source of a rule that allows exactly this request, if there is one; `address`
-    /// is the resolved address of the request's host, if that was denied. Names with stars or
-    /// with characters that a policy cannot contain cannot be matched exactly.
+    /// Returns the source of a rule that allows exactly this request, if such a rule exists;
+    /// `address` is the resolved address of the request's host, if that was denied. Names with `*`
+    /// or with characters that a policy cannot contain cannot be matched exactly.
     ///
     /// Whether the rule helps depends on the file that it is added to: it does not override a
     /// denial in another file.

@@ -168,7 +168,7 @@ fn any_asked() -> impl Strategy<Value = CapabilityRequest> {
     )
 }
 
-/// Whether lines were only added.
+/// Whether the only change is that lines were added.
 fn holds_all_lines(new: &str, old: &str) -> bool {
     let mut lines = new.lines();
     old.lines().all(|wanted| lines.any(|line| line == wanted))
@@ -196,7 +196,8 @@ proptest! {
         let standing = before.for_plugin(&plugin("acme/dns")).grant_status(&one);
         for (request, address) in questions() {
             if standing == GrantStatus::Granted && allows(&alone, &request, address) {
-                // A rule may deny part of it, but it is never denied for lack of a grant.
+                // A rule may deny a part of the request, but the request is never denied for lack
+                // of a grant.
                 let reason = match before.for_plugin(&plugin("acme/dns")).decide(&request) {
                     wardian_policy::Decision::Denied(denial) => Some(denial.to_string()),
                     wardian_policy::Decision::Allowed(_) => None,

@@ -40,7 +40,7 @@ proptest! {
         }
     }
 
-    /// The same for arbitrary requests, also with the restrictions for untrusted configurations.
+    /// The same for arbitrary requests, including the restrictions for untrusted configurations.
     #[test]
     fn lower_level_never_grants_more_for_any_request(
         files in prop::collection::vec(file(), 2..4),
@@ -93,7 +93,7 @@ proptest! {
             view.settings().deterministic.as_ref().is_some_and(|set| set.value)
         };
         prop_assert!(!is_set(&higher) || is_set(&all), "{files:#?}");
-        // Native code without a setting causes a warning, and may be allowed.
+        // Native code without a setting causes a warning, and may become allowed.
         let is_open = higher.settings().native.is_none() && higher.native() != NativePlugins::Deny;
         prop_assert!(is_open || all.native() >= higher.native(), "{files:#?}");
     }

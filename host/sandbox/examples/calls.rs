@@ -59,7 +59,8 @@ async fn measure(bytes: &[u8], type_name: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Makes a call on a new instance, which is then passed on to be dropped.
+/// Makes a call on a new instance. The result contains the instance, so that the caller can drop
+/// it.
 async fn fresh_call(
     plugin: &LoadedPlugin,
     request: &ValidateConfigRequest,
@@ -154,7 +155,7 @@ fn print(name: &str, time: Duration, unit: Unit) {
     }
 }
 
-/// A directory of this process that is removed on drop.
+/// A directory for this process, which is removed on drop.
 struct Place(PathBuf);
 
 impl Place {

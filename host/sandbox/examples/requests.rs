@@ -1,5 +1,5 @@
-//! Measures how much more an HTTP request through the sandbox costs than the same native
-//! request, both on loopback with a kept-alive connection.
+//! Measures how much slower an HTTP request is through the sandbox than natively, both on loopback
+//! with a persistent connection.
 //!
 //! `requests COMPONENT.wasm`, with the test component `hostile-network`, prints
 //! `name<TAB>value<TAB>unit`; each value is the median of many measurements.
@@ -53,7 +53,7 @@ async fn measure(bytes: &[u8]) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Answers every request without reading it.
+/// Responds to every request without parsing it.
 async fn server() -> Result<u16, Failed> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let port = listener.local_addr()?.port();

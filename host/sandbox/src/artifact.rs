@@ -1,4 +1,4 @@
-//! Loads a component's bytes as code that can be run.
+//! Loads a component's bytes as executable code.
 
 use std::time::Instant;
 
@@ -21,10 +21,10 @@ pub enum LoadEvent {
     Compiled { plugin: String, took: std::time::Duration },
 }
 
-/// Reads a component, from the cache of compiled code if it has an entry.
+/// Returns the compiled code of a component, from the code cache if it has an entry.
 ///
-/// `known` is the digest of `bytes` if the caller is certain of it, as for a component embedded
-/// in the program: if the code is cached, the bytes are then not even touched.
+/// `known` is the digest of `bytes`, if the caller has verified it, as for a component that is
+/// embedded in the program: if the code is cached, the bytes are then not read.
 pub(crate) fn read(
     engine: &Engine,
     cache: Option<&CodeCache>,
@@ -52,7 +52,7 @@ pub(crate) fn read(
     Ok(component)
 }
 
-/// Stores compiled code. A cache that cannot be written costs time, not correctness.
+/// Stores compiled code. Failing to write to the cache costs time, but not correctness.
 fn keep(cache: &CodeCache, digest: &ComponentDigest, component: &Component) {
     match component.serialize() {
         Ok(code) => {
@@ -66,9 +66,9 @@ fn keep(cache: &CodeCache, digest: &ComponentDigest, component: &Component) {
 
 #[expect(unsafe_code, reason = "wasmtime cannot check that code is its own output; the cache has checked it")]
 fn deserialize(engine: &Engine, entry: &Entry) -> wasmtime::Result<Component> {
-    // SAFETY: the bytes must be the unchanged output of `Component::serialize`. An `Entry`
-    // exists only with a keyed digest over these very bytes, in memory, which cannot be made
-    // without this user's key; and the key is used only for the output of `serialize`.
+    // SAFETY: the bytes must be the unchanged output of `Component::serialize`. An `Entry` exists
+    // only with a keyed digest of exactly these bytes in memory, which cannot be computed without
+    // this user's key; and the key is used only for the output of `serialize`.
     unsafe { Component::deserialize(engine, entry.code()) }
 }
 
@@ -77,7 +77,8 @@ pub(crate) fn digest(bytes: &[u8]) -> ComponentDigest {
     Sha256::digest(bytes).into()
 }
 
-/// Recognizes formats that people confuse with components, for a better message than a parser's.
+/// Recognizes formats that users confuse with components, to report a better message than a parser
+/// would.
 fn check_kind(plugin: &str, bytes: &[u8]) -> Result<(), LoadError> {
     let found = match bytes {
         [b'\0', b'a', b's', b'm', version @ ..] => match version {

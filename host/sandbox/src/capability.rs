@@ -1,4 +1,4 @@
-//! Capabilities of plugins, one module for each.
+//! The capabilities of plugins. Each has its own module.
 //!
 //! A capability takes part in four steps.
 //!
@@ -9,13 +9,13 @@
 //!    library imports all of `wasi:cli` and `wasi:filesystem`, whether a component needs them or
 //!    not; for such interfaces the capability is granted or withheld here, with an empty
 //!    environment or no directory.
-//! 3. *Begin call*: budgets are renewed, and from here on accesses are recorded for this call.
+//! 3. *Begin call*: budgets are reset, and from now on accesses are recorded for this call.
 //! 4. *End call*: the operation that the call was part of has ended. Its requests and
 //!    connections are closed.
 //!
 //! | capability | interfaces | default |
 //! |---|---|---|
-//! | [`baseline`] | `wasi:cli`, `wasi:clocks`, `wasi:io`, `wasi:random` | always; empty environment, output to the log |
+//! | [`baseline`] | `wasi:cli`, `wasi:clocks`, `wasi:io`, `wasi:random` | always; empty environment, output to log lines |
 //! | [`filesystem`] | `wasi:filesystem` | no directory |
 //! | [`file_mode`] | `wardian:plugin/file-mode` | the same directories |
 //! | [`http`] | `wasi:http` except incoming requests | no request |
@@ -64,9 +64,8 @@ pub use file_mode::WritableFile;
 pub(crate) use process::Programs;
 pub use process::{RunningProcess, Spawner};
 
-/// One capability of plugins.
 trait Capability: Sync {
-    /// Returns the interfaces that it provides.
+    /// Returns the interfaces that the capability provides.
     fn interfaces(&self) -> &'static [InterfaceName<'static>];
 
     /// Adds the interfaces to the linker. Called once for each engine.
@@ -104,7 +103,7 @@ const OF_PROVIDERS: [&dyn Capability; 6] = [
 /// The capabilities of provisioners only.
 const OF_PROVISIONERS: [&dyn Capability; 3] = [&ui::Ui, &process::Process, &communicator::Communicator];
 
-/// Paths of interfaces that providers may not import, with their purposes.
+/// Interfaces that providers may not import, with their purposes.
 const NOT_FOR_PROVIDERS: [(&str, &str); 4] = [
     ("wasi:config/", "it reads configuration of the host"),
     ("wardian:plugin/process", "it runs programs"),
@@ -112,8 +111,8 @@ const NOT_FOR_PROVIDERS: [(&str, &str); 4] = [
     ("wardian:plugin/ui", "it shows output, which is for provisioners"),
 ];
 
-/// Makes a linker that offers all interfaces. The imports that a component may use are checked
-/// before linking.
+/// Adds all interfaces to the linker. The imports that a component may use are checked before
+/// linking.
 pub(crate) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     OF_PROVIDERS.iter().chain(&OF_PROVISIONERS).try_for_each(|capability| capability.link(linker))
 }
@@ -144,7 +143,7 @@ pub(crate) fn interfaces() -> impl Iterator<Item = &'static InterfaceName<'stati
     OF_PROVIDERS.iter().flat_map(|capability| capability.interfaces())
 }
 
-/// Whether the host has an interface that serves the wanted one.
+/// Whether the host has an interface that a component with this import can be linked to.
 pub(crate) fn offers(wanted: &InterfaceName<'_>) -> bool {
     interfaces().any(|offered| offered.serves(wanted))
 }

@@ -1,13 +1,13 @@
 //! Compiled code, cached between runs.
 //!
 //! Compiled code is native code: anyone who can change it can run code with all of the user's
-//! rights. So it is used only if it is authentic (see `wardian-cache`); otherwise the component
-//! is compiled again and the entry overwritten. The bytes that are run are the bytes in memory
-//! that were checked.
+//! rights. So it is used only if it is authentic (see `wardian-cache`); otherwise the component is
+//! compiled again and the entry overwritten. The code that runs is exactly the bytes in memory that
+//! were checked.
 //!
 //! An entry is named `DIGEST-ENGINE.code`: `DIGEST` is the component's SHA-256, `ENGINE` is the
-//! start of a digest of everything that compiled code depends on. Another version of wardian
-//! therefore uses other entries.
+//! start of a digest of everything that compiled code depends on. Other versions of Wardian
+//! therefore use other entries.
 
 use std::io;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ const FORMAT: CacheFormat =
 pub struct CacheDirectories {
     /// The directory of compiled code, which can be removed at any time.
     pub code: PathBuf,
-    /// The key's directory: neither the same directory nor one above or below it.
+    /// The directory of the key. It must not be the code directory, nor contain it, nor be in it.
     pub key: PathBuf,
 }
 
@@ -53,7 +53,7 @@ impl CodeCache {
         Ok(Self { entries, engine: hex::encode(&compatibility.as_bytes()[..16]) })
     }
 
-    /// Returns a component's entry if there is an authentic one.
+    /// Returns a component's entry if it has an authentic one.
     pub(crate) fn get(&self, component: &[u8; 32]) -> Option<Entry> {
         self.entries.get(&self.name(component)).map(Entry)
     }

@@ -1,4 +1,4 @@
-//! Converts between the protocol's own types and the values that cross to a component.
+//! Converts between the protocol's own types and the values that are passed to a component.
 //!
 //! A component's responses are checked here for bytes that do not decode as their type, and for
 //! impossible paths and times. Whether a value is allowed where it occurs (unknown values,
@@ -17,10 +17,10 @@ use crate::output::printable;
 
 /// Maximum number of diagnostics retained from one response.
 const MAX_DIAGNOSTICS: usize = 100;
-/// Maximum number of bytes of all their summaries, of all their details, and of all their paths.
+/// Maximum number of bytes of all summaries together; also of all details, and of all paths.
 const MAX_DIAGNOSTIC_TEXT: usize = 64 << 10;
 
-/// Decodes bytes as a value of a type; no bytes are a null.
+/// Decodes bytes as a value of a type. Empty bytes are decoded as null.
 pub(crate) fn decode(what: &str, bytes: &[u8], ty: &Type) -> Result<Value, PluginFailure> {
     if bytes.is_empty() {
         return Ok(Value::null(ty.clone()));
@@ -53,8 +53,8 @@ pub(crate) fn decode_result(
     decode(what, bytes, ty).map(Some)
 }
 
-/// Converts a component's diagnostics, as many as a person can be expected to read. If there is
-/// room for some only, errors come before warnings.
+/// Converts a component's diagnostics, as many as a person can be expected to read. If not all of
+/// them fit, errors have precedence over warnings.
 pub(crate) fn diagnostics(answered: Vec<wit::Diagnostic>) -> PluginDiagnostics {
     let count = answered.len();
     let mut room = DiagnosticRoom {
@@ -84,7 +84,7 @@ pub(crate) fn diagnostics(answered: Vec<wit::Diagnostic>) -> PluginDiagnostics {
     kept
 }
 
-/// The remaining room for diagnostics.
+/// The number and size of the diagnostics that can still be retained.
 struct DiagnosticRoom {
     count: usize,
     summaries: usize,
@@ -93,7 +93,7 @@ struct DiagnosticRoom {
 }
 
 impl DiagnosticRoom {
-    /// Takes a diagnostic, shortened if necessary; `None` if there is no room at all.
+    /// Takes a diagnostic, shortened if necessary; `None` if nothing more can be retained.
     fn take(&mut self, diagnostic: wit::Diagnostic) -> Option<PluginDiagnostic> {
         if self.count == 0 || self.summaries == 0 {
             return None;
@@ -111,10 +111,10 @@ impl DiagnosticRoom {
     }
 }
 
-/// Returns as much of a string as there is room for.
+/// Returns the longest prefix of a string that can still be retained.
 fn beginning(text: &str, room: &mut usize) -> String {
     let (begin, rest) = text.split_at(text.floor_char_boundary(*room));
-    // The remaining room may be too small for the next character.
+    // The remaining bytes may not suffice for the next character.
     *room = if rest.is_empty() { *room - begin.len() } else { 0 };
     let mut shown = printable(begin);
     if !rest.is_empty() {
@@ -123,14 +123,14 @@ fn beginning(text: &str, room: &mut usize) -> String {
     shown
 }
 
-/// Returns as many steps of a path as there is room for.
+/// Returns the longest prefix of a path that can still be retained.
 fn first_steps(mut steps: Vec<wit::PathStep>, room: &mut usize) -> Vec<wit::PathStep> {
     let fits = |step: &wit::PathStep| {
         let text = match step {
             wit::PathStep::AttributeName(text) | wit::PathStep::ElementKeyString(text) => text.len(),
             wit::PathStep::ElementKeyInt(_) => 0,
         };
-        // A step takes room even if its name is empty.
+        // A step is counted even if its name is empty.
         let left = room.checked_sub(text + 8);
         *room = left.unwrap_or(0);
         left.is_some()
@@ -140,7 +140,7 @@ fn first_steps(mut steps: Vec<wit::PathStep>, room: &mut usize) -> Vec<wit::Path
     steps
 }
 
-/// Converts a path up to the first step that cannot lead anywhere.
+/// Converts a path up to the first step that is invalid.
 pub(crate) fn path(steps: Vec<wit::PathStep>) -> Path {
     let steps: Vec<PathStep> = steps
         .into_iter()

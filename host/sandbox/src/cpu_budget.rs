@@ -22,7 +22,7 @@ use wasmtime::UpdateDeadline;
 
 use crate::limits::{Bound, EffectiveLimits};
 
-/// The call exceeded its CPU time.
+/// The call exceeded its limit on CPU time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it computed for longer than {:?}", .0.value)]
 pub(crate) struct CpuTimeExceeded(pub(crate) Bound<Duration>);
@@ -39,7 +39,7 @@ pub(crate) struct CpuClock {
 struct Measured {
     /// CPU time used in earlier polls.
     before: Duration,
-    /// The thread's clock when the call was polled, or at the first epoch after that.
+    /// The thread's CPU time when the poll began, or at the first epoch after that.
     since: Option<Duration>,
     has_waited: bool,
 }
@@ -54,7 +54,7 @@ impl CpuClock {
         *self.measured() = Measured::default();
     }
 
-    /// Measures the CPU time of the future, which is the call or the start of the instance.
+    /// Measures the CPU time of a future: a call, or the start of an instance.
     pub(crate) async fn measure<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
         poll_fn(|context| {
@@ -68,8 +68,8 @@ impl CpuClock {
         .await
     }
 
-    /// Checks the budget. To be called by the epoch callback: when guest code runs, once for one
-    /// or several epochs that have passed.
+    /// Checks the budget. The epoch callback calls this when guest code runs, once for one or
+    /// several epochs that have passed.
     pub(crate) fn tick(&self) -> wasmtime::Result<UpdateDeadline> {
         if self.measured().at(thread_clock()) > self.limit.value {
             return Err(wasmtime::Error::new(CpuTimeExceeded(self.limit.clone())));
@@ -83,17 +83,17 @@ impl CpuClock {
 }
 
 impl Measured {
-    /// Returns the CPU time used when the thread's clock has this value.
+    /// Returns the call's CPU time when the thread's CPU clock shows `now`.
     fn at(&mut self, now: Duration) -> Duration {
         self.before + now.saturating_sub(*self.since.get_or_insert(now))
     }
 
-    /// Notes that the call is being polled.
+    /// Records that the call is being polled.
     fn enter(&mut self, clock: impl FnOnce() -> Duration) {
         self.since = self.has_waited.then(clock);
     }
 
-    /// Notes that the call waits; it may continue on another thread.
+    /// Records that the call waits; it may continue on another thread.
     fn leave(&mut self, clock: impl FnOnce() -> Duration) {
         if self.since.is_some() {
             self.before = self.at(clock());
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(call.at(milliseconds(1_000)), milliseconds(0), "from the first epoch on");
         assert_eq!(call.at(milliseconds(1_007)), milliseconds(7));
         call.leave(|| milliseconds(1_009));
-        // On another thread, whose CPU time does not count.
+        // The call continues on another thread, whose earlier CPU time does not count.
         call.enter(|| milliseconds(300));
         assert_eq!(call.at(milliseconds(300)), milliseconds(9), "the tick after a wait is no computing");
         call.leave(|| milliseconds(302));

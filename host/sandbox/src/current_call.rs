@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wardian_monitor::Monitor;
 use wardian_plugin::PluginCall;
 
-/// The call that an instance is executing, for capabilities that have accesses decided and
-/// recorded, also after the function that began an access has returned. Clones refer to the same
+/// The call that an instance is executing, for capabilities whose accesses are decided and
+/// recorded, even after the function that began an access has returned. Clones refer to the same
 /// instance.
 #[derive(Clone)]
 pub(crate) struct CurrentCall {
@@ -44,7 +44,8 @@ impl CurrentCall {
         self.lock().number
     }
 
-    /// Returns the current call. An access that outlives the call keeps the call it began in.
+    /// Returns the current call. An access that outlives a call remains assigned to the call in
+    /// which it began.
     pub(crate) fn get(&self) -> PluginCall {
         self.lock().call.clone()
     }

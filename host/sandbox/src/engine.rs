@@ -27,7 +27,7 @@ pub(crate) fn create() -> wasmtime::Result<Engine> {
         .max_wasm_stack(GUEST_STACK)
         .async_stack_size(FIBER_STACK)
         // Traps are unwound by frame pointers. Without this setting, each load would register
-        // tables with the system's unwinder although they are never read.
+        // tables with the system's unwinder, although nothing reads them.
         .native_unwind_info(cfg!(windows))
         // The map from code back to offsets in the component takes up a tenth of an artifact,
         // and messages contain only function names.
@@ -37,8 +37,8 @@ pub(crate) fn create() -> wasmtime::Result<Engine> {
     Engine::new(&config)
 }
 
-/// A digest of everything that compiled code and the engine that runs it must have in common:
-/// version, target, settings.
+/// A digest of everything that must be equal in the engine that compiled the code and the engine
+/// that runs it: version, target, settings.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Compatibility([u8; 32]);
 
@@ -54,8 +54,8 @@ impl Compatibility {
     }
 }
 
-/// Hashes its input as it arrives. The 64 bits of [`Hasher::finish`] are too few to distinguish
-/// engines of many versions reliably.
+/// Hashes its input incrementally, with 256 bits. The 64 bits of [`Hasher::finish`] are too few to
+/// distinguish engines of many versions reliably.
 struct WideHasher(blake3::Hasher);
 
 impl Hasher for WideHasher {

@@ -4,10 +4,9 @@ use std::fmt;
 
 use crate::output::printable;
 
-/// An error of loading a [`crate::LoadedPlugin`].
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The bytes are of another format.
+    /// The bytes have another format.
     #[error("{plugin} is not a WebAssembly component: {found}")]
     NotAComponent {
         plugin: String,
@@ -38,7 +37,7 @@ pub enum LoadError {
         /// The interfaces that it exports.
         found: Vec<String>,
     },
-    /// An interface with the right name has another shape.
+    /// The type of an interface with the right name differs.
     #[error("{plugin} was built against interfaces that differ from this host's: {reason}")]
     Mismatch {
         plugin: String,
@@ -78,8 +77,8 @@ fn exports_instead(found: &[String]) -> String {
 #[error("could not set up the WebAssembly engine: {0}")]
 pub struct SandboxError(pub(crate) String);
 
-/// Returns all causes of an error, the outermost first. Causes that only repeat the preceding
-/// one are left out. They can quote the component.
+/// Returns all causes of an error, the outermost first. Causes that only repeat the preceding one
+/// are omitted. The text can contain quotations from the component.
 pub(crate) fn chain(error: &wasmtime::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {

@@ -21,7 +21,7 @@ struct Trapped {
     refusal: Option<Refusal>,
 }
 
-/// Maximum number of backtrace functions in a message.
+/// Maximum number of backtrace functions that a message contains.
 const SHOWN_FUNCTIONS: usize = 12;
 
 const CRASHED: &str = "Plugin crashed";
@@ -65,7 +65,7 @@ pub(crate) fn from_guest(
     PluginFailure::transport(CRASHED, trapped.describe())
 }
 
-/// Returns the failure of a guest that waited, or made the host wait, for too long.
+/// Returns the failure of a call that took too long, in the guest or while it waited in the host.
 pub(crate) fn timed_out(limit: &Bound<Duration>) -> PluginFailure {
     let (time, origin) = (format_seconds(limit.value), limit.origin());
     PluginFailure::transport(
@@ -102,8 +102,8 @@ impl Trapped {
     }
 }
 
-/// Returns the names of the guest's functions. Functions without names (of a stripped plugin)
-/// are left out.
+/// Returns the names of the guest's functions. Functions without names (in a stripped plugin) are
+/// omitted.
 fn functions(backtrace: &WasmBacktrace) -> Vec<String> {
     backtrace
         .frames()

@@ -1,4 +1,4 @@
-//! The access that a caller gives a plugin. The default is none.
+//! The access that a caller grants a plugin. The default is no access.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use wardian_plugin::PluginCall;
 
 use crate::capability::filesystem::granted::GrantedFiles;
 
-/// All access of one provider configuration beyond clocks and randomness.
+/// All access of one provider configuration, except to clocks and randomness.
 #[derive(Clone, Debug)]
 pub struct Grants {
     /// Decides on every access while the plugin runs.
     pub(crate) monitor: Monitor,
     pub(crate) files: Arc<GrantedFiles>,
-    /// The guest's name of its working directory: its `initial-cwd` and its variable `PWD`. By
-    /// itself this gives access to nothing.
+    /// The guest's name of its working directory: the result of `initial-cwd` and the variable
+    /// `PWD`. It does not grant access to the directory.
     pub(crate) working_directory: Option<String>,
     /// The host's environment variables that are visible to the plugin.
     pub(crate) environment: Vec<(String, String)>,
@@ -30,7 +30,7 @@ impl Grants {
         Self::denied_by(Monitor::deny_all(&nobody))
     }
 
-    /// Returns no directory and no variable, for a plugin whose other accesses a monitor
+    /// Returns no directories and no variables, for a plugin whose other accesses a monitor
     /// decides.
     pub(crate) fn denied_by(monitor: Monitor) -> Self {
         Self { monitor, files: Arc::default(), working_directory: None, environment: Vec::new() }
@@ -40,9 +40,9 @@ impl Grants {
     /// `root_module`, an absolute path. `environment` is the host's; the plugin sees the
     /// variables that the policy names.
     ///
-    /// Directories are available under their absolute names, and also under relative ones if
-    /// they are in the root module. A missing directory is not an error: the plugin finds
-    /// nothing in it, and creates it if it may write there.
+    /// Directories are available under their absolute names, and also under relative ones if they
+    /// are in the root module. A missing directory is not an error: the plugin finds no files in
+    /// it, and can create it if it has write access.
     ///
     /// A guest's C library does not distinguish `/tmp/x` from `tmp/x` unless the guest has
     /// changed to its working directory, which `initial-cwd` and `PWD` name.
@@ -58,7 +58,7 @@ impl Grants {
         let working_directory = root_module.to_str().filter(|_| works_there).map(str::to_owned);
         let plugin = monitor.policy().plugin().for_display().to_string().into();
         let call = PluginCall::outside_of_calls(&plugin);
-        // Grants are made, and recorded, once for all instances.
+        // Variables are granted, and the grants recorded, once for all instances.
         let given = |name: &str| {
             let name = EnvironmentName::new(name).ok().filter(|name| monitor.grants_variable(name.as_str()));
             name.is_some_and(|name| monitor.begin(&call, AccessRequest::Environment(name)).is_ok())
@@ -67,7 +67,7 @@ impl Grants {
         Self { monitor, files: Arc::new(files), working_directory, environment }
     }
 
-    /// Whether clock and randomness are the same in each run.
+    /// Whether clocks and randomness are the same in each run.
     pub(crate) fn is_deterministic(&self) -> bool {
         self.monitor.policy().settings().deterministic.as_ref().is_some_and(|set| set.value)
     }

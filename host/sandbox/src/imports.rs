@@ -1,8 +1,8 @@
 //! Checks a component's imports and exports against its world, before anything is linked.
 //!
-//! All surplus imports are reported at once. Names are compared as in the linker: by package,
-//! interface and semver track (`0.2.x` is one track, `1.x` another), so that a plugin built
-//! against an older minor version can be linked with this host's newer one.
+//! All imports that are not allowed are reported together. Names are compared as in the linker: by
+//! package, interface and semver track (`0.2.x` is one track, `1.x` another), so that a plugin
+//! built against an older minor version can be linked with this host's newer one.
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -93,8 +93,8 @@ fn surplus(world: World, import: &str) -> Option<SurplusImport> {
     Some(SurplusImport { name: printable(import), remedy })
 }
 
-/// Whether this host has the interface that a component of some world imports under a name.
-/// Whether it grants any access through it is another matter.
+/// Whether this host has the interface that a component of any world imports under this name. The
+/// access through it is granted separately.
 pub fn offers_import(import: &str) -> bool {
     [World::Provider, World::Provisioner].into_iter().any(|world| surplus(world, import).is_none())
 }

@@ -26,7 +26,7 @@ pub(crate) type Running<'a, R> = Pin<Box<dyn Future<Output = wasmtime::Result<R>
 
 /// A component's memory and tables, with their own store.
 ///
-/// After a failed or cancelled call its state is meaningless: it must not be used again.
+/// After a failed or cancelled call its state is undefined, so it must not be used again.
 /// [`crate::pool`] ensures that.
 pub(crate) struct Instance {
     plugin: Arc<Plugin>,
@@ -75,7 +75,7 @@ impl Instance {
     }
 }
 
-/// Lets the guest run as long as the guard lives.
+/// Allows the guest to run until the guard is dropped.
 pub(crate) fn begin<'a>(
     ticker: &'a Ticker,
     store: &mut Store<GuestState>,

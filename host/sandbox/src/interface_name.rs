@@ -7,7 +7,7 @@ use std::fmt;
 pub(crate) struct InterfaceName<'a> {
     pub(crate) path: &'a str,
     pub(crate) major: u64,
-    /// Distinguishes tracks if `major` is 0.
+    /// Distinguishes semver tracks if `major` is 0.
     pub(crate) minor: u64,
 }
 
@@ -22,11 +22,11 @@ impl<'a> InterfaceName<'a> {
         let (path, version) = name.split_once('@')?;
         path.split_once('/')?;
         let version = semver::Version::parse(version).ok()?;
-        // A pre-release belongs to no track.
+        // A pre-release version does not belong to a semver track.
         version.pre.is_empty().then_some(Self { path, major: version.major, minor: version.minor })
     }
 
-    /// Whether both are on one semver track.
+    /// Whether both interfaces are on the same semver track.
     fn same_track(&self, other: &InterfaceName<'_>) -> bool {
         self.major == other.major && (self.major > 0 || self.minor == other.minor)
     }

@@ -22,12 +22,12 @@ pub struct SandboxLimits {
     pub memory: usize,
     /// Total number of elements in an instance's tables.
     pub table_elements: usize,
-    /// Number of core instances, of memories and of tables, each.
+    /// Maximum number of core instances, of memories, and of tables.
     pub parts: usize,
-    /// Number of handles to resources that an instance may hold at a time; of the host's
-    /// resources (open files, streams) it may hold a tenth of that.
+    /// Number of handles to resources that an instance may hold at a time. For the host's resources
+    /// (open files, streams) the limit is a tenth of this number.
     pub handles: usize,
-    /// Bytes that cross from the guest to the host in one response or host call.
+    /// Number of bytes that the guest passes to the host in one response or host call.
     pub answer: usize,
     /// Bytes of log lines and standard output that are retained from one call.
     pub output: usize,
@@ -49,7 +49,7 @@ impl Default for SandboxLimits {
     }
 }
 
-/// A limit, and the line of the policy that sets it, if any.
+/// A limit, and the policy line that sets it, if any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bound<T> {
     pub(crate) value: T,
@@ -61,8 +61,8 @@ impl<T: Copy + Ord> Bound<T> {
         Self { value, set_at: None }
     }
 
-    /// Returns the host's own limit, unless a policy sets a smaller one, or a larger one if it
-    /// may.
+    /// Returns the host's own limit, unless a policy sets a smaller one, or a larger one and
+    /// `may_widen` is true.
     fn new(host: T, set: Option<&PolicySetting<T>>, may_widen: bool) -> Self {
         match set {
             Some(set) if may_widen || set.value < host => {
@@ -78,7 +78,7 @@ impl<T: Copy + Ord> Bound<T> {
 }
 
 impl<T> Bound<T> {
-    /// Returns the limit's origin, to be appended to its value.
+    /// Returns the origin of the limit, to be appended to its value in a message.
     pub(crate) fn origin(&self) -> String {
         self.set_at.as_ref().map(|place| format!(", which {place} sets")).unwrap_or_default()
     }
@@ -94,7 +94,7 @@ pub(crate) struct EffectiveLimits {
     pub(crate) local_call: Bound<Duration>,
     pub(crate) remote_call: Bound<Duration>,
     pub(crate) memory: Bound<usize>,
-    /// Bytes that one call may write to files.
+    /// Number of bytes that one call may write to files.
     pub(crate) bytes_written: Option<Bound<u64>>,
     table_elements: usize,
     parts: usize,
@@ -138,8 +138,8 @@ impl EffectiveLimits {
 #[error("it wrote more than {} bytes to files{}", .0.value, .0.origin())]
 pub(crate) struct WroteTooMuch(pub(crate) Bound<u64>);
 
-/// A resource that an instance requested and was refused. Guests seldom report why they gave up,
-/// so the refusal is reported with the trap that follows.
+/// A resource that the host refused to an instance. Guests seldom report why they gave up, so the
+/// refusal is reported with the trap that follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     Memory { wanted: usize, limit: Bound<usize> },
@@ -160,8 +160,8 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// Counts the memories and tables of a store together, so that many small ones are bounded like
-/// one large one.
+/// Counts the memories and tables of a store together, so that many small ones have the same limit
+/// as one large one.
 #[derive(Debug)]
 pub(crate) struct MemoryLimiter {
     memory: usize,

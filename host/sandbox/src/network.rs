@@ -28,7 +28,7 @@ pub struct NetworkOptions {
     /// The proxies. An error is reported with the first request, since most plugins send none.
     pub proxies: Result<ProxySettings, ProxyError>,
     pub resolver: Arc<dyn Resolver>,
-    /// The source of the secrets that policies bind to destinations.
+    /// Reads the secrets that policies bind to destinations.
     pub secrets: Arc<dyn Secrets>,
 }
 
@@ -68,7 +68,7 @@ impl Secret {
         Self(text)
     }
 
-    /// Returns the string, to be sent.
+    /// Returns the string, to be sent to the server.
     pub(crate) fn text(&self) -> &str {
         &self.0
     }
@@ -80,7 +80,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A secret that is missing from the source that a policy names.
+/// A secret does not exist at the source that a policy names.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct MissingSecret(pub String);
@@ -133,7 +133,7 @@ impl ProviderNetwork {
         &self.limiter
     }
 
-    /// Returns the maximum number of them, and its origin.
+    /// Returns the maximum number of concurrent requests and connections, and its origin.
     pub(crate) fn concurrent(&self) -> &Bound<u64> {
         &self.concurrent
     }

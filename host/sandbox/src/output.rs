@@ -1,10 +1,10 @@
 //! A guest's output: log lines, standard output, standard error.
 //!
 //! All output becomes tracing events of the target `wardian::plugin`, each with the call that
-//! produced it. The end of standard error is also retained, because a guest that aborts reports
-//! the reason there. Text is bounded per call and shown without control characters, so that a
-//! guest can neither fill a log nor control a terminal; a line stays one line, so that it cannot
-//! look like another source's; and the call's sensitive values are redacted.
+//! produced it. The end of standard error is also retained, because a guest that aborts reports the
+//! reason there. Text is bounded per call and shown without control characters, so that a guest can
+//! neither fill the disk with log lines nor control a terminal; a line remains one line, so that it
+//! cannot imitate lines of another source; and the call's sensitive values are redacted.
 
 use std::fmt::Write as _;
 use std::pin::Pin;
@@ -20,7 +20,7 @@ use wasmtime_wasi_io::streams::{DynOutputStream, OutputStream, StreamResult};
 pub(crate) use wardian_plugin::printable;
 use wardian_plugin::{MAX_SENSITIVE_LENGTH, PluginCall, printable_line};
 
-/// The longest line that is kept in one piece.
+/// Maximum length of a line that is not split.
 const MAX_LINE_LENGTH: usize = MAX_SENSITIVE_LENGTH + (8 << 10);
 /// Number of bytes of standard error that are retained for the message about a trap.
 const MAX_LAST_OUTPUT: usize = 8 << 10;
@@ -69,7 +69,7 @@ impl Output {
         })))
     }
 
-    /// Begins a call: all output from here on belongs to it.
+    /// Begins a call: all output from now on belongs to it.
     pub(crate) fn begin(&self, call: PluginCall) {
         let mut spoken = self.lock();
         spoken.finish_lines();
@@ -135,7 +135,7 @@ impl OutputState {
 
     fn feed(&mut self, stream: Stream, bytes: &[u8]) {
         // The end of a panic message must be retained, regardless of the output before it. Enough
-        // text before that end is retained to find a secret that it cuts.
+        // text in front of that end is retained to recognize a secret that is cut off.
         if stream == Stream::Error {
             self.last_output.extend_from_slice(bytes);
             let surplus = self.last_output.len().saturating_sub(MAX_SENSITIVE_LENGTH + MAX_LAST_OUTPUT);
@@ -167,7 +167,7 @@ impl OutputState {
         self.finish_line(Stream::Error);
     }
 
-    /// Logs a line that is too long so far, except for a possible start of a secret at its end.
+    /// Logs a line that has become too long, except for its end if a secret could begin there.
     fn begin_line_anew(&mut self, stream: Stream) {
         let line = std::mem::take(self.line(stream));
         if !is_heard(Severity::Debug) {

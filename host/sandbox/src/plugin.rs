@@ -22,6 +22,7 @@ pub(crate) struct Plugin {
     pub(crate) network: Arc<NetworkOptions>,
     /// Maximum number of instances of one provider configuration.
     pub(crate) parallelism: usize,
-    /// Requested from the component once, by the first configuration that needs it.
+    /// The schema, which is requested from the component once, by the first configuration that
+    /// needs it.
     pub(crate) schema: OnceCell<Arc<DecodedSchema>>,
 }

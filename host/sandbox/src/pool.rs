@@ -1,10 +1,10 @@
 //! The instances of one provider configuration.
 //!
 //! An instance serves one call at a time, so concurrent calls need several. A call takes an idle
-//! instance or creates a new one, and each new one is configured before its first call that
-//! needs the provider's configuration. Only an instance whose call ended normally is returned to
-//! the pool. An instance is destroyed with its memory if its call trapped, ran out of time or
-//! was abandoned (its future was dropped). So a broken call cannot affect another one.
+//! instance or creates a new one, and each new one is configured before its first call that needs
+//! the provider's configuration. Only an instance whose call ended normally is returned to the
+//! pool. An instance is destroyed with its memory if its call trapped, ran out of time or was
+//! abandoned (its future was dropped). So a failed call cannot affect another one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -25,9 +25,9 @@ use crate::state::GuestState;
 /// Whether a call needs the provider's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needs {
-    /// It needs it, and may also wait for a remote system.
+    /// It needs the configuration, and may also wait for a remote system.
     Configuration,
-    /// Any instance can serve it.
+    /// It needs no configuration, so any instance can serve it.
     Nothing,
 }
 
@@ -51,7 +51,7 @@ struct Idle {
     configured: Option<Arc<Configuration>>,
 }
 
-/// The configuration of every instance.
+/// The configuration of all instances.
 struct Configuration(ConfigureProviderRequest);
 
 /// An instance that is in use. Without [`Lease::give_back`] it is destroyed.
@@ -107,8 +107,8 @@ impl Pool {
         Ok(diagnostics)
     }
 
-    /// Stops idle instances. One that is in a call cannot be reached: a component of WASI 0.2
-    /// executes one call at a time.
+    /// Stops idle instances. A busy instance cannot be stopped: a component of WASI 0.2 executes
+    /// one call at a time.
     pub(crate) async fn stop(&self) -> Result<(), PluginFailure> {
         let idle = std::mem::take(&mut self.state().idle);
         for mut idle in idle.into_iter().filter(|idle| idle.configured.is_some()) {
@@ -131,7 +131,7 @@ impl Pool {
         self.state().idle.clear();
     }
 
-    /// Takes an instance for several successive calls, all in this context.
+    /// Takes an instance for several successive calls, all in this call context.
     pub(crate) async fn lease(
         &self,
         context: &CallContext,
@@ -184,8 +184,8 @@ impl Pool {
 }
 
 impl State {
-    /// Takes the most recently used instance, whose memory is warm. If a configuration is
-    /// wanted, one that has it, otherwise one without a configuration.
+    /// Takes the most recently used instance, whose memory is warm. If `wanted` is set, takes an
+    /// instance that is configured, or else one without a configuration.
     fn take(&mut self, wanted: Option<&Arc<Configuration>>) -> Option<Idle> {
         match wanted {
             None => self.idle.pop(),
@@ -238,8 +238,8 @@ impl Lease<'_> {
         Ok(conversion::diagnostics(answer))
     }
 
-    /// Returns the instance to the pool, unless its configuration is no longer the provider's,
-    /// or the provider was closed meanwhile.
+    /// Returns the instance to the pool, unless the provider was configured again or closed in the
+    /// meantime.
     pub(crate) fn give_back(mut self) {
         self.in_use.instance.end_call();
         let mut state = self.pool.state();

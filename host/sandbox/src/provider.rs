@@ -1,11 +1,12 @@
 //! A component as a transport of the plugin protocol: each provider call becomes one call to the
 //! component.
 //!
-//! Values cross in the protocol's encoding, as the types implied by the component's own schema.
-//! Any failure on the way becomes an error diagnostic of the call, in addition to those of the
-//! component itself.
+//! Values are passed in the protocol's encoding, with the types that the component's own schema
+//! implies. Any failure of the transport becomes an error diagnostic of the call, in addition to
+//! the component's own diagnostics.
 //!
-//! The calls are in modules by topic; this one has the provider's own calls and the trait.
+//! The submodules contain the calls by topic; this module contains the calls that concern the whole
+//! provider, and the trait.
 
 mod listing;
 mod reading;
@@ -33,7 +34,7 @@ use crate::pool::{Needs, Pool};
 use crate::schema;
 use crate::state::GuestState;
 
-/// The calls of one provider configuration, executed by a component.
+/// A provider configuration whose calls a component executes.
 pub(crate) struct ComponentWire {
     pool: Pool,
 }

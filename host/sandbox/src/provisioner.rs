@@ -1,9 +1,9 @@
 //! A component as a [`Provisioner`].
 //!
-//! Each call has its own instance: provisioners are rarely called, and no state is shared
-//! between calls. Each call receives handles that are valid while it runs: a [`Spawner`], and a
-//! [`Connection`] to the machine that a connection block names. Each use of either is decided
-//! and recorded on behalf of the call's resource.
+//! Each call runs on a new instance: provisioners are rarely called, and no state is shared between
+//! calls. Each call receives handles that are valid while it runs: a [`Spawner`], and a
+//! [`Connection`] to the machine that a connection block names. Each access through either is
+//! decided and recorded for the call's resource.
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -40,7 +40,7 @@ use crate::ticker::Ticker;
 /// Number of output messages that can be queued.
 const WAITING_TEXTS: usize = 16;
 
-/// The arguments of a connection that are secret and not passed to the guest.
+/// The secret arguments of a connection, which are not passed to the guest.
 const SECRETS: [&str; 5] =
     ["bastion_password", "bastion_private_key", "password", "private_key", "proxy_user_password"];
 
@@ -55,7 +55,7 @@ pub(crate) struct ProvisionerPlugin {
     pub(crate) schema: OnceCell<Arc<Schema>>,
 }
 
-/// A provisioner's component, ready to run. Clones are the same component.
+/// A provisioner's component, ready to run. Clones share the component.
 #[derive(Clone)]
 pub struct LoadedProvisioner {
     plugin: Arc<ProvisionerPlugin>,
@@ -63,16 +63,16 @@ pub struct LoadedProvisioner {
 
 /// The access and settings of a provisioner.
 pub struct ProvisionerGrants {
-    /// Decides on every program that it starts.
+    /// Decides on every access of the provisioner.
     pub monitor: Monitor,
     /// Starts the programs.
     pub runner: Arc<Launcher>,
-    /// The root module's directory, absolute: the working directory of programs.
+    /// The root module's directory, an absolute path: the working directory of programs.
     pub directory: PathBuf,
     /// The host's environment. Programs receive the variables that the policy grants; the
     /// provisioner itself receives none.
     pub environment: Vec<(String, String)>,
-    /// The directory that `~` stands for in paths of copied files.
+    /// The directory that replaces `~` in paths of copied files.
     pub home: Option<PathBuf>,
     /// The socket of the SSH agent that connections may use.
     pub ssh_agent: Option<PathBuf>,
@@ -83,7 +83,7 @@ impl LoadedProvisioner {
         Self { plugin: Arc::new(plugin) }
     }
 
-    /// Returns a provisioner with its own access.
+    /// Returns a provisioner with the given access.
     pub fn provisioner(&self, grants: ProvisionerGrants) -> Arc<dyn Provisioner> {
         let ProvisionerGrants { monitor, runner, directory, mut environment, home, ssh_agent } = grants;
         environment.retain(|(name, _)| monitor.grants_variable(name));
@@ -113,7 +113,7 @@ impl ComponentProvisioner {
         PluginCall::new(&self.plugin.name, function, None, context)
     }
 
-    /// Makes a call on its own instance.
+    /// Makes a call on a new instance of the component.
     async fn call<R: Send>(
         &self,
         call: &PluginCall,
@@ -237,7 +237,7 @@ impl ComponentProvisioner {
     }
 }
 
-/// Returns a connection as the guest may see it.
+/// Returns a connection without its secrets, as it is passed to the guest.
 fn without_secrets(connection: &Value) -> Value {
     let secret = |path: &Path| match path.steps() {
         [PathStep::Attribute(name)] => SECRETS.contains(&&**name),
@@ -266,8 +266,8 @@ impl Provisioner for ComponentProvisioner {
     }
 
     async fn stop(&self) -> Result<(), String> {
-        // Every instance is either in a call or destroyed, so only the programs and connections
-        // that instances started have to be stopped.
+        // There are no idle instances, so only the programs and connections that instances started
+        // have to be stopped.
         self.stop.send_replace(true);
         Ok(())
     }

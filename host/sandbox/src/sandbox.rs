@@ -1,4 +1,4 @@
-//! The entry points: a sandbox loads plugins, a loaded plugin makes providers.
+//! The entry points: a sandbox loads plugins, and a loaded plugin creates providers.
 
 use std::sync::Arc;
 
@@ -27,16 +27,16 @@ use crate::state::GuestState;
 use crate::ticker::Ticker;
 use crate::{capability, imports};
 
-/// How plugins are loaded and run.
+/// Settings for loading and running plugins.
 #[derive(Clone, Debug)]
 pub struct SandboxOptions {
-    /// The directories of the code cache; if absent, each load compiles.
+    /// The directories of the code cache; if absent, each load compiles the component.
     pub cache: Option<CacheDirectories>,
     /// Limits of an instance and of a call.
     pub limits: SandboxLimits,
     /// Maximum number of instances, and so of concurrent calls, of one provider configuration.
     pub parallelism: usize,
-    /// How plugins reach the network, if a policy allows it.
+    /// The settings for network access, which a policy must also allow.
     pub network: NetworkOptions,
 }
 
@@ -51,9 +51,9 @@ impl Default for SandboxOptions {
     }
 }
 
-/// Loads and runs plugins. One is enough for a process.
+/// Loads and runs plugins. A process needs only one.
 ///
-/// Calls of its providers need a tokio runtime with its clock enabled.
+/// Calls of its providers need a tokio runtime whose time driver is enabled.
 pub struct Sandbox {
     engine: Engine,
     linker: Linker<GuestState>,
@@ -65,7 +65,8 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Creates a sandbox. An unusable cache is not an error, but see [`Sandbox::cache_refusal`].
+    /// Creates a sandbox. An unusable cache is not an error; [`Sandbox::cache_refusal`] returns the
+    /// reason.
     pub fn new(options: SandboxOptions) -> Result<Self, SandboxError> {
         let failed = |error: wasmtime::Error| SandboxError(chain(&error));
         let engine = engine::create().map_err(failed)?;
@@ -86,15 +87,15 @@ impl Sandbox {
         })
     }
 
-    /// Returns why compiled code is not cached, if a cache was requested and refused.
+    /// Returns why compiled code is not cached, if a cache was requested but cannot be used.
     pub fn cache_refusal(&self) -> Option<&CacheError> {
         self.cache.as_ref().err()
     }
 
-    /// Loads a provisioner from a component's bytes, as [`Sandbox::load`] does a provider.
+    /// Loads a provisioner from a component's bytes. See [`Sandbox::load`] for the arguments.
     ///
     /// # Errors
-    /// If it cannot be read, or is not a provisioner that this host can run.
+    /// If the component cannot be read, or is not a provisioner that this host can run.
     pub fn load_provisioner(
         &self,
         name: impl Into<Arc<str>>,
@@ -126,9 +127,10 @@ impl Sandbox {
 
     /// Loads a provider from a component's bytes.
     ///
-    /// `name` is its name for users. `known` is the SHA-256 of `bytes` if the caller is certain
-    /// of it (embedded plugins, or a file just verified): it is not computed again. Compiling
-    /// can take seconds on all cores, and blocks; `tell` reports it.
+    /// `name` is its name in messages. `known` is the SHA-256 of `bytes`, if the caller has
+    /// verified it (for an embedded plugin, or a file that was just checked): it is not computed
+    /// again. Compiling can take seconds on all cores and blocks the thread; `tell` receives the
+    /// events.
     pub fn load(
         &self,
         name: impl Into<Arc<str>>,
@@ -162,7 +164,7 @@ impl Sandbox {
     }
 }
 
-/// A provider's component, ready to run. Clones are the same component.
+/// A provider's component, ready to run. Clones share the component.
 #[derive(Clone)]
 pub struct LoadedPlugin {
     digest: ComponentDigest,
@@ -170,18 +172,18 @@ pub struct LoadedPlugin {
 }
 
 impl LoadedPlugin {
-    /// Returns its name for users.
+    /// Returns the plugin's name in messages.
     pub fn name(&self) -> &str {
         &self.plugin.name
     }
 
-    /// Returns the SHA-256 of its bytes.
+    /// Returns the SHA-256 of the component.
     pub fn digest(&self) -> &ComponentDigest {
         &self.digest
     }
 
-    /// Returns a provider that is not configured yet, with its own access. It shares code and
-    /// schema with all others of this component, and nothing else.
+    /// Returns a provider with the given access, which is not configured yet. It shares only code
+    /// and schema with the other providers of this component.
     ///
     /// No instance is created before the first call.
     pub fn provider(&self, grants: Grants) -> Arc<dyn Provider> {

@@ -1,10 +1,9 @@
 //! Decodes schemas from a component's response.
 //!
-//! WIT has no recursive types, so blocks and nested objects are stored in flat lists and refer
-//! to each other by index. An index must refer forward, so that cycles are impossible; and since
-//! an entry may be referenced more than once, a short list can still expand to an exponential
-//! size. So elements and text are counted as they are expanded, and all schemas of a provider
-//! share one
+//! WIT has no recursive types, so blocks and nested objects are stored in flat lists and refer to
+//! each other by index. An index must refer forward, so that cycles are impossible; and since an
+//! entry may be referenced more than once, a short list can still expand to an exponential size. So
+//! elements and text are counted while they are expanded, and all schemas of a provider share one
 //! [`Budget`].
 
 use std::collections::BTreeMap;
@@ -22,14 +21,14 @@ use crate::bindings::exports::wardian::plugin::provider as wit;
 use crate::bindings::wardian::plugin::types as wit_types;
 use crate::output::printable;
 
-/// Maximum number of attributes and blocks of all schemas together, unfolded. The AWS provider
-/// has some hundreds of thousands.
+/// Maximum number of attributes and blocks of all schemas together, expanded. The AWS provider has
+/// some hundreds of thousands.
 const MAX_ELEMENTS: usize = 1 << 21;
-/// Maximum number of bytes of all their names, types and descriptions together, unfolded.
+/// Maximum number of bytes of all names, types and descriptions of these together, expanded.
 const MAX_TEXT: usize = 128 << 20;
 /// Maximum nesting of blocks and objects.
 const MAX_SCHEMA_DEPTH: usize = 64;
-/// Number of characters of a name that a message shows.
+/// Maximum number of characters of a name that a message contains.
 const SHOWN_NAME: usize = 200;
 
 /// Decodes all schemas. The error describes the fault and its location.
@@ -122,7 +121,7 @@ fn schema(place: &str, answer: wit_types::Schema, budget: &mut Budget) -> Result
     Ok(Schema::new(answer.version, root))
 }
 
-/// The unfolded size of a list entry.
+/// The expanded size of a list entry.
 #[derive(Clone, Copy, Default)]
 struct Extent {
     elements: usize,
@@ -131,7 +130,7 @@ struct Extent {
 }
 
 impl Extent {
-    /// Returns one element with this much text.
+    /// Returns the extent of one element with this many bytes of text.
     fn with_text(text: usize) -> Self {
         Self { elements: 1, text, depth: 0 }
     }
@@ -151,8 +150,8 @@ impl Extent {
     }
 }
 
-/// The remaining budget for a provider's schemas. Each element of the response is charged once,
-/// and again before each repetition.
+/// The remaining budget for a provider's schemas. Each element of the response is charged once, and
+/// again for each further reference to it.
 struct Budget {
     elements: usize,
     text: usize,
@@ -185,7 +184,7 @@ struct Objects(Vec<Option<DecodedObject>>);
 struct DecodedObject {
     object: Arc<NestedObject>,
     extent: Extent,
-    /// Whether another entry refers to it already.
+    /// Whether another entry already refers to it.
     used: bool,
 }
 
@@ -213,8 +212,8 @@ impl Objects {
         Ok(objects)
     }
 
-    /// Returns an object. `from` is the referring object, if it is one. Objects are shared, but
-    /// the types that they imply are not: further uses are charged.
+    /// Returns an object. `from` is the object that refers to it, if any. Objects are shared, but
+    /// the types that they imply are not: each further reference is charged.
     fn get(
         &mut self,
         place: &str,
@@ -282,7 +281,7 @@ fn blocks(
                     budget.spend(&here, *inner_extent)?;
                 }
             }
-            // The last reference moves the block, so that a tree is never copied unnecessarily.
+            // The last reference moves the block, so that a tree is never copied.
             let found = if uses[at] == 0 { decoded[at].take() } else { decoded[at].clone() };
             let Some((content, _)) = found else {
                 return Err(format!("{here}, nested block {name:?}: block {at} is not decoded"));
@@ -368,7 +367,7 @@ fn type_of_json(place: &str, json: &str) -> Result<Type, String> {
     Type::from_json(json).map_err(|error| format!("{place}: {error}"))
 }
 
-/// Returns the bytes of an element's description and deprecation message.
+/// Returns the size of an element's description and deprecation message, in bytes.
 fn remarks(description: &wit_types::Description, deprecation: &wit_types::Deprecation) -> usize {
     let deprecation = match deprecation {
         wit_types::Deprecation::Message(message) => message.len(),
@@ -501,7 +500,7 @@ mod tests {
         schema("it", wit_types::Schema { version: 0, blocks, objects }, &mut Budget::whole())
     }
 
-    /// Returns blocks that each contain the next one twice; the last has the text.
+    /// Returns blocks that each contain the next block twice; the last one has the text.
     fn doubling_blocks(levels: u32, length: usize) -> Vec<wit_types::Block> {
         let twice = |next| block(Vec::new(), &[("b", next), ("c", next)], text(0));
         let mut blocks: Vec<_> = (1..=levels).map(twice).collect();
@@ -527,7 +526,7 @@ mod tests {
         assert!(error.contains("bytes of text"), "{error}");
     }
 
-    /// The root does not reach any large block.
+    /// The root block does not reach any large block, but the copies are counted.
     #[test]
     fn unused_copies_count_too() {
         let mut blocks = vec![block(Vec::new(), &[], text(0))];

@@ -1,4 +1,4 @@
-//! Stores: each holds an instance's state with its grants and limits, and begins and ends its
+//! Stores: each contains an instance's state, grants and limits. This module also begins and ends
 //! calls.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::network::ProviderNetwork;
 use crate::output::Output;
 use crate::state::GuestState;
 
-/// Creates a store with these grants and limits, in which nothing runs yet.
+/// Creates a store with these grants and limits, without an instance.
 pub(crate) fn create(
     engine: &Engine,
     plugin: &Arc<str>,
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::limits::SandboxLimits;
 
-    /// Returns a core module that contains only a table of this many functions.
+    /// Returns a core module that contains only a table with this many elements.
     fn module_with_table(elements: u32) -> Vec<u8> {
         assert!((1 << 14..1 << 21).contains(&elements), "written as three bytes of seven bits");
         let [low, middle, high, _] = elements.to_le_bytes();

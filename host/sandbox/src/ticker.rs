@@ -14,8 +14,8 @@ use wasmtime::{Engine, EngineWeak};
 /// Duration of an epoch.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
-/// Number of ticks without a call after which the thread sleeps until the next one. If it were
-/// much smaller, each of several successive calls would pay for waking the thread.
+/// Number of ticks without a call after which the thread sleeps until the next call. If it were
+/// much smaller, successive calls would often have to wake the thread.
 const PATIENCE: u32 = 50;
 
 pub(crate) struct Ticker {
@@ -31,7 +31,7 @@ struct Shared {
     stopped: AtomicBool,
 }
 
-/// Epochs advance while it lives.
+/// A guard: epochs advance until it is dropped.
 pub(crate) struct Ticking<'a>(&'a Shared);
 
 impl Ticker {
@@ -84,8 +84,8 @@ impl Shared {
         }
     }
 
-    /// A call that starts between the two loads finds `asleep` set and unparks, and an unpark
-    /// before the park makes the park return at once.
+    /// Waits for the next call. A call that starts between the two loads finds `asleep` set and
+    /// unparks the thread; an unpark before the park makes the park return at once.
     fn sleep(&self) {
         self.asleep.store(true, Ordering::SeqCst);
         while self.running.load(Ordering::SeqCst) == 0 && !self.stopped.load(Ordering::SeqCst) {
@@ -116,8 +116,7 @@ mod tests {
 
     use super::*;
 
-    /// Epoch advances are visible through a store's callback only, so the test looks at the
-    /// thread's own state.
+    /// Only a store's callback can see epochs advance, so the test checks the thread's own state.
     #[test]
     fn thread_sleeps_when_idle_and_wakes_for_call() {
         let engine = crate::engine::create().unwrap();

@@ -2,12 +2,12 @@
 //!
 //! | member | value |
 //! |---|---|
-//! | `version` | 3, whatever the version of states is |
-//! | `terraform_version` | the writer's |
+//! | `version` | 3, independent of the version of state files |
+//! | `terraform_version` | the version that wrote the file |
 //! | `backend` | `type`, `config` with all arguments, and `hash`; absent if there is no block |
 //!
-//! The hash covers the block alone: arguments of `-backend-config` are only in `config`, so that
-//! an unchanged block is recognized in spite of them.
+//! The hash covers only the block. Arguments of `-backend-config` are only in `config`, so they do
+//! not make an unchanged block look changed.
 
 use std::fs;
 use std::io;
@@ -27,7 +27,7 @@ const VERSION: u64 = 3;
 pub(crate) struct Record {
     /// The backend's name.
     pub(crate) type_name: String,
-    /// Its arguments, if it is `local`.
+    /// The backend's arguments, if it is `local`.
     pub(crate) config: LocalBackend,
     hash: u64,
 }
@@ -52,7 +52,7 @@ struct StoredBackend {
 }
 
 impl Record {
-    /// Reads the record of a directory, if there is one with a backend.
+    /// Reads the record in a data directory; `None` if the directory has no record with a backend.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -94,8 +94,8 @@ impl Record {
         is_same.then(|| self.config.clone())
     }
 
-    /// Records a backend: the arguments in effect, and those of its block. `None` records that
-    /// there is none.
+    /// Records a backend: the arguments in effect, and those of its block. `None` records that no
+    /// backend is configured.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -134,7 +134,7 @@ fn path(data_directory: &Path) -> PathBuf {
     data_directory.join("terraform.tfstate")
 }
 
-/// Returns the number by which Terraform recognizes a block.
+/// Returns the hash by which Terraform detects that a block has changed.
 fn hash(block: &LocalBackend) -> u64 {
     let argument = |value: &Option<String>| match value {
         None => "~".to_owned(),

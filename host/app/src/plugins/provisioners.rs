@@ -1,4 +1,4 @@
-//! The provisioners of a run, embedded or installed like other plugins, each loaded once when a
+//! The provisioners of a run, embedded or installed like other plugins. Each is loaded once, when a
 //! configuration first needs it.
 
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ use crate::plugin_name::plugin_name;
 use crate::plugin_policy;
 use crate::plugins::{Plugins, report_compiling};
 
-/// The provisioners that are loaded, and the runner of their programs.
+/// The loaded provisioners, and the runner of their programs.
 pub(crate) struct LoadedProvisioners {
     runner: Arc<Launcher>,
     home: Option<PathBuf>,
@@ -36,7 +36,7 @@ pub(crate) struct LoadedProvisioners {
 }
 
 impl LoadedProvisioners {
-    /// Returns an empty set. Programs are searched for in the environment's `PATH`.
+    /// Returns an empty set. `PATH` in the environment determines where programs are searched for.
     pub(crate) fn new(environment: &ProcessEnvironment) -> Self {
         let search_path = environment.get("PATH").map(OsString::from).unwrap_or_default();
         Self {
@@ -48,7 +48,7 @@ impl LoadedProvisioners {
     }
 }
 
-/// Starts nothing without a plugin: each provisioner brings an authority of its own.
+/// Denies every program. Each provisioner uses its own authority instead.
 struct DenyAll;
 
 impl ProcessAuthority for DenyAll {
@@ -86,16 +86,16 @@ impl ProvisionerSource for Plugins {
     }
 }
 
-/// Returns the plugin of a label that is not an embedded provisioner. A file cannot replace an
-/// embedded one.
+/// Returns the address of the plugin that a label refers to, unless it is an embedded provisioner,
+/// which a file cannot replace.
 fn plugin_address(type_name: &str) -> Option<ProviderAddress> {
     let is_embedded = catalogue::provisioner_types().iter().any(|known| **known == *type_name);
     provisioner_address(type_name).ok().filter(|_| !is_embedded)
 }
 
-/// Adds the plugins of a configuration's provisioners to the requirements. A plugin that only a
-/// name identifies is required if `is_there` returns true; otherwise its block reports the
-/// error.
+/// Adds the plugins of a configuration's provisioners to the requirements. A plugin that is only
+/// identified by its name is required if `is_there` returns true; otherwise the error is reported
+/// for its block.
 pub fn require(
     requirements: &mut Requirements,
     configuration: &Configuration,
@@ -111,7 +111,7 @@ pub fn require(
 }
 
 impl Plugins {
-    /// Returns the component of a provisioner, if it is one.
+    /// Returns a provisioner's component; `None` if the provisioner is not a component.
     pub(crate) fn provisioner_component(&self, type_name: &str) -> Option<ComponentArtifact> {
         let artifact = match catalogue::provisioner(type_name) {
             Some(embedded) => OpenedPackage::embedded(&embedded).artifact,
@@ -123,7 +123,7 @@ impl Plugins {
         }
     }
 
-    /// Loads a provisioner's component. Calls `tell` for work that takes a while.
+    /// Loads a provisioner's component. Calls `tell` for each compilation.
     pub(crate) async fn load_provisioner(
         &self,
         component: ComponentArtifact,

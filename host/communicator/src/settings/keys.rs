@@ -1,4 +1,4 @@
-//! A `connection` block's keys and certificates, which are strings.
+//! Keys and certificates, which a `connection` block contains as strings.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{Key, SettingsError};
 
 pub(crate) fn private(argument: &'static str, text: &str) -> Result<Arc<PrivateKey>, SettingsError> {
     let error = |problem: &str| SettingsError { argument, problem: problem.to_owned() };
-    // A heredoc may have left indentation.
+    // A heredoc may contain indentation.
     let text: String = text.lines().flat_map(|line| [line.trim(), "\n"]).collect();
     if !text.contains("-----BEGIN") && !text.starts_with("PuTTY-User-Key-File") {
         return Err(error(
@@ -26,7 +26,7 @@ pub(crate) fn private(argument: &'static str, text: &str) -> Result<Arc<PrivateK
         Ok(key) if key.is_encrypted() => Err(error(encrypted)),
         Ok(key) => Ok(Arc::new(key)),
         Err(russh::keys::Error::KeyIsEncrypted) => Err(error(encrypted)),
-        // The library's message contains no part of the key.
+        // The library's message does not contain any text of the key.
         Err(problem) => {
             Err(SettingsError { argument, problem: format!("the key cannot be read: {problem}") })
         }

@@ -22,7 +22,7 @@ pub(crate) struct Agent {
     client: AgentClient<UnixStream>,
 }
 
-/// Whether one of the agent's keys was accepted.
+/// The result of authentication with the agent's keys.
 pub(crate) enum AgentAnswer {
     Accepted,
     Refused { keys: usize },
@@ -44,7 +44,7 @@ impl Agent {
         preferred: Option<&str>,
     ) -> Result<AgentAnswer, AuthError> {
         if let Some(binding) = authenticator.handle.agent_session_binding() {
-            // Older agents neither support nor need this.
+            // Older agents neither support nor require this.
             let _ = timeout(LIST_TIMEOUT, self.client.bind_session(binding, false)).await;
         }
         let mut identities = match timeout(LIST_TIMEOUT, self.client.request_identities()).await {
@@ -58,7 +58,7 @@ impl Agent {
         }
         let keys = identities.len();
         for identity in identities {
-            // Machines close the connection after too many keys.
+            // A machine closes the connection after too many keys.
             if !authenticator.offers(MethodKind::PublicKey) || authenticator.handle.is_closed() {
                 break;
             }
@@ -96,7 +96,7 @@ impl Agent {
     }
 }
 
-/// The key that `agent_identity` names: by comment, by public key, or by file.
+/// The key that `agent_identity` selects: by comment, by public key, or by file.
 struct Preferred {
     name: String,
     key: Option<PublicKey>,

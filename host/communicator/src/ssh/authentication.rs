@@ -21,7 +21,8 @@ use super::host_key::Verifier;
 use crate::error::CommunicatorError;
 use crate::settings::{AgentUse, Hop, Key, SshSettings, endpoint};
 
-/// Time limit for the response to one authentication request. Some machines delay it on purpose.
+/// Time limit for the response to one authentication request. Some machines delay the response on
+/// purpose.
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 /// Maximum number of keyboard-interactive rounds.
 const MAX_PROMPT_ROUNDS: usize = 10;
@@ -79,7 +80,7 @@ impl Authenticator<'_> {
         settings: &SshSettings,
         agent: Option<&Path>,
     ) -> Result<AuthOutcome, AuthError> {
-        // A rejection lists the offered methods; some machines require no authentication at all.
+        // A rejection lists the offered methods. Some machines require no authentication.
         let nothing = timeout(RESPONSE_TIMEOUT, self.handle.authenticate_none(self.user)).await;
         if let AuthOutcome::Accepted = self.record_result(nothing.map_err(russh::Error::from)??) {
             return Ok(AuthOutcome::Accepted);
@@ -159,7 +160,7 @@ impl Authenticator<'_> {
         Ok(self.record_result(result))
     }
 
-    /// Answers every prompt with the password, as most clients do.
+    /// Responds to every prompt with the password, as most clients do.
     async fn keyboard_interactive(&mut self, password: &str) -> Result<AuthOutcome, russh::Error> {
         if !self.offers(MethodKind::KeyboardInteractive) {
             return Ok(AuthOutcome::Refused);

@@ -16,8 +16,8 @@ use wardian_process::LineBuffer;
 
 /// Time limit for starting a command.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
-/// After a command has exited, its output is complete if nothing arrives for this long, even if
-/// a process that it started still holds the output open.
+/// After a command has exited, its output is considered complete if nothing is received for this
+/// long, even if a process that it started still holds the output open.
 const QUIET_PERIOD: Duration = Duration::from_secs(1);
 /// The terminal of a command on Unix, with the usual size.
 const TERMINAL: (&str, u32, u32) = ("xterm", 80, 24);
@@ -25,8 +25,8 @@ const TERMINAL: (&str, u32, u32) = ("xterm", 80, 24);
 /// How a command's input and output are connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Streams {
-    /// A terminal: the command ends with the connection, and programs that require a terminal
-    /// work. Output is one stream, and is transferred unchanged.
+    /// A terminal: the command is ended when the connection ends, and programs that require a
+    /// terminal work. Output is a single stream and is transferred unchanged.
     Terminal,
     Pipes,
 }
@@ -40,8 +40,8 @@ impl Streams {
     }
 }
 
-/// A running command. Dropping it cancels it: its channel is closed, which ends a command that
-/// has a terminal.
+/// A running command. Dropping it cancels it: its channel is closed, which ends a command with a
+/// terminal.
 pub(crate) struct SshCommand {
     session: Arc<Session>,
     reading: ChannelReadHalf,
@@ -55,7 +55,7 @@ pub(crate) struct SshCommand {
 }
 
 impl SshCommand {
-    /// Starts a command with the machine's shell.
+    /// Starts a command in the machine's shell.
     pub(crate) async fn start(
         session: Arc<Session>,
         command: &str,
@@ -67,7 +67,7 @@ impl SshCommand {
             let (name, columns, rows) = TERMINAL;
             // Disables echo and output processing.
             let modes = [(Pty::ECHO, 0), (Pty::OPOST, 0)];
-            // A machine without terminals runs the command without one.
+            // A machine that does not support terminals runs the command without one.
             let asked = writing.request_pty(false, name, columns, rows, 0, 0, &modes).await;
             asked.map_err(|_| session.lost(ConnectionPhase::Starting))?;
         }
@@ -193,13 +193,13 @@ impl Drop for SshCommand {
         if self.is_closed {
             return;
         }
-        // Without a runtime the connection is gone as well.
+        // Without a runtime, the connection is closed as well.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let writing = Arc::clone(&self.writing);
             let is_running = self.status.is_none();
             runtime.spawn(async move {
                 if is_running {
-                    // Not every machine supports signals; all of them react to the closed
+                    // Not every machine supports signals, but every machine reacts to the closed
                     // channel.
                     let _ = writing.signal(Sig::KILL).await;
                 }

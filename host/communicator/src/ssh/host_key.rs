@@ -9,7 +9,7 @@ use russh::keys::{Algorithm, Certificate, HashAlg, PublicKey, PublicKeyOrCertifi
 
 use crate::settings::Hop;
 
-/// The description of a rejected host key.
+/// The description of the host key that was rejected, if any.
 #[derive(Clone, Default)]
 pub(crate) struct Verdict(Arc<Mutex<Option<String>>>);
 
@@ -33,7 +33,8 @@ impl Verifier {
 
     fn check(&self, shown: &PublicKeyOrCertificate) -> Result<(), String> {
         let Some(expected) = &self.expected else { return Ok(()) };
-        // The machine has proven that it holds the key, so the certificate itself is not needed.
+        // The machine has proven that it holds the private key, so the certificate itself is not
+        // needed.
         let key = shown.public_key();
         if key.key_data() == expected.key_data() {
             return Ok(());
@@ -86,8 +87,8 @@ impl Handler for Verifier {
     }
 }
 
-/// Returns the host key algorithms to request: the type of the expected key first, so that the
-/// machine does not present another of its keys.
+/// Returns the host key algorithms to request: the algorithms of the expected key first, so that
+/// the machine does not present another one of its keys.
 pub(crate) fn preferred_algorithms(hop: &Hop) -> (Cow<'static, [Algorithm]>, Cow<'static, [Algorithm]>) {
     // RSA with SHA-1 is excluded because it is insecure.
     let all: Vec<Algorithm> = russh::Preferred::DEFAULT

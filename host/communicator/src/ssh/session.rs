@@ -19,7 +19,7 @@ use crate::stream::Stream;
 
 /// Time limit for each step of a handshake, and for opening a channel.
 const STEP_TIMEOUT: Duration = Duration::from_secs(30);
-/// The fastest first, on processors with instructions for AES.
+/// Ciphers, ordered by speed on processors with AES instructions.
 const CIPHERS: &[cipher::Name] = &[
     cipher::AES_256_GCM,
     cipher::AES_128_GCM,

@@ -1,4 +1,4 @@
-//! Uploads files over SSH: with the remote `scp`, which is common and the fastest, or with the
+//! Uploads files over SSH: with the remote `scp`, which is fast and usually installed, or with the
 //! SFTP server if `scp` is missing.
 
 mod pipe;
@@ -36,7 +36,7 @@ impl Upload {
             TargetPlatform::Unix => &['/'],
             TargetPlatform::Windows => &['/', '\\'],
         };
-        // As with scp, `/srv/` means `/srv/srv`, with the name of the directory.
+        // As in scp, `/srv/` means `/srv/srv`, with the name of the source directory.
         let trimmed = path.trim_end_matches(separators);
         let ends_with_slash = trimmed.len() < path.len();
         let (directory, name) = match trimmed.rfind(separators) {
@@ -45,7 +45,7 @@ impl Upload {
             None => (".", trimmed),
         };
         let directory = if ends_with_slash { trimmed } else { directory };
-        // A drive letter alone would mean the drive's current directory.
+        // A drive letter alone would mean the current directory of the drive.
         let root = if directory.ends_with(':') && platform == TargetPlatform::Windows { "/" } else { "" };
         if name.is_empty() || matches!(name, "." | "..") || name.contains(['\n', '\0']) {
             return Err(CommunicatorError::Unsupported(format!("{path:?} is not a file path")));
@@ -67,7 +67,7 @@ impl Upload {
     }
 }
 
-/// Whether `scp` wrote the files.
+/// The result of an attempt to upload with `scp`.
 enum ScpOutcome {
     Done,
     /// The machine has no `scp`.
@@ -86,7 +86,7 @@ pub(crate) async fn upload_content(
     let steps = || {
         let (sender, steps) = mpsc::channel(2);
         let (name, size) = (upload.name.clone().unwrap_or_default(), content.len() as u64);
-        // The channel has room for both steps.
+        // The channel has capacity for both steps.
         let _ = sender.try_send(Step::File { name, size });
         let _ = sender.try_send(Step::Piece(content.clone()));
         steps

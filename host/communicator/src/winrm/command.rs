@@ -1,7 +1,8 @@
 //! Commands in a WinRM shell.
 //!
-//! The machine is polled for output, and discards output once it has sent it. So a separate task
-//! polls for output and queues it, so that none is lost if a reader stops waiting.
+//! The client polls the machine for output, and the machine discards output after sending it. A
+//! separate task therefore polls and queues the output, so that none of it is lost if a reader
+//! stops waiting.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +28,7 @@ pub(crate) struct WinRmCommand {
     command: Arc<str>,
     events: mpsc::Receiver<EventResult>,
     reader: JoinHandle<()>,
-    /// Whether the machine has reported the end.
+    /// Whether the machine has reported that the command ended.
     is_over: Arc<AtomicBool>,
 }
 
@@ -120,7 +121,7 @@ async fn receive(machine: &Machine, command: &str) -> Result<Option<messages::Ou
 impl Drop for WinRmCommand {
     fn drop(&mut self) {
         self.reader.abort();
-        // Without a runtime the connection is gone as well.
+        // Without a runtime, the connection is closed as well.
         if !self.is_over.load(Ordering::Acquire)
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {

@@ -12,10 +12,10 @@ use super::ntlm::{Account, Challenge, negotiate};
 use crate::settings::{WinRmAuthentication, WinRmSettings, endpoint};
 use crate::stream::Stream;
 
-/// Maximum size of a response. Requests ask for smaller ones.
+/// Maximum size of a response. Requests ask the machine for smaller responses.
 const MAX_RESPONSE_SIZE: usize = 8 << 20;
 
-/// Why there is no response.
+/// The reason why no response was received.
 pub(super) enum ExchangeError {
     /// The connection was closed before the request was sent.
     NotSent,
@@ -146,7 +146,8 @@ impl HttpConnection {
     }
 }
 
-/// Returns the data after a scheme in a challenge; empty if there is none.
+/// Returns the data after the name of a scheme in a challenge; empty if the challenge contains no
+/// data.
 fn challenge<'a>(headers: &'a HeaderMap, scheme: &str) -> Option<&'a str> {
     headers.get_all(header::WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok()).find_map(
         |value| {

@@ -15,7 +15,8 @@ use crate::settings::{WinRmSettings, WinRmTransport, endpoint};
 use crate::stream::Stream;
 use crate::tls;
 
-/// Time limit for a response. The machine responds by itself after its operation timeout.
+/// Time limit for a response. The machine responds after its operation timeout even if it has no
+/// output.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60 + OPERATION_TIMEOUT_SECONDS as u64);
 /// Time limit for deleting the shell.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -31,7 +32,7 @@ pub(crate) struct Machine {
     is_closed: AtomicBool,
 }
 
-/// Why a request failed.
+/// The reason why a request failed.
 pub(super) enum RequestError {
     Fault(Fault),
     Error(CommunicatorError),

@@ -1,4 +1,4 @@
-//! The messages of WinRM's shell protocol, and parsers for the responses.
+//! The messages of the WinRM shell protocol, and parsers for the responses.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,14 +8,15 @@ const SHELL: &str = "http://schemas.microsoft.com/wbem/wsman/1/windows/shell";
 const TRANSFER: &str = "http://schemas.xmlsoap.org/ws/2004/09/transfer";
 /// Maximum size of a response envelope; all versions support this size.
 const MAX_ENVELOPE_SIZE: u32 = 153_600;
-/// How long the machine waits for output before it reports that there is none yet.
+/// The operation timeout: how long the machine waits for output before it reports that there is
+/// none yet.
 pub(super) const OPERATION_TIMEOUT_SECONDS: u32 = 20;
-/// The fault code for an operation without output yet.
+/// The fault code of an operation that has no output yet.
 const NO_OUTPUT_YET: &str = "2150858793";
-/// The fault codes for a shell that does not exist.
+/// The fault codes of a shell that does not exist.
 const NO_SHELL: [&str; 2] = ["2150858843", "2150859193"];
 
-/// Addressing of a message: the service and the shell.
+/// The addressing headers of a message: the service and the shell.
 pub(super) struct Envelope<'a> {
     pub(super) url: &'a str,
     pub(super) shell: Option<&'a str>,
@@ -101,7 +102,7 @@ fn option(name: &str, value: &str) -> String {
 /// Returns a new message id, in the form of a UUID (version 4).
 pub(super) fn new_message_id() -> String {
     let mut bytes = [0_u8; 16];
-    // If the generator fails, IDs repeat, which only makes logs ambiguous.
+    // If the generator fails, IDs are repeated, which only makes the machine's logs ambiguous.
     let _ = getrandom::fill(&mut bytes);
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
@@ -114,7 +115,7 @@ pub(super) fn new_message_id() -> String {
     format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
 }
 
-/// Escapes text for XML. Characters that XML cannot represent are dropped.
+/// Escapes text for XML. Characters that cannot be represented in XML are dropped.
 fn escape_xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -132,7 +133,7 @@ fn escape_xml(text: &str) -> String {
     escaped
 }
 
-/// Why a machine did not process a request.
+/// The reason why a machine did not process a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// There was no output within the operation timeout.

@@ -20,7 +20,7 @@ const FLAGS: u32 = 0x0000_0001
     | 0x0080_0000
     | 0x2000_0000
     | 0x8000_0000;
-/// The target info entry that holds the time.
+/// The type of the target info entry with the time.
 const TIMESTAMP: u16 = 7;
 const END: u16 = 0;
 /// Seconds from 1601 to 1970.
@@ -91,7 +91,7 @@ impl<'a> Account<'a> {
         Self { domain, user, password }
     }
 
-    /// Builds the third message, with the response.
+    /// Builds the third message, which contains the response to the challenge.
     pub(super) fn authenticate(&self, challenge: &Challenge) -> Option<Vec<u8>> {
         let mut nonce = [0; 8];
         getrandom::fill(&mut nonce).ok()?;

@@ -94,7 +94,7 @@ async fn accepts_host_certificates_of_the_authority() {
                 None => assert_eq!(outcome, Ok("in\n".into()), "{kind} {name}"),
                 Some(says) => {
                     let error = outcome.unwrap_err();
-                    // An sshd may not present a certificate without a principal.
+                    // An sshd cannot present a certificate without a principal.
                     assert!(error.contains(says) || name == "user", "{kind} {name}: {error}");
                 }
             }

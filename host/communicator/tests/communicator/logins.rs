@@ -8,7 +8,7 @@ use wardian_communicator::{CommunicatorError, ConnectionContext, FailureKind, Re
 
 use crate::sshd::{PASSWORD, Records, Sshd, connection, generate, keygen, recorded, run, settings};
 
-/// The values without a key.
+/// Returns the values of the block without the key.
 fn plain(sshd: &Sshd) -> Vec<(&'static str, String)> {
     sshd.values().into_iter().filter(|(name, _)| *name != "private_key").collect()
 }
@@ -38,7 +38,7 @@ async fn logs_in_with_keys_of_every_type_and_format() {
             for text in [text, indented] {
                 let mut values = plain(&sshd);
                 values.push(("private_key", text.clone()));
-                // The shell's startup files on this machine may write output first.
+                // The startup files of the shell on this machine may write output first.
                 let done = run(&connection(&values), "echo in").await;
                 let said = done.map(|done| done.text()).map_err(|error| format!("{kind}: {error}\n{text}"));
                 assert!(said.as_ref().is_ok_and(|said| said.ends_with("in\n")), "{said:?}");

@@ -127,7 +127,7 @@ async fn connection_lost_during_command_is_an_error() {
     let error = command.next_event().await.unwrap_err();
     assert_eq!(error.kind(), FailureKind::Disconnected);
     assert!(error.to_string().contains("while a command was running"), "{error}");
-    // The next use opens a new connection.
+    // The next operation opens a new connection.
     assert_eq!(run(&connection, "echo on").await.unwrap().text(), "on\n");
     assert_eq!(sshd.log().matches("Accepted publickey").count(), 2);
 }
@@ -146,14 +146,14 @@ async fn connection_lost_between_uses_is_reopened() {
     assert_eq!(records.ended.lock().unwrap().len(), 3);
 }
 
-/// How a connection ends after a number of bytes sent to the machine.
+/// How a connection fails after a number of bytes were sent to the machine.
 #[derive(Clone, Copy)]
 enum Fate {
     Cut,
     Frozen,
 }
 
-/// A relay to the machine that breaks.
+/// Starts a relay to the machine that fails after a number of bytes.
 async fn relay(port: u16, after: u64, fate: Fate) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let here = listener.local_addr().unwrap().port();

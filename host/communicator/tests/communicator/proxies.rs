@@ -8,7 +8,7 @@ use wardian_communicator::FailureKind;
 
 use crate::sshd::{Records, Sshd, connection, free_port, recorded, run};
 
-/// The target with a name that only the bastion resolves.
+/// Returns the values for a target whose name only the bastion resolves.
 fn behind(bastion: &Sshd, target: &Sshd) -> Vec<(&'static str, String)> {
     let mut values = target.values();
     values.push(("host", "localhost".into()));
@@ -110,7 +110,7 @@ async fn target_in_other_network_is_reached_through_bastion() {
     serving.abort();
 }
 
-/// An HTTP proxy that requires `me:secret` and forwards everything to a port.
+/// Starts an HTTP proxy that requires `me:secret` and forwards all connections to one port.
 async fn http_proxy(port: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let here = listener.local_addr().unwrap().port();
@@ -150,7 +150,7 @@ async fn pass(mut stream: TcpStream, port: u16) {
     let _ = tokio::io::copy_bidirectional(&mut stream, &mut server).await;
 }
 
-/// The same with SOCKS.
+/// Starts such a proxy that uses SOCKS.
 async fn socks_proxy(port: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let here = listener.local_addr().unwrap().port();
@@ -269,6 +269,6 @@ async fn rejects_proxy_with_untrusted_certificate() {
     let error = run(&connection(&values), "true").await.unwrap_err();
     assert_eq!(error.kind(), FailureKind::Disconnected);
     let said = error.to_string();
-    // A system without root certificates reports their absence instead.
+    // On a system without root certificates, the error reports that they are missing.
     assert!(said.contains("TLS failed") || said.contains("no root certificates"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! One connection with several users, each with its own authority.
+//! A connection with several users, each with a separate authority.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ async fn denied_user_cannot_reuse_open_connection() {
         assert!(records.ended.lock().unwrap().is_empty(), "nothing was used");
     }
     assert!(run(&connection, "true").await.is_ok());
-    // A name is decided together with the address of the open connection.
+    // The decision on a name includes the address of the open connection.
     let mut values = sshd.values();
     values.push(("host", "localhost".into()));
     let connection = crate::sshd::connection(&values);

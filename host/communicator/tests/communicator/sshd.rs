@@ -1,4 +1,4 @@
-//! An sshd instance with its own keys for one test, and helpers.
+//! An sshd instance for one test, with separate keys, and test helpers.
 
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt as _;
@@ -31,7 +31,7 @@ enum Reached {
     InItsNetwork,
 }
 
-/// Prints why a test cannot run here.
+/// Prints the reason why a test cannot run on this machine.
 fn skipped(reason: &str) -> Option<Sshd> {
     println!("skipped: {reason}");
     None
@@ -213,7 +213,7 @@ pub fn recorded(values: &[(&str, String)], records: &Arc<Records>) -> RemoteConn
     RemoteConnection::new(settings(values), ConnectionContext::new(records.clone()))
 }
 
-/// An authority that records requests and denies those it is configured to deny.
+/// An authority that records requests and denies those that it is configured to deny.
 #[derive(Default)]
 pub struct Records {
     pub asked: Mutex<Vec<String>>,

@@ -8,7 +8,7 @@ use wardian_communicator::{FailureKind, RemoteConnection};
 
 use crate::sshd::Sshd;
 
-/// Two machines: one with scp, and one with SFTP only.
+/// Starts two machines: one with scp, and one with only SFTP.
 fn both() -> Vec<Sshd> {
     ["", "SetEnv PATH=/nonexistent"].into_iter().filter_map(Sshd::start).collect()
 }
@@ -53,7 +53,7 @@ async fn upload_writes_content_and_mode() {
         set_mode(&path, 0o640);
         connection.upload(&text(&path), b"x".to_vec(), None).await.unwrap();
         assert_eq!((std::fs::read(&path).unwrap(), mode(&path)), (b"x".to_vec(), 0o640));
-        // Relative to the login directory, which is not this one.
+        // The path is relative to the login directory, which is not the test's directory.
         let name = format!("wardian-test-{}", sshd.port);
         connection.upload(&name, b"home".to_vec(), None).await.unwrap();
         let home = Path::new("/root").join(&name);
@@ -151,8 +151,8 @@ async fn unreadable_source_is_an_error() {
     }
 }
 
-/// An sshd that records the requested commands and runs them in a directory that acts as the
-/// root of all drives.
+/// The sshd records the requested commands, and runs them in a directory that serves as the root of
+/// all drives.
 #[tokio::test]
 async fn windows_target_uses_windows_paths() {
     let drives = tempfile::tempdir().unwrap();

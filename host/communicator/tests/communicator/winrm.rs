@@ -185,7 +185,7 @@ async fn failures_are_errors() {
     assert_eq!(error.kind(), FailureKind::Disconnected);
     assert!(error.to_string().contains("while a command was running"), "{error}");
     drop(command);
-    // The next use creates a new shell, as it does if the machine has dropped the old one.
+    // The next operation creates a new shell, as it does if the machine has deleted the old one.
     assert_eq!(run(&machine, "x").await.unwrap().text(), "ran x\n");
     server.state.lock().unwrap().forgets = true;
     assert_eq!(run(&machine, "y").await.unwrap().text(), "ran y\n");
@@ -200,7 +200,7 @@ async fn failures_are_errors() {
     assert!(error.to_string().contains("refused"), "{error}");
 }
 
-/// A machine that answers every request with `head`, and then with endless `more`.
+/// Starts a machine that responds to every request with `head`, followed by `more` without an end.
 async fn odd_machine(head: &'static str, more: &'static [u8]) -> u16 {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

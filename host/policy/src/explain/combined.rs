@@ -28,9 +28,9 @@ pub(crate) enum GrantedAccess {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NetworkDestination {
     pub(super) hosts: Vec<HostPattern>,
-    /// Ranges as first and last port; [`None`] is all ports.
+    /// Ranges as first and last port; [`None`] means all ports.
     pub(super) ports: Option<Vec<(u16, u16)>>,
-    /// One pattern of each list must match.
+    /// Of each list, one pattern must match.
     pub(super) addresses: Vec<Vec<AddressPattern>>,
 }
 
@@ -144,7 +144,7 @@ impl NetworkDestination {
         destination.hosts.iter().flat_map(|hosts| hosts.patterns()).map(move |host| {
             let addresses = match (&addresses, &host) {
                 (Some(listed), _) => vec![listed.clone()],
-                // An address pattern is itself the condition.
+                // The host pattern already restricts the address.
                 (None, HostPattern::Range(_)) => Vec::new(),
                 (None, _) => vec![vec![AddressPattern::Kind(AddressKind::Public)]],
             };
@@ -183,7 +183,7 @@ fn common_ports(one: &[(u16, u16)], two: &[(u16, u16)]) -> Option<Vec<(u16, u16)
     (!common.is_empty()).then(|| common.into_iter().collect())
 }
 
-/// Returns first and last port of each range.
+/// Returns the first and the last port of each range.
 pub(super) fn ranges(listed: &[RangeInclusive<u16>]) -> Vec<(u16, u16)> {
     listed.iter().map(|range| (*range.start(), *range.end())).collect()
 }

@@ -65,7 +65,7 @@ impl GrantedAccess {
         }
     }
 
-    /// Whether this certainly includes `other`.
+    /// Whether this certainly covers `other`.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (
@@ -135,8 +135,8 @@ impl NetworkDestination {
     }
 }
 
-/// For lists whose patterns must all match: whether `wide` matches everything that `narrow`
-/// matches.
+/// Whether `wide` matches everything that `narrow` matches, for lists whose patterns must all
+/// match.
 fn each_covers<P: Pattern>(wide: &[P], narrow: &[P]) -> bool {
     wide.iter().all(|pattern| narrow.iter().any(|other| pattern.covers(other)))
 }

@@ -189,7 +189,7 @@ impl Reader<'_> {
     }
 }
 
-/// The minimum of a size.
+/// The smallest valid value of a size.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MinimumSize {
     Zero,

@@ -5,7 +5,7 @@ use wardian_lang::{Attribute, Expression};
 
 use super::Reader;
 
-/// Maximum length of a value that a message repeats.
+/// Maximum length of a value that is quoted in a message.
 const MAX_DISPLAYED_LENGTH: usize = 80;
 
 /// Quotes a string for a message.
@@ -109,7 +109,7 @@ impl Reader<'_> {
         (values.len() == items.len()).then_some(values)
     }
 
-    /// Parses each string of a list as one of several keywords.
+    /// Parses a list of keywords.
     pub(super) fn keywords<T: Copy>(&mut self, attribute: &Attribute, words: &[(&str, T)]) -> Option<Vec<T>> {
         let items = self.items(attribute)?;
         let mut values = Vec::with_capacity(items.len());

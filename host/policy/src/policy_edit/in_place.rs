@@ -180,7 +180,7 @@ fn push_rule(block: &mut Block, request: &CapabilityRequest) -> Option<()> {
         .collect();
     let mut parsed: Body = rule.concat().parse().ok()?;
     let mut rule: Structure = (!parsed.is_empty()).then(|| parsed.remove(0))?;
-    // Comments before the closing brace remain before the new rule.
+    // The comments in front of the closing brace are kept in front of the new rule.
     let (comments, closing) = match end.rsplit_once('\n') {
         Some((comments, closing)) => (format!("{comments}\n"), closing.to_owned()),
         None => (String::new(), end),

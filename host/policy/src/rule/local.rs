@@ -11,7 +11,7 @@ use crate::glob::Glob;
 /// `allow filesystem`, `deny filesystem`.
 #[derive(Clone, Debug)]
 pub(crate) struct FilesystemRule {
-    /// Normalized; [`None`] matches everything.
+    /// Normalized; [`None`] matches every directory.
     pub(crate) directories: Option<Box<[PathBuf]>>,
     pub(crate) access: BTreeSet<FileOperation>,
 }
@@ -26,7 +26,7 @@ pub(crate) struct EnvironmentRule {
 #[derive(Clone, Debug)]
 pub(crate) struct ProcessRule {
     pub(crate) program: Glob,
-    /// [`None`] matches everything.
+    /// [`None`] matches all arguments.
     pub(crate) arguments: Option<Arguments>,
 }
 

@@ -28,10 +28,11 @@ pub(crate) struct CommunicatorRule {
 /// Hosts, ports, and addresses of the hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Destination {
-    /// [`None`] matches all.
+    /// [`None`] matches all hosts.
     pub(crate) hosts: Option<HostSet>,
     pub(crate) ports: Ports,
-    /// [`None`] matches public addresses in a rule that allows, all in one that denies.
+    /// [`None`] matches public addresses in a rule that allows, and all addresses in a rule that
+    /// denies.
     pub(crate) addresses: Option<Box<[AddressPattern]>>,
 }
 
@@ -44,12 +45,12 @@ pub(crate) enum Ports {
     Listed(Box<[RangeInclusive<u16>]>),
 }
 
-/// Host patterns. Names without wildcards, and those with one star at the start, are found in
-/// constant time.
+/// Host patterns. Names without wildcards, and those whose only wildcard is the first label, are
+/// found in constant time.
 #[derive(Clone, Debug)]
 pub(crate) struct HostSet {
     names: HashSet<Box<str>>,
-    /// By the suffix after the star.
+    /// By the suffix after the wildcard.
     suffixes: HashMap<String, Vec<Depth>>,
     others: Vec<HostPattern>,
     all: Box<[HostPattern]>,
@@ -168,8 +169,9 @@ impl NetworkRule {
             )
     }
 
-    /// Whether the rule applies to a name lookup: sending to a name includes looking it up, and
-    /// so does a denial of everything. For HTTP the host looks up names itself.
+    /// Whether the rule applies to a name lookup. A rule that allows TCP or UDP to a name also
+    /// allows its lookup, and a rule that denies all TCP and UDP access to it also denies its
+    /// lookup. For HTTP, the host looks up names itself.
     pub(crate) fn matches_look_up(&self, host: &Host, effect: Effect) -> bool {
         let sockets = [Scheme::Tcp, Scheme::Udp];
         let is_named = self.destination.hosts.as_ref().is_none_or(|hosts| hosts.find(host).is_some());

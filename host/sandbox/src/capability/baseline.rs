@@ -23,7 +23,7 @@ const MAX_RANDOM_BYTES: u64 = 16 << 20;
 
 pub(super) struct Baseline;
 
-/// Gives `wasi:io` access to the state.
+/// Gives `wasi:io` access to the store's data.
 struct Io;
 
 impl HasData for Io {

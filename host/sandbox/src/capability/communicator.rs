@@ -1,11 +1,11 @@
 //! `wardian:plugin/communicator`: access to the machine to provision.
 //!
-//! The host connects as the connection block describes: the guest receives a handle, which is
-//! valid for one call and connected to that one machine, and sees neither the password nor the
-//! key. All provisioners of an object share one connection. Before a provisioner uses it, each
-//! machine on the way is submitted to *its* monitor ([`authority`]), whichever provisioner
-//! connected; copies are submitted file by file. When the run is being stopped, work over a
-//! connection is abandoned.
+//! The host connects as the connection block describes: the guest receives a handle, which is valid
+//! for one call and connected to that one machine, and sees neither the password nor the key. All
+//! provisioners of an object share one connection. Before a provisioner uses it, that provisioner's
+//! monitor decides on each machine on the way ([`authority`]), even if another provisioner
+//! connected; copies are decided file by file. When the run is being stopped, operations over a
+//! connection are abandoned.
 
 mod authority;
 mod connect_attempt;
@@ -36,7 +36,7 @@ use crate::bindings::provisioner::wardian::plugin::process::ProcessEvent;
 use crate::interface_name::InterfaceName;
 use crate::state::GuestState;
 
-/// Idle time after which a machine is probed.
+/// Idle time after which a keep-alive message is sent.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 pub(super) struct Communicator;
@@ -58,7 +58,7 @@ impl Capability for Communicator {
 pub(crate) struct LocalPaths {
     /// The base of relative paths.
     pub(crate) directory: PathBuf,
-    /// The directory that `~` stands for.
+    /// The directory that replaces `~`.
     pub(crate) home: Option<PathBuf>,
     /// The socket of an SSH agent.
     pub(crate) agent: Option<PathBuf>,
@@ -78,7 +78,7 @@ impl LocalPaths {
     }
 }
 
-/// A connection as used by one call.
+/// A connection, as one call uses it.
 #[derive(Clone)]
 pub struct Connection {
     machine: Arc<Machine>,
@@ -86,13 +86,13 @@ pub struct Connection {
 }
 
 struct Machine {
-    /// An error if the block is invalid: each use then returns it.
+    /// An error if the block is invalid: every operation then returns it.
     shared: Result<Shared, SettingsError>,
     user: Arc<CallAuthority>,
     here: LocalPaths,
 }
 
-/// The part of a connection that an object's provisioners share.
+/// The state of a connection that an object's provisioners share.
 struct KeptConnection {
     block: Value,
     shared: Result<Shared, SettingsError>,
@@ -202,7 +202,7 @@ impl Connection {
 
 /// A command on the remote machine.
 pub struct RemoteCommand {
-    /// `None` once it was abandoned.
+    /// `None` after the command was abandoned.
     command: Option<wardian_communicator::RunningCommand>,
     connection: Connection,
 }
@@ -212,7 +212,7 @@ impl RemoteCommand {
         let command = self.command.as_mut().ok_or_else(cancelled)?;
         let next = self.connection.meanwhile(command.next_event()).await;
         if next.is_err() {
-            // A command with a terminal ends with its channel.
+            // A command with a terminal ends when its channel is closed.
             self.command = None;
         }
         Ok(next?.map(event_told))

@@ -1,15 +1,15 @@
 //! Clocks and randomness that are the same in every run, if a policy requires it.
 //!
 //! - The wall clock is fixed.
-//! - The monotonic clock begins at zero with each call. Reading it takes a microsecond, and
-//!   waiting advances it by the requested time, so that no wait is endless; the guest actually
-//!   waits as well.
-//! - Randomness is derived from the plugin, the call and the call's resource, so that it does
-//!   not depend on which calls run concurrently. It is therefore not secret: anyone who knows
-//!   these inputs can compute it, and any password made from it.
+//! - The monotonic clock begins at zero with each call. Each reading advances it by a microsecond,
+//!   and each wait by the requested time, so that no wait is endless; the guest also waits in real
+//!   time.
+//! - Randomness is derived from the plugin, the call and the call's resource, so that it does not
+//!   depend on which calls run concurrently. It is therefore not secret: anyone who knows these
+//!   inputs can compute it, and any password that was generated from it.
 //!
-//! An instance serves one call only (see [`crate::pool`]): memory left by an earlier one must
-//! not affect the call either.
+//! An instance serves only one call (see [`crate::pool`]), so that memory from an earlier call
+//! cannot affect the next one either.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,12 +21,12 @@ use wardian_address::ProviderAddress;
 use wardian_plugin::PluginCall;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtxBuilder};
 
-/// From the beginning of 1970 to that of 2000: 10,957 days.
+/// The time from the start of 1970 to the start of 2000: 10,957 days.
 const MOMENT: Duration = Duration::from_hours(10_957 * 24);
-/// Time that reading the monotonic clock takes, in nanoseconds.
+/// The nanoseconds by which a reading advances the monotonic clock.
 const LOOK: u64 = 1_000;
 
-/// An instance's own clock and randomness. Clones share them.
+/// The deterministic clock and randomness of an instance. Clones share their state.
 #[derive(Clone)]
 pub(crate) struct Deterministic {
     plugin: Arc<str>,
@@ -57,7 +57,7 @@ impl Deterministic {
         }
     }
 
-    /// Gives an instance these instead of the host's.
+    /// Replaces the host's clocks and randomness in an instance.
     pub(super) fn instantiate(&self, call: &PluginCall, wasi: &mut WasiCtxBuilder) {
         let mut seed = [0; 16];
         seeded(&self.plugin, call, Kind::Seed).fill(&mut seed);
@@ -68,7 +68,7 @@ impl Deterministic {
             .insecure_random_seed(u128::from_le_bytes(seed));
     }
 
-    /// Resets clock and randomness for a call.
+    /// Resets the clock and the randomness for a call.
     pub(super) fn begin_call(&self, call: &PluginCall) {
         self.clock.store(0, Ordering::Relaxed);
         self.secure.restart(seeded(&self.plugin, call, Kind::Secure));

@@ -1,10 +1,10 @@
 //! `wardian:plugin/file-mode`: creates files and directories with a given mode.
 //!
-//! It gives no access beyond [`super::filesystem`]: the directories are the granted ones, under
-//! the same names, and the same code decides and performs the operations. As with
-//! `wasi:filesystem` the interface is always linked, since a component is loaded, and its schema
-//! requested, before its grants are known; without a directory every call is denied, and the
-//! error names the missing grant.
+//! It gives no access beyond [`super::filesystem`]: the directories are the granted ones, under the
+//! same names, and the same code decides and performs the operations. Like `wasi:filesystem`, the
+//! interface is always linked, since a component is loaded, and its schema is requested, before its
+//! grants are known; without a directory every call is denied, and the error names the missing
+//! grant.
 //!
 //! The operating system determines the effective mode: the umask applies to new files, but not
 //! when an existing file's mode is set.
@@ -25,8 +25,8 @@ use crate::bindings::wardian::plugin::file_mode::{self, Host, HostWritableFile, 
 use crate::interface_name::InterfaceName;
 use crate::state::GuestState;
 
-/// Reading, writing and searching. A guest cannot set the bits that confer the owner's rights on
-/// others (setuid and the like).
+/// Read, write and execute permissions. A guest cannot set the setuid, setgid and sticky bits,
+/// which would give others the owner's rights.
 const ALL_MODES: u32 = 0o777;
 
 pub(super) struct FileMode;
@@ -43,15 +43,15 @@ impl Capability for FileMode {
     }
 }
 
-/// A path, and the directory it starts at.
+/// A path, and the directory to which it is relative.
 struct Place {
     start: Start,
     path: String,
 }
 
-/// Resolves a guest's path, and checks whether the mode may be set there. Names are matched as
-/// in a guest's C library: the longest match, and the last of two equal ones. That finds a
-/// directory and protects none.
+/// Resolves a guest's path, and checks whether the mode may be set there. Directory names are
+/// matched as in a guest's C library: the longest match, or the last of two equal ones. The match
+/// only selects a directory; the access is decided later.
 fn place(guard: &FileGuard, path: &str, mode: u32) -> Result<Place, ModeError> {
     if mode & !ALL_MODES != 0 {
         return Err(ModeError::Denied(format!("the mode {mode:#o} is beyond {ALL_MODES:#o}")));
@@ -72,8 +72,8 @@ fn place(guard: &FileGuard, path: &str, mode: u32) -> Result<Place, ModeError> {
     Ok(Place { start: Start::PathRoot(beginning), path: or_itself(without_no_steps(path)) })
 }
 
-/// Returns the rest of the path below the directory. Guests separate names by `/`, whatever the
-/// host does.
+/// Returns the remainder of the path below the directory. Guests separate names by `/`, whatever
+/// the host's separator is.
 fn beneath<'path>(directory: &str, path: &'path str) -> Option<&'path str> {
     if directory.starts_with('/') != path.starts_with('/') {
         return None;
@@ -85,7 +85,7 @@ fn beneath<'path>(directory: &str, path: &'path str) -> Option<&'path str> {
     })
 }
 
-/// Removes leading path components that lead nowhere.
+/// Removes leading `.` components and slashes.
 fn without_no_steps(mut path: &str) -> &str {
     loop {
         path = match path.strip_prefix('/').or_else(|| path.strip_prefix("./")) {

@@ -1,6 +1,6 @@
-//! Access to directories, each with its permitted operations.
+//! Access to directories, each with the operations that are granted.
 //!
-//! Every component of Rust's standard library imports `wasi:filesystem`, so the interface is
+//! Every component that uses Rust's standard library imports `wasi:filesystem`, so the interface is
 //! always linked, and every instance starts with open directories: the granted ones, and `.` and
 //! `/`, at which all other paths begin. A path that begins at a directory that is not granted is
 //! denied and recorded. The error is the same whether or not the file exists. Operations below

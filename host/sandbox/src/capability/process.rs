@@ -1,10 +1,10 @@
 //! `wardian:plugin/process`: runs programs on this machine.
 //!
-//! A guest runs programs through a [`Spawner`] that the host passes to it for one call. Each
-//! start is submitted to the plugin's monitor on behalf of that call's resource, and recorded
-//! with its outcome. A program's environment consists of the host's variables that policy grants
-//! and those that the guest sets. Programs that are still running when the call ends are killed,
-//! however it ends.
+//! A guest runs programs through a [`Spawner`] that the host passes to it for one call. Each start
+//! is submitted to the plugin's monitor on behalf of that call's resource, and recorded with its
+//! outcome. A program's environment consists of the host's variables that policy grants and those
+//! that the guest sets. Programs that are still running when the call ends are killed, even if the
+//! call failed.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -41,19 +41,19 @@ impl Capability for Process {
     }
 }
 
-/// How programs are run for one plugin.
+/// The programs that a plugin may run, and how they are run.
 pub(crate) struct Programs {
     pub(crate) runner: Arc<Launcher>,
     pub(crate) monitor: Monitor,
     /// The working directory of programs; absolute.
     pub(crate) directory: PathBuf,
-    /// The environment of programs, unless the plugin sets another.
+    /// The environment of programs, unless the plugin sets another one.
     pub(crate) environment: Vec<(String, String)>,
     /// Whether a stop is requested.
     pub(crate) stopping: watch::Receiver<bool>,
 }
 
-/// The right to run programs in one call.
+/// Permission to run programs during one call.
 pub struct Spawner {
     pub(crate) programs: Arc<Programs>,
     pub(crate) call: PluginCall,
@@ -66,7 +66,7 @@ pub struct RunningProcess {
     is_interrupted: bool,
 }
 
-/// Submits one start to the monitor.
+/// Submits the start of a program to the monitor.
 struct StartAuthority {
     monitor: Monitor,
     call: PluginCall,
@@ -91,7 +91,7 @@ impl ProcessAuthority for StartAuthority {
         };
         match ended.status {
             Some(ExitStatus::Code(code)) => begun.set_status(code.into()),
-            // The convention of shells: 128 plus the signal's number.
+            // Shells use the same convention: 128 plus the number of the signal.
             Some(ExitStatus::Signal(signal)) => begun.set_status(128 + i64::from(signal)),
             Some(ExitStatus::TimedOut) | None => {}
         }

@@ -2,22 +2,23 @@
 //!
 //! Rust's standard library imports `wasi:sockets` whenever `std::net` is used, so the interfaces
 //! are always linked, and policy decides the destinations (`schemes = ["tcp"]` or `["udp"]`).
-//! Sockets are wasmtime's own, with [`SocketEgress`] checking each use of an address. Names are
+//! Sockets are wasmtime's own, and [`SocketEgress`] checks each use of an address. Names are
 //! resolved here (`name_lookup.rs`), under a policy for names, and from then on, an address to
 //! which a name resolved counts as that name.
 //!
-//! | use | |
+//! | operation | destinations |
 //! |---|---|
 //! | connect, send a datagram | as policy decides, for the address itself or a name that resolved to it |
 //! | receive a datagram | from addresses to which the guest was allowed to send a datagram and has sent one |
 //! | bind | only to an address and port that the system chooses |
 //! | listen, accept | never |
 //!
-//! A connection counts as one use, from the moment it may begin to connect until its socket and
-//! streams are dropped, with the bytes in both directions ([`connections`]); each destination of
-//! datagrams in a call also counts as one use ([`datagram_accounting`]). In each call, both may
-//! receive as much as an HTTP response, and a connection waits in the same queue as requests: a
-//! plugin gains no advantage by implementing HTTP itself.
+//! A connection counts as one access, which begins when it may connect, ends when its socket and
+//! streams are dropped, and is recorded with the number of bytes in both directions
+//! ([`connections`]); each destination of datagrams in a call also counts as one access
+//! ([`datagram_accounting`]). In each call, both may receive as much as an HTTP response, and a
+//! connection waits in the same queue as requests: a plugin gains no advantage by implementing HTTP
+//! itself.
 
 mod connections;
 mod datagram_accounting;
@@ -81,7 +82,7 @@ impl Capability for Sockets {
     }
 }
 
-/// Replaces some functions that are already linked with our own.
+/// Replaces some functions that are already linked with Wardian's own.
 fn shadowing(
     linker: &mut Linker<GuestState>,
     replace: impl FnOnce(&mut Linker<GuestState>) -> wasmtime::Result<()>,

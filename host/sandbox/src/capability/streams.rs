@@ -14,10 +14,10 @@ pub(super) trait Meter: Send + Sync + 'static {
     /// Checks an upcoming read; returns how many of the requested bytes may be read.
     fn check_read(&self, size: usize) -> StreamResult<usize>;
 
-    /// Counts bytes that were read. If they are too many, the guest receives none of them.
+    /// Counts bytes that were read. If the limit is exceeded, the guest receives none of them.
     fn has_read(&self, bytes: usize) -> StreamResult<()>;
 
-    /// Checks an upcoming write of this many bytes.
+    /// Checks an upcoming write of the given number of bytes.
     fn check_write(&self, bytes: usize) -> StreamResult<()>;
 
     /// Counts bytes that were written.

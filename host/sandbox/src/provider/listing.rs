@@ -1,6 +1,6 @@
-//! Calls with many results: listing objects, and actions.
+//! Streaming calls: listing objects, and actions.
 //!
-//! Their response is a resource of the component, from which the results are fetched one after
+//! The response is a WIT resource of the component, from which the results are fetched one after
 //! the other. So the instance stays in use until the last result.
 
 use wardian_plugin::transport::{
@@ -18,7 +18,7 @@ use crate::conversion::{capabilities, decode_optional, deferred, diagnostics};
 use crate::output::printable;
 use crate::pool::Needs;
 
-/// Number of listed objects that cross at a time.
+/// Maximum number of listed objects that one call to the component returns.
 const AT_A_TIME: u32 = 32;
 
 impl StreamingCalls for ComponentWire {

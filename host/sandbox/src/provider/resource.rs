@@ -1,4 +1,4 @@
-//! Calls about managed resources.
+//! Calls for managed resources.
 
 use wardian_plugin::transport::{
     DecodedSchema, PluginFailure, ResourceCalls, WireResult, decode_field, encode_optional, encode_value,
@@ -292,7 +292,7 @@ fn import_request(
 
 fn imported(schema: &DecodedSchema, one: wit::ImportedResource) -> Result<ImportedResource, PluginFailure> {
     let type_name = Str::from(one.type_name);
-    // The component chooses the type here.
+    // The component chooses the resource type in this response.
     let ty = schema.resource(&type_name).map_err(|_| {
         PluginFailure::InvalidResponse(format!(
             "it returned a resource of type {:?}, which it does not have",
@@ -322,7 +322,8 @@ fn move_request(request: &MoveRequest) -> wit::MoveResourceStateRequest {
     }
 }
 
-/// Returns the module's metadata for the provider; empty if the provider has no schema for it.
+/// Returns the module's metadata for the provider; empty if the provider has no schema for
+/// metadata.
 pub(super) fn meta(schema: &DecodedSchema, meta: Option<&Value>) -> Result<Vec<u8>, PluginFailure> {
     let encoded = encode_optional("the provider's metadata", meta, schema.provider_meta())?;
     Ok(encoded.unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Calls with more than one result, and responses of which only one part is invalid.
+//! Streaming calls, and responses of which only one element is invalid.
 
 use wardian_plugin::{
     ActionRequest, ApplyRequest, CallContext, ClientCapabilities, ConfigKind, Continue, ImportRequest,

@@ -1,4 +1,4 @@
-//! Compiled code across two runs.
+//! Compiled code that is cached between two runs.
 
 use std::fs;
 use std::path::PathBuf;

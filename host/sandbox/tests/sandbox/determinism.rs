@@ -1,4 +1,4 @@
-//! Deterministic clock and randomness, and environment variables, as a policy requires.
+//! Deterministic clocks and randomness, and environment variables that a policy grants.
 
 use std::fs;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Files and directories that have their mode from creation; only in directories that are
-//! granted for writing.
+//! Files and directories have their mode from the moment they are created, and are created only in
+//! directories that are granted for writing.
 #![cfg(unix)]
 
 use std::fs;
@@ -45,7 +45,8 @@ impl Place {
         mode(&self.granted().join(name))
     }
 
-    /// Asserts that nothing around the granted directory was created, emptied or opened up.
+    /// Asserts that no file around the granted directory was created, truncated or given a wider
+    /// mode.
     fn assert_unharmed(&self) {
         assert_eq!(fs::read_to_string(self.path("secret")).unwrap(), "secret");
         assert_eq!(mode(&self.path("secret")), 0o640);
@@ -58,8 +59,8 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
-/// Returns the mode of a file created with all bits: the process's umask cannot be read without
-/// changing it.
+/// Returns the mode of a file that is created with mode 0777, since the process's umask cannot be
+/// read without changing it.
 fn least_masked() -> u32 {
     let probe = tempfile::tempdir().unwrap();
     let path = probe.path().join("directory");
@@ -179,7 +180,7 @@ async fn read_only_directory_does_not_change() {
     assert_eq!(fs::read_dir(place.granted()).unwrap().count(), 1);
 }
 
-/// The component is loaded nevertheless: nothing is granted when the schema is requested.
+/// The component is still loaded: nothing is granted when its schema is requested.
 #[tokio::test]
 async fn every_path_is_denied_without_a_grant() {
     let provider = provider(short());
@@ -226,7 +227,7 @@ async fn errors_name_their_cause() {
     assert_eq!(fs::read_dir(place.granted()).unwrap().count(), 1);
 }
 
-/// As for files that are opened through WASI.
+/// The limit is the same as for files that are opened through WASI.
 #[tokio::test]
 async fn open_writable_files_are_limited() {
     let place = Place::new();

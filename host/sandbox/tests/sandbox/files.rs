@@ -1,5 +1,5 @@
 //! Files that a policy denies within a granted directory cannot be reached by any name, link or
-//! move. Also tests the records of uses.
+//! move. Also tests the records of accesses.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use wardian_plugin::{CallContext, Provider};
 
 use crate::guest::{allow, deny, granted, granted_and_recorded, load, probe, probe_for, short};
 
-/// A project with one directory that is denied, and one that is read-only.
+/// A project with one denied directory and one read-only directory.
 struct Project {
     root: tempfile::TempDir,
 }
@@ -265,7 +265,7 @@ async fn hard_link_to_named_file_is_that_file() {
     assert_eq!(fs::read_to_string(project.path("state")).unwrap(), "state");
 }
 
-/// A policy's rule for a path with links applies to the link's target.
+/// A rule for a path that contains links applies to the target of the links.
 #[tokio::test]
 async fn policies_may_name_paths_with_links() {
     let project = Project::new();
@@ -347,7 +347,7 @@ async fn uses_are_recorded_with_bytes() {
     assert_eq!(log.denials().len(), 1);
 }
 
-/// A handle that outlives its call begins a new use in the call that uses it.
+/// Access through a handle from an earlier call is recorded as a new access of the current call.
 #[tokio::test]
 async fn file_held_past_its_call_is_recorded_again() {
     let project = Project::new();

@@ -36,7 +36,7 @@ fn directory() -> PathBuf {
     }
 }
 
-/// Limits that tests exceed quickly, but that a busy machine does not.
+/// Limits that tests exceed quickly, but that are not exceeded on a busy machine by accident.
 pub(crate) fn short() -> SandboxLimits {
     SandboxLimits {
         computation: Duration::from_secs(5),
@@ -164,7 +164,7 @@ pub(crate) async fn probe(provider: &dyn Provider, input: &str) -> String {
     probe_for(&CallContext::default(), provider, input).await
 }
 
-/// Like [`probe`], in a call context.
+/// The same as [`probe`], in a call context.
 pub(crate) async fn probe_for(context: &CallContext, provider: &dyn Provider, input: &str) -> String {
     let response = read_probe(context, provider, input).await;
     assert_eq!(response.diagnostics, []);

@@ -1,9 +1,9 @@
 //! Attacks by hostile components, in one table, with the number of contained attacks.
 //!
 //! Each attempt is made by a component with the minimal grants that make it possible. It is
-//! contained if it does not reach its goal, the log has a record of every denial, and a
-//! well-behaved call succeeds afterwards. The other test modules check the details of each
-//! attempt: its cause and its message.
+//! contained if it does not reach its goal, the audit log has a record of every denial, and a
+//! well-behaved call succeeds afterwards. The other test modules check the details of each attempt:
+//! its cause and its message.
 //!
 //! | module | attacks |
 //! |---|---|

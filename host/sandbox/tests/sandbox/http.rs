@@ -1,4 +1,4 @@
-//! HTTP requests: granted requests arrive, and no others are sent.
+//! HTTP requests: granted requests reach the server, and no other request is sent.
 
 use wardian_monitor::Outcome;
 use wardian_plugin::CallContext;
@@ -267,7 +267,7 @@ async fn request_ends_with_its_call() {
         probe(provider, &format!("keep-body:http://api.example:{port}/endless")).await,
         "kept after xxxxx"
     );
-    // The slot is free, though the guest still holds the handle.
+    // The permit is available again, although the guest still holds the handle.
     let answer = probe(provider, &format!("http:GET|http://api.example:{port}/")).await;
     assert!(answer.starts_with("200"), "{answer}");
     let answer = probe(provider, "kept").await;

@@ -48,7 +48,7 @@ fn component_without_exports_is_not_a_provider() {
     );
 }
 
-/// Imports only show what it may request; access is decided when it is used.
+/// Imports only state what a component can request; access is decided when it is used.
 #[test]
 fn component_with_network_imports_loads_without_a_grant() {
     let loaded = sandbox(short()).load("acme/x", &bytes("hostile-network"), None, &|_| {});
@@ -79,7 +79,7 @@ proptest! {
         load_error(&bytes);
     }
 
-    /// Starts of a real component, with a few bytes changed.
+    /// Beginnings of a real component, and copies with a few changed bytes.
     #[test]
     fn damaged_components_are_an_error(
         length in 20_usize..20_000,

@@ -77,8 +77,9 @@ async fn working_directory_has_relative_and_absolute_names() {
     assert_eq!(probe(&*provider, "list:.").await, "absolute file relative");
 }
 
-/// A guest's C library passes `/etc/passwd` as `etc/passwd`. If the guest's own directory has
-/// that file, it is used; otherwise the guest learns nothing, and the attempt is recorded.
+/// A guest's C library passes `/etc/passwd` as `etc/passwd`. If the guest's working directory
+/// contains that file, it is used; otherwise the guest learns nothing, and the access is recorded
+/// as denied.
 #[tokio::test]
 async fn absolute_name_without_grant_stays_inside() {
     let place = Place::new();
@@ -92,7 +93,7 @@ async fn absolute_name_without_grant_stays_inside() {
     assert_eq!(probe(&*provider, "read:/etc/passwd").await, "not the real one");
 }
 
-/// Returns the denials in the log, by access and path.
+/// Returns the denials in the audit log, by access and path.
 fn denied(log: &AuditLog) -> Vec<String> {
     let told = |denied: wardian_monitor::DeniedUse| {
         format!("{} {}", denied.record.access.unwrap_or_default(), denied.record.target)
@@ -109,7 +110,7 @@ async fn guest_can_enter_its_working_directory() {
     assert_eq!(probe(&*provider, "enter").await, place.granted().to_str().unwrap());
     assert_eq!(probe(&*provider, "read:file").await, "content");
     assert_eq!(denied(&log), [""; 0]);
-    // From here on, the guest passes absolute paths.
+    // From now on, the guest passes absolute paths.
     fs::create_dir_all(place.granted().join("etc")).unwrap();
     fs::write(place.granted().join("etc/passwd"), "not the real one").unwrap();
     assert_eq!(probe(&*provider, "read:etc/passwd").await, "not the real one");
@@ -161,7 +162,7 @@ async fn denied_paths_give_the_same_error() {
     }
 }
 
-/// Granting a directory above the root module's takes away no access within it.
+/// A grant of a parent directory includes the root module's directory.
 #[tokio::test]
 async fn grant_of_root_includes_working_directory() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Schemas with every kind of error that a component can make.
+//! Schemas with every kind of error that a component can return.
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -40,7 +40,7 @@ use crate::guest::{bytes, short};
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// The requests that a server received, and the number of connections.
+/// The requests that a server received, and the number of its connections.
 #[derive(Clone, Default)]
 pub(crate) struct Heard {
     connections: Arc<AtomicUsize>,
@@ -190,7 +190,7 @@ pub(crate) async fn echo_server() -> (u16, Heard) {
     (port, heard)
 }
 
-/// Starts a server that sends this many bytes to each client, or endlessly many.
+/// Starts a server that sends this many bytes to each client, or an endless stream.
 pub(crate) async fn giving_server(bytes: Option<usize>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -261,9 +261,9 @@ pub(crate) struct Reaching {
 
 impl Reaching {
     /// Creates a provider under a user's policy. `api.example`, `other.example` and
-    /// `inside.example` are this machine; `metadata.example` is the address at which clouds
-    /// serve credentials; `rebinds.example` is an unused address at first, and this machine from
-    /// the second lookup on.
+    /// `inside.example` are this machine; `metadata.example` resolves to the address of cloud
+    /// metadata services; `rebinds.example` resolves to an unused address at first, and to this
+    /// machine from the second lookup on.
     pub(crate) fn new(rules: &str) -> Self {
         Self::with(rules, short(), Vec::new())
     }
@@ -298,8 +298,8 @@ impl Reaching {
         Self { provider: plugin.provider(grants), log }
     }
 
-    /// Returns the log's network records. The provider also tries to open a file when it returns
-    /// its schema.
+    /// Returns the network records of the audit log. The provider also tries to open a file when it
+    /// returns its schema.
     pub(crate) fn records(&self) -> Vec<Record> {
         let text = std::fs::read_to_string(self.log.path()).unwrap();
         let records = text.lines().map(|line| serde_json::from_str(line).unwrap());

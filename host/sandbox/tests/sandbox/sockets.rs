@@ -67,7 +67,7 @@ async fn no_destination_is_reached_without_a_grant() {
     let datagrams = datagram_server().await;
     for rules in [
         String::new(),
-        // A grant for HTTP does not cover sockets, nor does one for TCP cover UDP.
+        // A grant for HTTP does not cover sockets, and a grant for TCP does not cover UDP.
         allow("http", "\"127.0.0.1\"", port),
         allow("udp", "\"127.0.0.1\"", port),
         allow("tcp", "\"127.0.0.1\"", datagrams),
@@ -119,7 +119,7 @@ async fn metadata_address_is_denied_under_all_names() {
     }
 }
 
-/// Returns the recorded bytes of each use that took place: sent, then received.
+/// Returns the recorded bytes of each access that was performed: sent, then received.
 fn bytes(reaching: &Reaching) -> Vec<(Option<u64>, Option<u64>)> {
     let used = |record: &Record| {
         let is_used = record.decision == Outcome::Allowed;

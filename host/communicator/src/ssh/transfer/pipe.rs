@@ -33,7 +33,7 @@ pub(crate) enum RemoteProgram<'a> {
     Subsystem(&'a str),
 }
 
-/// Why no more bytes can be read or written.
+/// The reason why no more bytes can be read or written.
 pub(crate) enum PipeError {
     /// The program has exited, or closed its output.
     ProgramEnded,
@@ -91,7 +91,7 @@ impl Pipe {
         }
     }
 
-    /// Receives the next message; fails if no more will arrive.
+    /// Receives the next message; fails if there are no more messages.
     async fn receive(&mut self) -> Result<(), PipeError> {
         if self.is_over {
             return Err(PipeError::ProgramEnded);
@@ -160,7 +160,7 @@ impl Pipe {
         self.wait_for_end().await;
     }
 
-    /// Waits a few seconds for the rest of the program's output.
+    /// Waits a few seconds for the end of the program's output.
     pub(crate) async fn wait_for_end(&mut self) {
         let ending = async { while self.reading.wait().await.map(|message| self.take(message)).is_some() {} };
         let _ = timeout(Duration::from_secs(5), ending).await;

@@ -21,7 +21,7 @@ const MAX_LINE_LENGTH: usize = 2 << 10;
 /// Time limit for the first acknowledgement.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Why a step failed.
+/// The reason why a step failed.
 enum ScpError {
     Pipe(PipeError),
     /// The machine's error message.
@@ -47,8 +47,8 @@ pub(crate) async fn upload(
     let Some(mut pipe) = Pipe::start(session, RemoteProgram::Command(&command)).await? else {
         return Ok(ScpOutcome::Unavailable);
     };
-    // A program that does not respond is not scp: a machine that allows only SFTP starts the
-    // SFTP server instead.
+    // A program that does not respond is not scp: a machine that allows only SFTP starts its SFTP
+    // server instead.
     let Ok(begun) = timeout(START_TIMEOUT, read_acknowledgement(&mut pipe)).await else {
         return Ok(ScpOutcome::Unavailable);
     };
@@ -113,7 +113,7 @@ async fn send_steps(
     Ok(())
 }
 
-/// Checks that a name fits on one line.
+/// Checks that a name does not contain a line break.
 fn single_line(name: &str) -> Result<&str, ScpError> {
     if name.contains('\n') {
         let problem = format!("the name {name:?} contains a line break, which scp cannot transfer");
@@ -133,7 +133,7 @@ async fn read_acknowledgement(pipe: &mut Pipe) -> Result<(), ScpError> {
         return Ok(());
     }
     let mut line = Vec::new();
-    // Any other byte is output of the login scripts.
+    // Any other byte is output of the login shell's startup files.
     if !matches!(status, 1 | 2) {
         line.push(status);
     }

@@ -1,5 +1,5 @@
-//! The SFTP protocol, version 3, as far as uploads need it. Writes are pipelined to use the full
-//! bandwidth.
+//! The subset of the SFTP protocol, version 3, that uploads need. Writes are pipelined to use the
+//! full bandwidth.
 
 use std::sync::Arc;
 
@@ -24,14 +24,15 @@ const STATUS: u8 = 101;
 const HANDLE: u8 = 102;
 const ATTRIBUTES: u8 = 105;
 
-/// Size of one write, which every server supports, and the number of unacknowledged writes.
+/// Size of one write, which every server supports, and the maximum number of writes without a
+/// response.
 const WRITE_SIZE: usize = 32 << 10;
 const MAX_PENDING_WRITES: usize = 64;
-/// Maximum size of a response. Responses to the requests made here are short.
+/// Maximum size of a response. The requests that are sent here have short responses.
 const MAX_RESPONSE_SIZE: usize = 256 << 10;
 
 enum SftpError {
-    /// The connection to the server has ended.
+    /// The connection to the server was closed.
     Pipe,
     /// A status code and the server's message.
     Status(u32, String),
@@ -89,7 +90,7 @@ struct OpenFile {
 struct Server {
     pipe: Pipe,
     last: u32,
-    /// Writes without a response yet.
+    /// Number of writes without a response yet.
     pending_writes: usize,
 }
 

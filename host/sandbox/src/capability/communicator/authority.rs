@@ -1,4 +1,4 @@
-//! Decides on each use of a connection, and records it.
+//! Decides on each access over a connection, and records it.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -13,8 +13,8 @@ use wardian_monitor::{Capability, Use};
 
 use crate::capability::filesystem::{AccessScope, FileError, FileGuard};
 
-/// A call that uses a connection: its plugin's monitor decides, and records on behalf of its
-/// resource.
+/// A call that uses a connection: its plugin's monitor decides on the accesses, which are recorded
+/// for the call's resource.
 pub(super) struct CallAuthority {
     guard: FileGuard,
     used: Mutex<Used>,
@@ -26,7 +26,7 @@ struct Used {
     attempts: Option<mpsc::UnboundedSender<Attempt>>,
 }
 
-/// A machine on the way.
+/// The destination, or a bastion or proxy on the way to it.
 struct Machine {
     host: String,
     port: u16,
@@ -41,7 +41,7 @@ impl CallAuthority {
         Self { guard, used: Mutex::default() }
     }
 
-    /// Returns a receiver of all attempts from here on.
+    /// Returns a receiver for all attempts from now on.
     pub(super) fn attempts(&self) -> mpsc::UnboundedReceiver<Attempt> {
         let (heard, attempts) = mpsc::unbounded_channel();
         self.used().attempts = Some(heard);
@@ -62,7 +62,7 @@ impl Used {
 impl ConnectionAuthority for CallAuthority {
     fn may_connect(&self, host: &str, port: u16) -> Result<(), Denied> {
         let mut used = self.used();
-        // Repeated attempts count as one use.
+        // Repeated attempts count as one access.
         if used.machine(host, port).is_some() {
             return Ok(());
         }

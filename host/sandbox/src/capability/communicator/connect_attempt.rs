@@ -1,5 +1,5 @@
-//! The description of an attempt to connect: its destination and method. It states that a secret
-//! is set, but never the secret.
+//! The description of a connection attempt: destination and method. It states whether a secret is
+//! set, but never contains the secret.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use wardian_communicator::{
 /// Shown once a connection is established.
 pub(super) const CONNECTED: &str = "Connected!";
 
-/// Shown before each attempt.
+/// Returns the message that is shown before each attempt.
 pub(super) fn attempt(settings: &ConnectionSettings, there_is_an_agent: bool) -> String {
     let mut text = String::new();
     // Writing into a string cannot fail.

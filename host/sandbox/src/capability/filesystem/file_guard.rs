@@ -1,9 +1,9 @@
 //! Access checks for files: every access is submitted to the monitor under every name that a
 //! policy has for the file.
 //!
-//! An access is allowed if one of the names is granted and none is denied. Uses are recorded for
-//! opened files, listed directories and all changes. Metadata lookups (such as a file's
-//! existence or size) are also decided, but recorded only if they are denied.
+//! An access is allowed if one of the names is granted and none is denied. Opened files, listed
+//! directories and all changes are recorded. Metadata lookups (such as a file's existence or size)
+//! are also decided, but recorded only if they are denied.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -62,12 +62,12 @@ impl From<Errno> for FileError {
     }
 }
 
-/// The files that one decision covers.
+/// The files to which a decision applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AccessScope {
     /// The file or directory at a path.
     Path,
-    /// The same and everything below it.
+    /// The path and everything below it.
     Tree,
 }
 
@@ -97,7 +97,7 @@ impl FileGuard {
         &self.0.files
     }
 
-    /// Begins a use if it is allowed. `path` contains no links.
+    /// Begins an access if it is allowed. `path` contains no links.
     pub(crate) fn begin(
         &self,
         path: &Path,
@@ -119,7 +119,7 @@ impl FileGuard {
         Ok(self.0.call.monitor().begin(&self.0.call.get(), request)?)
     }
 
-    /// Returns a granted request, or else the one whose denial is reported.
+    /// Returns a granted request if there is one, otherwise the request whose denial is reported.
     fn deciding(
         &self,
         path: &Path,
@@ -165,7 +165,7 @@ impl FileGuard {
         Ok(granted.unwrap_or(own))
     }
 
-    /// Whether a path may be accessed, without beginning a use.
+    /// Whether access to a path is allowed, without beginning one.
     pub(crate) fn is_allowed(&self, path: &Path, access: FileOperation, extent: AccessScope) -> bool {
         self.deciding(path, &[], access, extent)
             .is_ok_and(|request| self.0.call.monitor().policy().decide(&request).is_allowed())
@@ -181,14 +181,15 @@ impl FileGuard {
         self.begin(path, FileOperation::Read, AccessScope::Path).map(drop)
     }
 
-    /// Refuses a path that leads out of the directory at which it begins. It makes no difference
-    /// whether its target is granted: then it has a name of its own.
+    /// Returns the denial of a path that leads out of the directory at which it begins. The path is
+    /// denied even if its target is granted, since the target can be reached under its own
+    /// directory's name.
     pub(crate) fn refuse_outside(&self, path: &Path, access: FileOperation) -> FileError {
         self.refuse(path, access, "the path leads out of the directory that it begins at")
     }
 
-    /// Refuses a path that begins with no granted directory's name. Every directory that a
-    /// policy grants has a name here.
+    /// Returns the denial of a path that does not begin with the name of a granted directory. Every
+    /// directory that a policy grants has a name here.
     pub(crate) fn refuse_unnamed(&self, path: &Path, access: FileOperation) -> FileError {
         self.refuse(path, access, "the path does not begin with the name of a directory that is granted")
     }
@@ -204,8 +205,8 @@ impl FileGuard {
         self.0.call.monitor().reject(&self.0.call.get(), Capability::Filesystem, target, reason).into()
     }
 
-    /// Checks a file with several hard links. It counts as each file that a policy names and
-    /// that is the same file: access to its content is decided under those names too.
+    /// Checks a file with several hard links. It counts as every file that a policy names and that
+    /// is the same file: access to its content is decided under those names too.
     pub(crate) fn check_hard_links(
         &self,
         path: &Path,
@@ -248,11 +249,11 @@ fn request(path: &Path, access: FileOperation, extent: AccessScope) -> Result<Ac
     }))
 }
 
-/// A file that a guest has opened. Its uses end, and are recorded, when the guest has dropped it
-/// and its streams.
+/// A file that a guest has opened. Its accesses end, and are recorded, when the guest has dropped
+/// it and its streams.
 ///
-/// If it is still open when the next call begins, that call's uses are decided and recorded as
-/// its own.
+/// If it is still open when the next call begins, accesses in that call are decided and recorded
+/// for that call.
 pub(crate) struct OpenFile {
     guard: FileGuard,
     path: PathBuf,
@@ -275,7 +276,7 @@ impl OpenFile {
         &self.path
     }
 
-    /// Checks that the current call may use the file.
+    /// Checks that the current call may access the file.
     pub(crate) fn check(&self) -> Result<(), FileError> {
         self.current().map(drop)
     }

@@ -16,18 +16,18 @@ use super::resolution::{Base, descend};
 #[derive(Debug, Default)]
 pub(crate) struct GrantedFiles {
     directories: Vec<Granted>,
-    /// The base of relative paths that begin with no directory's name.
+    /// The base of relative paths that do not begin with the name of a directory.
     working_directory: Option<Arc<Root>>,
-    /// The base of such absolute paths.
+    /// The base of absolute paths that do not begin with the name of a directory.
     top: Option<Arc<Root>>,
     root_module: PathBuf,
     names: Names,
 }
 
-/// A directory under one of the guest's names for it.
+/// A granted directory, under one of its names in the guest.
 #[derive(Clone, Debug)]
 pub(crate) struct Granted {
-    /// An absolute or a relative path.
+    /// The name in the guest: an absolute or a relative path.
     pub(crate) guest: String,
     pub(crate) root: Arc<Root>,
 }
@@ -44,8 +44,8 @@ pub(crate) struct Root {
 }
 
 impl GrantedFiles {
-    /// Returns the grants of a policy in a run whose root module is in `root_module`, an
-    /// absolute path.
+    /// Returns the directories that a policy grants, in a run whose root module is in
+    /// `root_module`, an absolute path.
     pub(crate) fn by_policy(policy: &PluginPolicy, root_module: &Path) -> Self {
         let granted: BTreeMap<PathBuf, bool> = policy
             .directories()
@@ -56,8 +56,7 @@ impl GrantedFiles {
             // A grant covers everything below the directory.
             let is_writable = path.ancestors().any(|outer| granted.get(outer) == Some(&true));
             let root = Arc::new(Root { path: path.to_owned(), is_writable, opened: OnceLock::new() });
-            // Errors are ignored here: the directory's existence is checked again when it is
-            // used.
+            // Errors are ignored here: the directory is opened again when it is used.
             let _ = root.base();
             root
         };
@@ -87,7 +86,7 @@ impl GrantedFiles {
         files
     }
 
-    /// Returns the directories that have their own names.
+    /// Returns the directories that have a name.
     pub(crate) fn directories(&self) -> &[Granted] {
         &self.directories
     }
@@ -102,7 +101,7 @@ impl GrantedFiles {
         self.top.as_ref()
     }
 
-    /// Returns the root module's path, granted or not; empty if there is none.
+    /// Returns the root module's path, whether or not it is granted; empty if there is none.
     pub(crate) fn root_module(&self) -> &Path {
         &self.root_module
     }
@@ -113,7 +112,7 @@ impl GrantedFiles {
 }
 
 impl Root {
-    /// Returns its path as in policies.
+    /// Returns the path as it is written in policies.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -171,7 +170,7 @@ impl Names {
         &self.named
     }
 
-    /// Returns a path's other names.
+    /// Returns the other names of a path.
     pub(crate) fn others(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
         self.aliases.iter().filter_map(move |alias| {
             let rest = path.strip_prefix(&alias.real).ok()?;
@@ -180,15 +179,14 @@ impl Names {
         })
     }
 
-    /// Returns the names of files below a path, if they are not just an extension of the path's
-    /// own names.
+    /// Returns the other names of files below a path.
     pub(crate) fn others_below(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
         let below = move |alias: &&Alias| alias.real != path && alias.real.starts_with(path);
         self.aliases.iter().filter(below).map(|alias| alias.named.clone())
     }
 }
 
-/// Resolves the links of a path whose last components need not exist.
+/// Resolves the links of a path whose last components may not exist.
 fn real(path: &Path) -> Option<PathBuf> {
     path.ancestors().find_map(|existing| {
         let real = existing.canonicalize().ok()?;

@@ -1,8 +1,8 @@
 //! `wasi:filesystem` on top of [`super::operations`].
 //!
-//! Operations on paths are implemented there. Operations on open files are left to wasmtime's
-//! own implementation once they are allowed. The handles are wasmtime's too; a table with the
-//! same numbers holds each one's directory or file.
+//! Operations on paths are implemented there. Operations on open files are performed by wasmtime's
+//! own implementation after they were allowed. The handles are wasmtime's too; a table with the
+//! same numbers contains the directory or file of each handle.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
@@ -82,7 +82,7 @@ impl GuestState {
         Ok(done.map_err(|error| FsError::trap(wasmtime::Error::new(error)))??)
     }
 
-    /// Checks an operation on a handle alone. A granted directory that did not exist when its
+    /// Checks an operation on a handle itself. A granted directory that did not exist when its
     /// handle was created may exist now.
     async fn check_handle(&mut self, handle: &Resource<Descriptor>) -> FsResult<()> {
         match self.files().handle(handle)?.clone() {
@@ -137,7 +137,7 @@ impl preopens::Host for GuestState {
             let held = OpenHandle::Directory(Directory::Granted(Arc::clone(&granted.root)));
             handles.push((self.hold(Descriptor::Dir(nowhere()?), held)?, granted.guest.clone()));
         }
-        // C libraries see an empty name for both, and use the last entry with a given name.
+        // C libraries treat both names as the empty name, and use the last entry with a given name.
         for beginning in [PathRoot::WorkingDirectory, PathRoot::TopOrWorkingDirectory] {
             let handle = self.hold(Descriptor::Dir(nowhere()?), OpenHandle::PathRoot(beginning))?;
             handles.push((handle, beginning.name().to_owned()));

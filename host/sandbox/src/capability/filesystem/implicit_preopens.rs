@@ -1,8 +1,8 @@
 //! Paths that do not begin with the name of a granted directory: they begin at `.` or at `/`.
 //!
-//! Every guest finds both open, so that such accesses reach the host, where they are decided and
-//! recorded, instead of failing in the guest's C library. Neither preopen is a grant: paths that
-//! begin there are denied unless the root module's directory, or `/`, is granted.
+//! Every guest has both as preopens, so that such accesses reach the host, where they are decided
+//! and recorded, instead of failing in the guest's C library. Neither preopen is a grant: paths
+//! that begin there are denied unless the root module's directory, or `/`, is granted.
 //!
 //! C libraries strip `.` and `/` from the names of preopens, and the leading slash from paths;
 //! so one handle receives both `tmp/x` and `/tmp/x`, as `tmp/x`. A guest that has changed to its
@@ -21,14 +21,14 @@ use super::file_guard::{FileError, FileGuard};
 use super::operations::Directory;
 use super::resolution::MAX_PATH_LENGTH;
 
-/// The base of a path.
+/// The base of a path that does not begin with the name of a granted directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathRoot {
     /// The root module's directory.
     WorkingDirectory,
     /// The root directory, `/`.
     Top,
-    /// One of them: the guest's path does not distinguish them.
+    /// One of the two: the guest's path does not distinguish them.
     TopOrWorkingDirectory,
 }
 
@@ -52,7 +52,7 @@ impl PathRoot {
     /// Returns the granted directory in which to resolve a path.
     ///
     /// # Errors
-    /// If there is none. The denial is recorded.
+    /// If the directory is not granted. The denial is recorded.
     pub(crate) fn directory(
         self,
         guard: &FileGuard,
@@ -94,7 +94,7 @@ impl PathRoot {
     }
 }
 
-/// The base of a path, implicit or a directory.
+/// The base of a path: implicit, or an open directory.
 pub(crate) enum Start {
     /// An implicit preopen.
     PathRoot(PathRoot),
@@ -103,7 +103,7 @@ pub(crate) enum Start {
 }
 
 impl Start {
-    /// Returns the directory, like [`PathRoot::directory`].
+    /// Returns the directory. The same as [`PathRoot::directory`].
     pub(crate) fn directory(
         &self,
         guard: &FileGuard,

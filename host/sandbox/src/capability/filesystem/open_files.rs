@@ -12,11 +12,11 @@ use super::file_guard::{FileGuard, OpenFile};
 use super::implicit_preopens::{PathRoot, Start};
 use super::operations::Directory;
 
-/// An instance's open files, by the numbers of their handles.
+/// An instance's open files, by handle number.
 pub(crate) struct Files {
     guard: FileGuard,
     open: HashMap<u32, OpenHandle>,
-    /// The guest has requested its working directory.
+    /// Whether the guest has requested its working directory.
     knows_working_directory: bool,
 }
 
@@ -32,7 +32,7 @@ impl Files {
         Self { guard, open: HashMap::new(), knows_working_directory: false }
     }
 
-    /// Notes that the guest has requested its working directory.
+    /// Records that the guest has requested its working directory.
     pub(crate) fn set_knows_working_directory(&mut self) {
         self.knows_working_directory = true;
     }

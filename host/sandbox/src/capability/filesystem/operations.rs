@@ -1,11 +1,11 @@
-//! File operations, each performed after it was allowed. All of them block.
+//! File operations. Each is performed only after it was allowed, and blocks the thread.
 //!
-//! A decision still holds when the operation is performed because the system receives a name in
-//! a directory that is held open, and follows no link there. A plugin cannot move a directory
-//! that contains, or is contained in, anything denied, and cannot link or rename a denied file,
-//! no matter which of its calls run concurrently. So whatever a name refers to after the
-//! decision was covered by that decision. Programs outside the sandbox can move files at any
-//! time; in that case, the decision concerned the file that had the name a moment earlier.
+//! A decision still holds when the operation is performed because the system receives a name in a
+//! directory that is held open, and does not follow links there. A plugin cannot move a directory
+//! that contains, or is contained in, anything denied, and cannot link or rename a denied file, no
+//! matter which of its calls run concurrently. So whatever a name refers to after the decision was
+//! covered by that decision. Programs outside the sandbox can move files at any time; in that case,
+//! the decision concerned the file that had the name a moment earlier.
 
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt as _;
@@ -43,8 +43,8 @@ impl Directory {
         }
     }
 
-    /// Whether its handle allows writing. This is a second protection, independent of the
-    /// monitor's decision.
+    /// Whether the directory's handle allows writing. This is a second protection, independent of
+    /// the monitor's decision.
     pub(crate) fn is_writable(&self) -> bool {
         match self {
             Self::Granted(root) => root.is_writable(),
@@ -59,7 +59,7 @@ impl Directory {
         }
     }
 
-    /// Like [`Directory::base`], but creates a missing granted directory.
+    /// The same as [`Directory::base`], but creates a missing granted directory.
     fn base_to_write(&self, guard: &FileGuard) -> Result<Base, FileError> {
         match self.base() {
             Err(FileError::System(error)) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -161,7 +161,7 @@ pub(crate) fn open(
         directory.check_writable()?;
     }
     let read = match (is_directory, reads) {
-        // To read a directory is to list it, which is decided separately.
+        // Reading a directory means listing it, which is decided separately.
         (true, _) => guard.look(&path).map(|()| None)?,
         (false, true) => Some(guard.begin(&path, FileOperation::Read, AccessScope::Path)?),
         (false, false) => None,
@@ -227,8 +227,7 @@ pub(crate) fn create_directories(
         let is_directory = FileType::from_raw_mode(about.st_mode) == FileType::Directory;
         if is_directory { Ok(()) } else { Err(FileError::from(Errno::NOTDIR)) }
     };
-    // From the complete path up to the first directory that exists or can be created, and then
-    // down again.
+    // First upwards to the first directory that exists or can be created, then down again.
     let mut missing = vec![path];
     while let Some(path) = missing.last().copied() {
         match create_directory(guard, directory, path, mode) {
@@ -317,7 +316,7 @@ pub(crate) fn look_at(
     Ok(about)
 }
 
-/// Returns a link's target, which counts as a metadata lookup.
+/// Returns a link's target. This counts as a metadata lookup.
 pub(crate) fn read_link(guard: &FileGuard, directory: &Directory, path: &str) -> Result<String, FileError> {
     let place = directory.find(guard, path, LastLink::Keep, FileOperation::Read)?;
     guard.look(&place.path())?;
@@ -346,9 +345,9 @@ pub(crate) fn set_times(
 
 /// Creates a link whose target stays below the directory.
 ///
-/// The target is decided when the link is followed in the sandbox. But programs outside of the
-/// sandbox follow it too, so links that lead out are not created. A target with `..` after a
-/// name could lead out if that name is a link itself, so it is refused too.
+/// The target is decided when the link is followed in the sandbox. Programs outside the sandbox
+/// follow it too, so links that lead out of the directory are not created. A target with `..` after
+/// a name is rejected as well, because it leads out if that name is a link.
 pub(crate) fn create_link(
     guard: &FileGuard,
     directory: &Directory,
@@ -414,8 +413,8 @@ pub(crate) struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Decides both paths. A plugin that may read under the new name must have been allowed to
-    /// read under the old one.
+    /// Decides both paths. A plugin that can read the file under its new name must be allowed to
+    /// read it under its old one.
     fn decide(
         &self,
         guard: &FileGuard,
@@ -439,7 +438,7 @@ impl Pair<'_> {
     }
 }
 
-/// Gives a file a second name.
+/// Creates a second name for a file.
 pub(crate) fn create_hard_link(guard: &FileGuard, pair: &Pair<'_>) -> Result<(), FileError> {
     let (from, to, uses) = pair.decide(guard)?;
     if from.is_directory || to.is_directory {

@@ -6,8 +6,8 @@
 //! the open directory, and follows no link: a link that is inserted in the meantime causes an
 //! error, and cannot be used to escape.
 //!
-//! Neither `..` nor a link can lead above the directory at which the path begins, and absolute
-//! links are refused.
+//! Neither `..` nor a link can lead out of the directory at which the path begins, and absolute
+//! links are rejected.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -23,7 +23,7 @@ use rustix::io::Errno;
 pub(crate) const MAX_PATH_LENGTH: usize = 4096;
 /// Maximum number of links in one resolution.
 const MAX_LINKS: usize = 40;
-/// Maximum number of directories opened in one resolution: going up starts again at the base.
+/// Maximum number of directories opened in one resolution. Each `..` starts again at the base.
 const MAX_STEPS: usize = 4096;
 
 /// Traversing a directory does not require read permission, if the system distinguishes the two.
@@ -36,7 +36,7 @@ const STEP: OFlags = OFlags::RDONLY;
 #[derive(Clone, Debug)]
 pub(crate) struct Base {
     pub(crate) handle: Arc<File>,
-    /// Its path: absolute, without links.
+    /// The directory's path: absolute, without links.
     pub(crate) path: Arc<Path>,
 }
 
@@ -45,8 +45,8 @@ pub(crate) struct Base {
 pub(crate) struct ResolvedPath {
     /// The directory that contains the file.
     pub(crate) parent: Base,
-    /// The name in that directory, not a link if links are followed. `None` means the directory
-    /// itself.
+    /// The name in that directory. It is not a link if links are followed. `None` means the
+    /// directory itself.
     pub(crate) name: Option<OsString>,
     /// A trailing slash requires a directory.
     pub(crate) is_directory: bool,
@@ -61,13 +61,13 @@ impl ResolvedPath {
         }
     }
 
-    /// Returns the name below the parent to pass to the system.
+    /// Returns the name in the parent directory, to be passed to the system.
     pub(crate) fn name(&self) -> &OsStr {
         self.name.as_deref().unwrap_or(OsStr::new("."))
     }
 }
 
-/// The treatment of a link at the end of a path.
+/// How a symbolic link in the last component of a path is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LastLink {
     /// The link is resolved.
@@ -91,7 +91,7 @@ impl From<Errno> for ResolutionError {
     }
 }
 
-/// Opens a directory below another, along names that are not links.
+/// Opens a directory below another one. None of the names on the way may be a link.
 pub(crate) fn descend(base: &Base, names: &[OsString]) -> io::Result<Base> {
     let Some((last, way)) = names.split_last() else { return Ok(base.clone()) };
     let mut handle = Arc::clone(&base.handle);
@@ -162,8 +162,8 @@ pub(crate) fn resolve(
     Ok(way.place(None, true))
 }
 
-/// Pushes a path's names onto the pending ones, the first on top, and returns whether the path
-/// requires a directory.
+/// Pushes the names of a path onto the pending ones, so that the first name is on top, and returns
+/// whether the path requires a directory.
 fn ahead(pending: &mut Vec<OsString>, path: &OsStr) -> bool {
     let names = path.as_bytes().split(|byte| *byte == b'/');
     let last = names.clone().next_back().unwrap_or_default();
@@ -176,7 +176,7 @@ fn ahead(pending: &mut Vec<OsString>, path: &OsStr) -> bool {
 struct PathWalker<'a> {
     base: &'a Base,
     handle: Arc<File>,
-    /// The names below the base.
+    /// The names of the directories from the base to the current one.
     names: Vec<OsString>,
     passed: &'a mut Vec<PathBuf>,
     steps: usize,

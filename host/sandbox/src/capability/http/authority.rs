@@ -1,4 +1,4 @@
-//! The decision on a request, by the plugin's monitor on behalf of the current call.
+//! Decides on a request: asks the plugin's monitor on behalf of the current call.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ pub(super) struct RequestAuthority {
     begun: Mutex<Begun>,
 }
 
-/// The use and the credentials of an allowed request.
+/// The access and the credentials of an allowed request.
 #[derive(Default)]
 struct Begun {
     usage: Option<Use>,
@@ -45,8 +45,8 @@ impl RequestAuthority {
         Ok(HttpCredential { name, value })
     }
 
-    /// Returns all credentials of a request. Without one of them, the request is not the one the
-    /// policy describes, so it is denied.
+    /// Returns all credentials of a request. If one of them is missing, the request differs from
+    /// the one that the policy describes, so it is denied.
     fn all_credentials(&self, request: &NetworkRequest) -> Result<Vec<HttpCredential>, Denied> {
         let bindings = self.monitor.policy().credentials(request);
         let credentials = bindings.into_iter().map(|binding| {
@@ -72,7 +72,7 @@ impl HttpAuthority for RequestAuthority {
 
     fn may_send(&self, request: &NetworkRequest) -> Result<(), Denied> {
         let asked = AccessRequest::Network(request.clone());
-        // Secrets are read only for allowed requests, and before the use begins.
+        // Secrets are read only for allowed requests, and before the access begins.
         let is_allowed = self.monitor.policy().decide(&asked).is_allowed();
         let credentials = if is_allowed { self.all_credentials(request)? } else { Vec::new() };
         let usage = self.monitor.begin(&self.call, asked)?;

@@ -1,4 +1,4 @@
-//! Errors of requests, for the log and for the guest.
+//! Errors of requests, for log lines and for the guest.
 
 use wardian_access::ReachError;
 use wardian_network::{NetworkError, TlsError};
@@ -10,7 +10,7 @@ pub(super) fn log_error(call: &PluginCall, error: &NetworkError) {
     tracing::debug!(target: "wardian::network", %call, "{error}");
 }
 
-/// Whether the request was rejected before policy decided on it, so that no record exists yet.
+/// Whether the request was rejected before the policy's decision, so that no record exists yet.
 pub(super) fn is_refusal(error: &NetworkError) -> bool {
     matches!(
         error,
@@ -22,7 +22,7 @@ pub(super) fn is_refusal(error: &NetworkError) -> bool {
     )
 }
 
-/// Returns the guest's code for an error.
+/// Returns the WASI error code for an error.
 pub(super) fn error_for_guest(error: NetworkError) -> Error {
     match error {
         NetworkError::Reach(error) => reach_error_for_guest(&error),

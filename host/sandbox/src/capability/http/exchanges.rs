@@ -18,11 +18,11 @@ use wasmtime_wasi_http::Error;
 
 use super::errors::{error_for_guest, log_error};
 
-/// All exchanges of an instance.
+/// All active exchanges of an instance.
 pub(super) struct Exchanges(Arc<Mutex<OpenExchanges>>);
 
 struct OpenExchanges {
-    /// Replaced, and so closed, when the operation is over.
+    /// Is replaced when the operation has ended, which closes the channel.
     work: watch::Sender<()>,
     bodies: HashMap<u64, Weak<Mutex<Option<ResponseBody>>>>,
     next: u64,
@@ -34,7 +34,7 @@ pub(super) struct Begun {
     work: watch::Receiver<()>,
 }
 
-/// A response body, available until the operation that requested it ends.
+/// A response body, which is available until the operation that requested it ends.
 pub(super) struct HeldBody {
     going: Arc<Mutex<OpenExchanges>>,
     number: u64,
@@ -84,7 +84,7 @@ impl Begun {
         }
     }
 
-    /// Holds the body of the response, unless the operation is over.
+    /// Keeps the body of the response, unless the operation has ended.
     pub(super) fn hold(self, body: ResponseBody, call: PluginCall) -> Option<HeldBody> {
         let body = Arc::new(Mutex::new(Some(body)));
         let number = {

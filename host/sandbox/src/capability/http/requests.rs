@@ -13,13 +13,13 @@ use super::exchanges::Exchanges;
 use crate::current_call::CurrentCall;
 use crate::network::ProviderNetwork;
 
-/// Bytes of one write to a request's body; as many again can be queued. A guest can have
-/// hundreds of bodies open.
+/// Number of bytes of one write to a request body; the same amount can be queued in addition. A
+/// guest can have hundreds of bodies open.
 const PORTION: usize = 64 << 10;
-/// Number of characters of an invalid destination that are recorded.
+/// Maximum number of characters of an invalid destination in a record.
 const SHOWN: usize = 200;
 
-/// The means to make an instance's requests.
+/// Everything that is needed to send an instance's requests.
 pub(crate) struct Requests {
     pub(crate) context: WasiHttpCtx,
     pub(crate) sender: Sender,
@@ -47,7 +47,8 @@ type Sending = dyn Future<Output = Result<(http::Response<WasiBody>, Finishing),
 type Finishing = Box<dyn Future<Output = Result<(), Error>> + Send>;
 
 impl WasiHttpHooks for Sender {
-    /// The client writes the header, from the destination that was decided.
+    /// Returns false: the network client sets the `Host` header, from the destination that was
+    /// decided.
     fn set_host_header(&mut self) -> bool {
         false
     }
@@ -107,8 +108,8 @@ fn timeouts(options: RequestOptions) -> Timeouts {
     }
 }
 
-/// Returns the destination of a request that could not be decided, without parts that may be
-/// secret.
+/// Returns the destination of a request that could not be decided, without components that may
+/// contain secrets.
 fn destination(uri: &http::Uri) -> String {
     let authority = uri.authority().map(http::uri::Authority::as_str).unwrap_or_default();
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);

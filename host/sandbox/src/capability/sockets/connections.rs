@@ -1,4 +1,4 @@
-//! TCP connections. In every call that uses a connection, it counts as one use of the network.
+//! TCP connections. In each call that uses it, a connection counts as one network access.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,20 +13,20 @@ use crate::capability::streams::{Meter, denied};
 use crate::current_call::CurrentCall;
 use crate::limits::Bound;
 
-/// An instance's connections, by their sockets.
+/// An instance's connections, by socket.
 #[derive(Default)]
 pub(super) struct Connections {
-    /// A connection that was decided, before its socket is known.
+    /// A connection that was allowed, before its socket is known.
     beginning: Option<Arc<Connection>>,
-    /// At most as many as the instance may have sockets.
+    /// Has at most as many entries as the instance may have sockets.
     of_sockets: HashMap<u32, Arc<Connection>>,
 }
 
 /// A connection, from the decision to allow it until its socket and both of its streams are
 /// gone, or the connection fails.
 ///
-/// Its use is recorded for the call that began it. If a later call uses it, it is decided again,
-/// and recorded for that call.
+/// The access is recorded for the call that began it. If a later call uses the connection, the
+/// access is decided again, and recorded for that call.
 pub(super) struct Connection {
     current_call: CurrentCall,
     request: AccessRequest,
@@ -38,7 +38,7 @@ pub(super) struct Connection {
 
 #[derive(Default)]
 struct State {
-    /// Its permit among the concurrent requests and connections.
+    /// A permit of the limiter of concurrent requests and connections.
     permit: Option<Permit>,
     usage: Option<Use>,
     received: u64,
@@ -51,7 +51,7 @@ struct State {
 pub(super) struct ReceivedTooMuch(pub(super) Bound<u64>);
 
 impl Connections {
-    /// Prepares for the next socket: connections that begin from here on belong to it.
+    /// Prepares for the next socket: connections that begin from now on belong to it.
     pub(super) fn before_connecting(&mut self) {
         self.beginning = None;
     }
@@ -60,7 +60,7 @@ impl Connections {
         self.beginning = Some(connection);
     }
 
-    /// Assigns the connection that began to this socket.
+    /// Assigns the connection that has just begun to this socket.
     pub(super) fn keep(&mut self, socket: u32) {
         if let Some(connection) = self.beginning.take() {
             self.of_sockets.insert(socket, connection);
@@ -71,7 +71,7 @@ impl Connections {
         self.of_sockets.get(&socket)
     }
 
-    /// Drops the connection of a socket that is gone or not connected.
+    /// Drops the connection of a socket that was closed or is not connected.
     pub(super) fn forget(&mut self, socket: u32) {
         self.of_sockets.remove(&socket);
     }
@@ -81,7 +81,8 @@ impl Connections {
         self.of_sockets.values().filter(|connection| connection.state().permit.is_some()).count()
     }
 
-    /// Ends the call's uses: a connection that stays open begins a new use in the next call.
+    /// Ends the accesses of the call. A connection that stays open begins a new access in the next
+    /// call.
     pub(super) fn end_uses(&self) {
         for connection in self.of_sockets.values() {
             connection.end_use();
@@ -99,7 +100,7 @@ impl Connection {
         Self { current_call, request, address, most, state: Mutex::default() }
     }
 
-    /// Waits for its turn and begins the use; returns whether it is allowed.
+    /// Waits for a permit and begins the access; returns whether it is allowed.
     pub(super) async fn begin(self: Arc<Self>, ticket: Ticket) -> bool {
         // The same timeout as for a request.
         match ticket.acquire(Timeouts::default().first_byte).await {

@@ -1,4 +1,4 @@
-//! Destinations of datagrams. In each call, every destination counts as one use of the network.
+//! Destinations of datagrams. In each call, every destination counts as one network access.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -8,16 +8,16 @@ use wardian_monitor::Use;
 use super::connections::ReceivedTooMuch;
 use crate::limits::Bound;
 
-/// Maximum number of active uses in one call. One more ends the oldest use.
+/// Maximum number of active accesses in one call. Each further one ends the oldest.
 const MAX_PEERS: usize = 1_000;
 
 /// The allowed destinations of datagrams in this call, which are also the allowed senders.
 #[derive(Default)]
 pub(super) struct Peers {
     uses: HashMap<SocketAddr, Peer>,
-    /// In order of age, the oldest first.
+    /// The addresses, the oldest first.
     order: VecDeque<SocketAddr>,
-    /// The destinations of the datagrams that are being sent, in their order.
+    /// The destinations of the datagrams that are being sent, in the order of sending.
     sending: Option<Vec<SocketAddr>>,
 }
 
@@ -42,26 +42,26 @@ impl Peers {
         self.uses.insert(address, Peer { usage, received: 0 });
     }
 
-    /// Ends the call's uses.
+    /// Ends the accesses of the call.
     pub(super) fn end_uses(&mut self) {
         for address in self.order.drain(..) {
             self.uses.remove(&address);
         }
     }
 
-    /// Prepares for sending datagrams: their destinations are noted.
+    /// Prepares for sending datagrams, whose destinations will be recorded.
     pub(super) fn before_sending(&mut self) {
         self.sending = Some(Vec::new());
     }
 
-    /// Notes the destination of an allowed datagram.
+    /// Records the destination of an allowed datagram.
     pub(super) fn will_send_to(&mut self, address: SocketAddr) {
         if let Some(sending) = &mut self.sending {
             sending.push(address);
         }
     }
 
-    /// Counts sent datagrams: the first of those noted, with these lengths.
+    /// Counts datagrams that were sent: the first of the recorded ones, with these lengths.
     pub(super) fn after_sending(&mut self, lengths: &[usize]) {
         for (address, length) in self.sending.take().into_iter().flatten().zip(lengths) {
             if let Some(peer) = self.uses.get_mut(&address) {

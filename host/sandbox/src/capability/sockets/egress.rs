@@ -1,4 +1,4 @@
-//! The egress policy of an instance's sockets.
+//! Decides which destinations an instance's sockets may contact.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -20,10 +20,10 @@ const MAX_ADDRESSES: usize = 1_000;
 /// Maximum number of remembered names per address.
 const MAX_NAMES: usize = 8;
 
-/// Resolves to whether a socket may be used.
+/// A future that returns whether a socket may be used.
 type Permission = Pin<Box<dyn Future<Output = bool> + Send + Sync>>;
 
-/// Decides the destinations of one instance's sockets, and holds the resulting uses.
+/// Decides the destinations of one instance's sockets, and holds the accesses that it allowed.
 pub(crate) struct SocketEgress {
     current_call: CurrentCall,
     network: Arc<ProviderNetwork>,
@@ -34,7 +34,7 @@ pub(crate) struct SocketEgress {
 
 #[derive(Default)]
 struct KnownNames {
-    /// Names that were resolved, by their addresses.
+    /// Resolved names, by address.
     names: HashMap<IpAddr, Vec<Host>>,
     /// The addresses, the oldest first.
     order: VecDeque<IpAddr>,
@@ -50,7 +50,7 @@ impl SocketEgress {
         &self.current_call
     }
 
-    /// Ends the current uses, when a call begins or the operation is over: later traffic does
+    /// Ends the current accesses when a call begins or the operation has ended: later traffic does
     /// not belong to the previous call.
     pub(super) fn end_uses(&self) {
         self.connections().end_uses();
@@ -66,7 +66,7 @@ impl SocketEgress {
         self.peers().before_sending();
     }
 
-    /// Counts sent datagrams: the first of those noted, with these lengths.
+    /// Counts datagrams that were sent: the first of the recorded ones, with these lengths.
     pub(super) fn after_sending(&self, lengths: &[usize]) {
         self.peers().after_sending(lengths);
     }
@@ -122,20 +122,20 @@ impl SocketEgress {
         Box::pin(std::future::ready(permits))
     }
 
-    /// Begins an allowed connection, which then waits for its turn.
+    /// Decides a connection. An allowed connection then waits for a permit.
     fn may_connect(&self, address: SocketAddr) -> Option<(Arc<Connection>, Ticket)> {
         let request = self.choose_request(Scheme::Tcp, address)?;
         let monitor = self.current_call.monitor();
         if !monitor.policy().decide_at(&request, address.ip()).is_allowed() {
-            // An allowed use begins only after it has waited for its turn; a denial is recorded
+            // An allowed access begins only after it has waited for a permit; a denial is recorded
             // at once.
             let _ = monitor.begin_at(&self.current_call.get(), request, address.ip());
             return None;
         }
         let mut connections = self.connections();
         let limiter = self.network.limiter();
-        // An instance that already holds every permit would wait for itself, so it is refused at
-        // once.
+        // An instance that already holds every permit would wait for itself, so the connection is
+        // refused at once.
         if connections.count() >= limiter.limit() {
             let origin = self.network.concurrent().origin();
             let most = limiter.limit();
@@ -164,8 +164,8 @@ impl SocketEgress {
         true
     }
 
-    /// Chooses the name, or the address itself, under which to decide: a granted one, if there
-    /// is one.
+    /// Chooses the name, or the address itself, under which to decide: a granted one if there is
+    /// one.
     fn choose_request(&self, scheme: Scheme, address: SocketAddr) -> Option<AccessRequest> {
         let policy = self.current_call.monitor().policy();
         let mut requests = Vec::new();

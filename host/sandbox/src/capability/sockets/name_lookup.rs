@@ -1,8 +1,8 @@
 //! `wasi:sockets/ip-name-lookup`: names are resolved only if policy grants them, since a DNS
 //! query sends data to the operator of a name server.
 //!
-//! wasmtime's own implementation allows all names or none, and its response type cannot be
-//! constructed elsewhere, so the functions are added to the linker manually.
+//! wasmtime's own implementation allows either all names or no name, and its response type cannot
+//! be constructed elsewhere, so the functions are added to the linker manually.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use wasmtime_wasi_io::async_trait;
 
 use crate::state::GuestState;
 
-/// Serves all versions of its track.
+/// The version of the interface, which serves all imports of the same semver track.
 const INTERFACE: &str = "wasi:sockets/ip-name-lookup@0.2.12";
 
-/// The addresses of a name, once resolved.
+/// The addresses of a name, after it was resolved.
 enum Answers {
     Awaited(AbortOnDropJoinHandle<Result<Vec<IpAddr>, ErrorCode>>),
     KnownNames(Result<vec::IntoIter<IpAddr>, ErrorCode>),

@@ -1,4 +1,4 @@
-//! `wasi:sockets/udp`: wasmtime's implementation, with traffic counted.
+//! `wasi:sockets/udp`: wasmtime's implementation, with accounting of the traffic.
 
 use std::net::SocketAddr;
 
@@ -13,7 +13,7 @@ use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView as _};
 use super::shadowing;
 use crate::state::GuestState;
 
-/// As wasmtime's own has it.
+/// The version of wasmtime's own implementation.
 const INTERFACE: &str = "wasi:sockets/udp@0.2.12";
 
 pub(super) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
@@ -63,7 +63,7 @@ fn receive(
     for datagram in came {
         match state.egress().receives(SocketAddr::from(datagram.remote_address), datagram.data.len()) {
             Ok(true) => received.push(datagram),
-            // The datagram was meant for an earlier call.
+            // The datagram came from a destination of an earlier call.
             Ok(false) => {}
             Err(_) => return Ok(Err(ErrorCode::AccessDenied)),
         }

@@ -17,7 +17,7 @@ use crate::guest::{bytes, embedded, load, sandbox, short};
 /// The first bytes of every component.
 const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 
-/// Number of bytes of an entry that are changed, one after the other.
+/// Number of bytes of an entry that are changed, one at a time.
 const MAX_CHANGED: usize = 1_024;
 
 pub(super) async fn attempts() -> Vec<Attempt> {
@@ -28,17 +28,17 @@ pub(super) async fn attempts() -> Vec<Attempt> {
     attempts
 }
 
-/// Returns a component with a section added at its end.
+/// Appends a section to a component.
 fn with(section: &[u8]) -> Vec<u8> {
     let mut bytes = bytes("hostile");
     bytes.extend(section);
     bytes
 }
 
-/// Returns an import of an empty interface.
+/// Returns a section that imports an empty interface.
 fn extra_import(name: &str) -> Vec<u8> {
     let (types, _) = counted(&bytes("hostile"));
-    // The type of an instance without exports, and the import of one.
+    // The type of an instance without exports, and the import of such an instance.
     let mut end = vec![7, 3, 1, 0x42, 0];
     let mut import = vec![1, 0];
     import.extend(leb(u32::try_from(name.len()).unwrap()));
@@ -51,7 +51,7 @@ fn extra_import(name: &str) -> Vec<u8> {
     with(&end)
 }
 
-/// Returns the number of types and core modules that a component defines.
+/// Counts the types and core modules that a component defines.
 fn counted(bytes: &[u8]) -> (u32, u32) {
     let (mut types, mut modules, mut depth) = (0, 0, 0_u32);
     for payload in Parser::new(0).parse_all(bytes) {

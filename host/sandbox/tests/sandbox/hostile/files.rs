@@ -1,4 +1,4 @@
-//! Files: every probe must be refused, no file may change, and the log must have a record of
+//! Files: every probe must be denied, no file may change, and the audit log must have a record of
 //! each denial.
 
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use wardian_plugin::Provider;
 use super::{Attempt, answer, is_well, limits};
 use crate::guest::{allow, deny, granted_and_recorded, load};
 
-/// The grants of an attempt.
+/// The grants for a probe.
 #[derive(Clone, Copy, Debug)]
 enum With {
     Nothing,
@@ -22,11 +22,11 @@ enum With {
     Fenced,
     /// The project, for reading.
     Reading,
-    /// One directory of it for reading and writing, and another for reading.
+    /// One directory of the project for reading and writing, and another one for reading.
     Two,
 }
 
-/// Probes of files that must be refused.
+/// Probes of files that must be denied.
 const REACHES: &[(With, &str)] = &[
     (With::Nothing, "read:/etc/passwd"),
     (With::Nothing, "read:terraform.tfstate"),

@@ -1,4 +1,4 @@
-//! Denial of service: the call fails or is cut short, and at most its instance is lost.
+//! Denial of service: the call fails or its output is truncated, and at most its instance is lost.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::{Attempt, answer, is_well, limits};
 use crate::guest::{allow, configure, granted, load, object, object_type, provider, short};
 use crate::server::{Reaching, datagram_server, echo_server, giving_server, http_server};
 
-/// Types whose plans are attacks: the call must fail, or be cut short.
+/// Resource types whose plans are attacks: the call must fail, or its output must be truncated.
 const PLANS: &[&str] = &[
     "hostile_trap",
     "hostile_panic",

@@ -31,7 +31,7 @@ async fn between_configurations() -> Attempt {
     Attempt::new("memory", "state from one configuration to another", got, held)
 }
 
-/// Nor to a plugin that is the same component under another name.
+/// Values of a plugin are not visible to another plugin that is the same component.
 async fn between_plugins() -> Attempt {
     let one = load(limits()).provider(Grants::nothing());
     let other = load(limits()).provider(Grants::nothing());
@@ -52,8 +52,8 @@ async fn past_a_crash() -> Attempt {
     Attempt::new("memory", "state past a crash", got, held)
 }
 
-/// A file that outlives its call begins a new use in the call that uses it: access that was
-/// granted for one resource is not silently used for another.
+/// Access through a file from an earlier call is decided as a new access of the current call: a
+/// grant for one resource is not silently used for another.
 async fn a_file_past_its_call() -> Attempt {
     let place = tempfile::tempdir().unwrap();
     fs::write(place.path().join("file"), "content").unwrap();

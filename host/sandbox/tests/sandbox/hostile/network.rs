@@ -1,5 +1,5 @@
-//! The network: a destination that is not granted is not reached under any name, and each denial
-//! is recorded in the log.
+//! The network: a destination that is not granted is not reached under any name, and each denial is
+//! recorded in the audit log.
 
 use wardian_monitor::Outcome;
 
@@ -13,7 +13,7 @@ const PUBLIC: &str =
 /// Grants all destinations for sockets.
 const SOCKETS: &str = "allow network {\n hosts = [\"**\", \"0.0.0.0/0\", \"::/0\"]\n schemes = [\"tcp\", \"udp\"]\n ports = [\"*\"]\n addresses = [\"public\", \"private\", \"loopback\", \"link-local\"]\n}";
 
-/// Disguised names of addresses of this machine, its network or its cloud.
+/// Unusual notations of addresses of this machine, its network or its cloud.
 pub(crate) const DISGUISES: &[&str] = &[
     "127.0.0.1",
     "127.1",
@@ -42,11 +42,11 @@ pub(crate) const DISGUISES: &[&str] = &[
     "metadata.example",
 ];
 
-/// The probes of a round, with one granted destination and port.
+/// A set of probes, with one granted destination and port.
 struct Round<'a> {
     rules: &'a str,
     probes: Vec<String>,
-    /// Whether the probes reach a decision, or fail before.
+    /// Whether a decision is made about the probes, or they fail before it.
     is_decided: bool,
 }
 
@@ -158,7 +158,7 @@ pub(super) async fn attempts() -> Vec<Attempt> {
     attempts
 }
 
-/// A name with an unused address at first, and this machine's from the second lookup on.
+/// The name has an unused address at first, and this machine's address from the second lookup on.
 async fn rebinding(port: u16, before: usize) -> Attempt {
     let reaching = Reaching::with(PUBLIC, limits(), Vec::new());
     let mut got = Vec::new();

@@ -29,7 +29,7 @@ const RULES: &str = r#"plugin "terraform.io/builtin/local-exec" {
 }
 "#;
 
-/// The interpreter's words before the command, and the command.
+/// The interpreter's arguments before the command, and the command.
 const TRIES: &[(&[&str], &str)] = &[
     (&[], "touch marker"),
     (&["/bin/sh", "-c"], "touch marker"),
@@ -44,12 +44,12 @@ const TRIES: &[(&[&str], &str)] = &[
     (&["/usr/bin/../bin/touch", "-a"], "marker"),
     (&["./touch", "--"], "allowed-x"),
     (&["touch", "--"], "allowed-x"),
-    // A star does not match options: `hello --upload-pack=...` does not match `hello *`.
+    // A wildcard does not match options: `hello --upload-pack=...` does not match `hello *`.
     (&["/bin/echo", "hello"], "--option"),
     (&["/bin/echo", "hello"], "-n"),
 ];
 
-/// Commands that name no program, and fail before a decision.
+/// Commands that do not name a program, and fail before a decision.
 const NOT_DECIDED: &[(&[&str], &str)] = &[
     (&["/usr/bin/touch/../sh", "-c"], "touch marker"),
     (&["/usr/bin/touch\0", "--"], "allowed-x"),
