@@ -1,10 +1,10 @@
 //! A bundle: one file that any host can run as a plugin, consisting of this program and a
 //! component appended to it.
 //!
-//! | part | content |
+//! | section | content |
 //! |---|---|
-//! | the program | unchanged; the system does not load the data after it |
-//! | component | the bytes |
+//! | program | unchanged; the system does not load the data after it |
+//! | component | the component's bytes |
 //! | address | the provider's address as a string |
 //! | trailer, 32 bytes | magic; length of the component (8 bytes) and of the address (4), little endian; protocol (4): 0 for both, 5, 6 |
 //!
@@ -24,7 +24,7 @@ const MAGIC: &[u8; 16] = b"wardian bundle1\n";
 const TRAILER: u64 = 32;
 const MAX_ADDRESS_BYTES: u32 = 1000;
 
-/// The data of a bundle, without the program.
+/// The contents of a bundle except the program.
 pub(crate) struct Bundle {
     pub(crate) address: ProviderAddress,
     /// The protocol to serve; `None` for both.
@@ -33,7 +33,7 @@ pub(crate) struct Bundle {
 }
 
 impl Bundle {
-    /// Reads the bundle that is appended to a program, if there is one.
+    /// Reads the bundle that is appended to a program; `None` if the program has none.
     pub(crate) fn read(path: &Path) -> io::Result<Option<Self>> {
         let mut file = File::open(path)?;
         let length = file.metadata()?.len();

@@ -1,4 +1,4 @@
-//! The context that a command runs in.
+//! The context in which a command runs.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) struct CommandContext {
 }
 
 impl CommandContext {
-    /// Returns the engine's run for a configuration. Progress is shown in the shell.
+    /// Returns the engine's run for a configuration, with its progress shown in the shell.
     pub(crate) fn engine_run(
         &self,
         configuration: Arc<Configuration>,

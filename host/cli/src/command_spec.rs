@@ -1,7 +1,7 @@
 //! The properties of a command that the program needs before it runs the command.
 //!
-//! Each argument struct implements [`CommandSpec`] next to its command in `commands/`; the
-//! defaults fit most commands. A new command needs a variant and an arm of
+//! Each argument struct implements [`CommandSpec`] next to its command in `commands/`; the defaults
+//! fit most commands. A new command requires a variant and a match arm of
 //! [`Command`](crate::arguments::Command), and a file.
 
 use std::path::Path;
@@ -50,11 +50,11 @@ pub(crate) trait CommandSpec {
     /// Runs the command.
     ///
     /// # Errors
-    /// If the command cannot do its work.
+    /// If the command fails.
     async fn run(&self, context: &CommandContext) -> Outcome;
 }
 
-/// Options that cannot be combined, or that are missing.
+/// Options that cannot be combined, or required options that are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InvalidOptions {
     pub(crate) summary: &'static str,

@@ -1,4 +1,4 @@
-//! The commands, one module each.
+//! The commands. Each has its own module.
 
 mod apply;
 mod audit;

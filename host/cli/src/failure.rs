@@ -4,11 +4,11 @@ use wardian_app::AppError;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_state::{LockError, StateError};
 
-/// How a command ended that was able to do its work.
+/// The outcome of a command that did not end with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     Success,
-    /// The command failed and has reported it.
+    /// The command failed and has already reported the failure.
     Failed,
     /// The plan has changes, and the user gave `-detailed-exitcode`.
     Changes,
@@ -33,7 +33,7 @@ impl Status {
     }
 }
 
-/// The reason why a command could not do its work.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The command line is invalid.
@@ -46,9 +46,9 @@ pub(crate) enum Failure {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
     pub(crate) summary: String,
-    /// The reason, and the correct form.
+    /// The reason, and the correct usage.
     pub(crate) detail: String,
-    /// The command whose help explains more; empty for the program's own help.
+    /// The command whose help describes the usage; empty for the program's own help.
     pub(crate) command: String,
 }
 

@@ -1,8 +1,8 @@
 //! Ctrl-C, and the system's termination signal.
 //!
 //! The first signal lets running operations finish, and the state is saved. The second abandons
-//! running operations and saves the state as far as it is known. The third ends the process at
-//! once: even then the journal next to the state records every completed change.
+//! running operations and saves all changes that are known. The third ends the process at once:
+//! even then, the journal next to the state contains every completed change.
 
 use std::io;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::shell::{Paint, Shell};
 /// Starts to listen for signals.
 ///
 /// # Errors
-/// If the system does not let this process listen.
+/// If the system does not allow it.
 pub(crate) fn listen(shell: &Arc<Shell>) -> Result<StopSignal, Failure> {
     let mut requests = Requests::new().map_err(|error| {
         Failure::error(

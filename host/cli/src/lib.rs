@@ -1,16 +1,16 @@
 //! The `wardian` command line.
 //!
 //! Only this crate handles the arguments, the terminal, the process's environment and signals.
-//! `arguments` parses the command line into argument structs, each of which describes its
-//! command (`command_spec`); `commands/` has one file for each command; `render/` turns values
-//! into text and JSON; `shell` writes all output for the user. The commands' work is done by
-//! `wardian-app`, whose progress and questions `frontend` shows.
+//! `arguments` parses the command line into argument structs, each of which describes its command
+//! (`command_spec`); `commands/` has one file for each command; `render/` converts values to text
+//! and JSON; `shell` writes all output for the user. The commands call `wardian-app`, whose
+//! progress and questions `frontend` shows.
 //!
 //! This crate makes no decisions about plans, versions, states or plugins. No crate depends on
 //! it.
 //!
-//! Invariants: a command ends with one of the exit codes of `failure::Status`; a state that
-//! was locked is unlocked and complete when the process ends, however it ends.
+//! Invariants: a command ends with one of the exit codes of `failure::Status`; when the process
+//! ends, even after a crash, a locked state is unlocked and complete.
 
 mod arguments;
 mod audit;
@@ -44,10 +44,10 @@ use command_context::CommandContext;
 use failure::{Failure, Outcome};
 use shell::{OutputKind, Shell, ViewOptions};
 
-/// The maximum number of threads for provider calls.
+/// Maximum number of threads for provider calls.
 const THREADS: usize = 8;
 
-/// Runs the command that the arguments name. If the program has the name of a native plugin, it
+/// Runs the command in the arguments. If the program's file name is that of a native plugin, it
 /// serves that plugin and ignores the arguments.
 pub fn main(program: Option<OsString>, arguments: Vec<OsString>) -> ExitCode {
     let environment = process_environment();
@@ -103,12 +103,12 @@ fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) 
         context.app.close().await;
         audit::conclude(&context, outcome)
     });
-    // A thread that waits for input must not keep the process running.
+    // A thread that waits for input must not prevent the process from ending.
     runtime.shutdown_background();
     outcome
 }
 
-/// Returns the process's environment. Variables that are not UTF-8 are left out.
+/// Returns the process's environment. Variables that are not UTF-8 are omitted.
 fn process_environment() -> ProcessEnvironment {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -121,7 +121,7 @@ fn is_plugin(program: &Path) -> bool {
     name.is_some_and(|name| name.starts_with(commands::serve::PREFIX))
 }
 
-/// Returns the path of this program's file, by the name that it was started under.
+/// Returns the path of this program's file, under the name with which it was started.
 fn own_file() -> OsString {
     let named = std::env::args_os().next().map(PathBuf::from).filter(|path| path.is_file());
     named.or_else(|| std::env::current_exe().ok()).unwrap_or_default().into_os_string()

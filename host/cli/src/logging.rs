@@ -1,5 +1,5 @@
 //! Log lines for diagnosing internal problems. Logging is off by default: without a log setting,
-//! nothing is set up and there is no cost.
+//! nothing is set up, and logging costs no time.
 
 use std::fs::OpenOptions;
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use wardian_app::ProcessEnvironment;
 
-/// Starts logging if the environment asks for it.
+/// Starts logging if an environment variable requests it.
 ///
 /// # Errors
 /// If a log setting is invalid or the log file cannot be opened.
@@ -46,10 +46,10 @@ struct LogSettings {
 }
 
 impl LogSettings {
-    /// Reads the settings; `None` if nothing is to be logged.
+    /// Reads the settings; `None` if logging is not requested.
     fn from_environment(environment: &ProcessEnvironment) -> Option<Self> {
         let (all, core) = (environment.log(), environment.core_log());
-        // A level for the core alone does not apply to plugins.
+        // A level for the core only does not apply to plugins.
         let unsaid = core.filter(|_| all.is_none()).map(|_| "off");
         let (of_core, of_plugins) = (all.or(core), environment.provider_log().or(unsaid));
         let is_json = of_core.into_iter().chain(of_plugins).any(|text| text.eq_ignore_ascii_case("json"));
@@ -64,8 +64,8 @@ impl LogSettings {
     }
 }
 
-/// Converts a log filter. A bare level applies to this program and its plugins; log lines of
-/// libraries are selected by the libraries' names.
+/// Converts a log filter. A level without a target applies to this program and its plugins; log
+/// lines of libraries are selected by the libraries' names.
 fn level_for_all(text: &str) -> Option<String> {
     match level(text) {
         Some("off") => None,

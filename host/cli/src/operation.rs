@@ -1,5 +1,5 @@
-//! The common part of `plan`, `apply`, `destroy` and `refresh`: a configuration, variables, a
-//! locked state, a run over them, and the end of that run.
+//! The common code of `plan`, `apply`, `destroy` and `refresh`: loads a configuration and
+//! variables, locks the state, runs an operation on them, and reports the result.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,15 +35,15 @@ pub(crate) struct OperationRequest<'a> {
     pub(crate) options: PlanOptions,
     pub(crate) variables: &'a VariableArguments,
     pub(crate) operation: OperationArguments,
-    /// The state to use, and its lock.
+    /// Options for the selection and the lock of the state.
     pub(crate) lock: &'a LockArguments,
-    /// The destination of a changed state.
+    /// The file to which a changed state is written.
     pub(crate) state_out: &'a StateOutArguments,
     /// The purpose that the lock information records.
     pub(crate) purpose: LockPurpose,
 }
 
-/// Everything that an operation works on. The state stays locked as long as this value exists.
+/// The inputs of an operation. The state is locked until this value is dropped.
 pub(crate) struct Operation {
     pub(crate) run: EngineContext,
     pub(crate) file: StateFile,
@@ -80,17 +80,17 @@ pub(crate) fn mode(planning: &PlanningArguments) -> Mode {
 }
 
 impl Operation {
-    /// Loads and locks everything that the operation needs.
+    /// Loads and locks everything that the operation requires.
     ///
     /// # Errors
-    /// If anything prevents the operation from starting; nothing has been changed then.
+    /// If the operation cannot start; nothing has been changed in that case.
     pub(crate) async fn prepare(context: &CommandContext, request: &OperationRequest<'_>) -> Outcome<Self> {
         let stop = interrupt::listen(&context.shell)?;
         let configuration = match request.options.mode {
             Mode::Destroy => context.app.configuration()?,
             Mode::Normal | Mode::RefreshOnly => context.app.configuration_with_files()?,
         };
-        // Do not ask for variables of a run that cannot start.
+        // Do not ask for variables if the run cannot start.
         backend::in_effect(&context.app.data_directory(), Some(&configuration))?;
         let asks = request.operation.input && !context.shell.is_for_programs();
         let asking = if asks { Prompting::Allowed } else { Prompting::Forbidden };
@@ -122,7 +122,7 @@ impl Operation {
         })
     }
 
-    /// Makes a plan. If there are errors, the plan has the part that could be planned.
+    /// Makes a plan. If errors occur, the plan contains everything that could be planned.
     pub(crate) async fn plan(&self, options: &PlanOptions) -> (Option<Plan>, Diagnostics) {
         let (state, variables) = ((*self.state).clone(), self.variables.clone());
         let planned = self.run.plan(state, variables, options, self.stop.clone()).await;
@@ -150,7 +150,7 @@ impl Operation {
         parallelism: usize,
         context: &CommandContext,
     ) -> Outcome<Done> {
-        // Moves are one step for the state, but the journal records one object at a time.
+        // Moves change the state in one step, but the journal records one object at a time.
         let is_moved = plan.changes.iter().any(|change| change.previous_address.is_some())
             || plan.mode == Mode::Destroy && !plan.previous_state.same_content(&self.state);
         if is_moved {
@@ -174,7 +174,8 @@ impl Operation {
             Ok(saved) => saved,
             Err(error) => {
                 diagnostics.push(state_diagnostic(&error));
-                // A higher serial than that of a state into which the journal may be merged.
+                // The serial must be higher than that of a state into which the journal may be
+                // merged.
                 state.serial = self.state.serial.saturating_add(2);
                 state.lineage = lineage;
                 TERRAFORM_VERSION.clone_into(&mut state.terraform_version);
@@ -209,8 +210,8 @@ impl Done {
     }
 }
 
-/// Saves a state that cannot be stored in its usual location, so that it is not lost. If no file
-/// can be written at all, the state is printed.
+/// Saves a state that cannot be stored in its usual location, so that it is not lost. If no other
+/// file can be written either, prints the state.
 fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics, context: &CommandContext) {
     let error = match StateFile::write_errored(Path::new(""), state) {
         Ok(path) => {
@@ -250,7 +251,7 @@ pub(crate) enum Approval {
 /// Asks whether to apply a plan.
 ///
 /// # Errors
-/// If there is no answer.
+/// If the input ends without an answer.
 pub(crate) async fn ask_for_approval(
     mode: Mode,
     stop: &StopSignal,

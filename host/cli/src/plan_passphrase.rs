@@ -11,10 +11,10 @@ use crate::command_context::CommandContext;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt;
 
-/// Returns the passphrase for a new plan file, from the environment or typed twice.
+/// Returns the passphrase for a new plan file, from the environment or typed twice by the user.
 ///
 /// # Errors
-/// If there is no passphrase, or the two differ.
+/// If no passphrase is given, or the two passphrases differ.
 pub(crate) async fn new_passphrase(context: &CommandContext, stop: &StopSignal) -> Outcome<String> {
     if let Some(passphrase) = context.app.environment.plan_passphrase() {
         return Ok(passphrase);
@@ -44,8 +44,8 @@ async fn ask_passphrase(context: &CommandContext, stop: &StopSignal, question: &
     }
 }
 
-/// Reads a saved plan. Asks for a passphrase if the plan is encrypted, until the user interrupts
-/// the command.
+/// Reads a saved plan. If the plan is encrypted, asks for the passphrase until it is correct or the
+/// user interrupts the command.
 ///
 /// # Errors
 /// If the file is not a plan of this program and version.
@@ -57,7 +57,7 @@ pub(crate) async fn read_plan(
     decode_plan(path, &saved_plan::read(path)?, context, stop).await
 }
 
-/// Decodes a saved plan like [`read_plan`].
+/// Decodes a saved plan. Asks for the passphrase like [`read_plan`].
 ///
 /// # Errors
 /// If the file is not a plan of this program and version.

@@ -11,7 +11,7 @@ use wardian_plugin::printable_line;
 use crate::render::json::hook;
 use crate::shell::{Paint, Shell};
 
-/// Writes a line for every event.
+/// Writes a line for each event.
 pub(crate) struct Progress {
     shell: Arc<Shell>,
 }
@@ -40,8 +40,7 @@ impl Events for Progress {
 }
 
 /// Adds the prefix of the resource and provisioner to each line of a provisioner's output. A
-/// carriage return ends a line, as on a terminal. Lines without visible text are dropped; output
-/// that consists only of such a line keeps its line break.
+/// carriage return ends a line, as on a terminal. Lines without visible text are dropped.
 fn output_lines(text: &str, prefix: &str) -> String {
     let lines = text.split(['\n', '\r']).map(str::trim_end).filter(|line| !line.is_empty());
     let lines: Vec<String> =
@@ -69,10 +68,10 @@ fn without_colours(text: &str) -> Cow<'_, str> {
 fn line(event: &Event<'_>) -> Option<String> {
     Some(match event {
         Event::RefreshStarted { address, id } => format!("{address}: Refreshing state...{}", Id(id)),
-        // The start was reported; the plan shows that the refresh is complete.
+        // The start was reported, and the plan shows that the refresh is complete.
         Event::RefreshCompleted { .. } => return None,
         Event::ImportStarted { address, id } => format!("{address}: Preparing import... [{id}]"),
-        // The found object is read next, and that step is reported.
+        // The object is read next, and that step is reported.
         Event::ImportFound { .. } => return None,
         Event::Importing { address, id } => format!("{address}: Importing... [{id}]"),
         Event::Imported { address, id } => format!("{address}: Import complete [{id}]"),
@@ -111,9 +110,10 @@ fn line(event: &Event<'_>) -> Option<String> {
                 Elapsed(*elapsed)
             )
         }
-        // Each line of output has its prefix; later lines show that the provisioner is complete.
+        // Each line of output was already shown with its prefix; later lines show that the
+        // provisioner is complete.
         Event::ProvisionOutput { .. } | Event::ProvisionCompleted { .. } => return None,
-        // The error itself is shown when the run is over.
+        // The error itself is shown at the end of the run.
         Event::Failed { .. } | Event::ProvisionFailed { .. } | Event::EphemeralFailed { .. } => return None,
     })
 }
@@ -131,7 +131,7 @@ impl ActionNames {
             Action::Read => ("Reading", "Read"),
             Action::Update => ("Modifying", "Modifications"),
             Action::Delete => ("Destroying", "Destruction"),
-            // The two halves of a replacement are reported separately.
+            // The two steps of a replacement are reported separately.
             Action::NoOp | Action::Forget | Action::DeleteThenCreate | Action::CreateThenDelete => {
                 return None;
             }
@@ -160,7 +160,7 @@ impl fmt::Display for Id<'_> {
     }
 }
 
-/// Whole seconds: `0s`, `1m10s`, `2h0m5s`.
+/// A duration in whole seconds: `0s`, `1m10s`, `2h0m5s`.
 struct Elapsed(Duration);
 
 impl fmt::Display for Elapsed {

@@ -1,5 +1,5 @@
-//! Reports of operations on their plans and results: as text for people, and as JSON messages
-//! for programs.
+//! Reports the plan and the result of an operation: as text for people, or as JSON messages for
+//! programs.
 
 use std::collections::BTreeMap;
 
@@ -33,15 +33,15 @@ pub(crate) fn plan(shell: &Shell, plan: &Plan) {
     }
 }
 
-/// Explains how to apply a plan. Only people get this note.
+/// Writes how to apply a plan. Only text output contains this note.
 pub(crate) fn note(shell: &Shell, plan: &Plan, note: PlanNote<'_>) {
     if !shell.is_for_programs() && plan.is_applyable() {
         shell.print(&render_note(note, shell.render_options()));
     }
 }
 
-/// Reports the planned changes of a saved plan to programs; people saw them when the plan was
-/// made.
+/// Reports the planned changes of a saved plan in JSON messages; text output showed them when the
+/// plan was made.
 pub(crate) fn saved_plan(shell: &Shell, plan: &Plan) {
     if shell.is_for_programs() {
         for change in
@@ -52,7 +52,7 @@ pub(crate) fn saved_plan(shell: &Shell, plan: &Plan) {
     }
 }
 
-/// Returns whether a change is reported: not if a data source is removed.
+/// Returns whether a change is reported. Removed data sources are not.
 fn is_reported(change: &ResourceChange) -> bool {
     let goes = change.address.mode() == ResourceMode::Data && change.action == Action::Delete;
     !goes && (change.action != Action::NoOp || change.is_moved() || change.importing.is_some())
@@ -70,7 +70,7 @@ pub(crate) fn done(shell: &Shell, summary: Summary, counts: ChangeCounts, state:
     }
 }
 
-/// Reports outputs. Programs also get an empty set.
+/// Reports outputs. JSON messages contain an empty set too.
 pub(crate) fn outputs(shell: &Shell, outputs: &BTreeMap<Str, OutputValue>) {
     if shell.is_for_programs() {
         shell.message(&Message::Outputs(outputs));

@@ -1,9 +1,9 @@
-//! All output and all questions.
+//! All output of the program, and all questions to the user.
 //!
 //! A command's result goes to standard output, and so do warnings unless the output is data for
-//! programs; errors go to standard error. Color is used on terminals only and never carries
-//! information that the text lacks. A closed output does not end a command: an apply whose
-//! output is no longer read must still save the state.
+//! programs; errors go to standard error. Color is used only on terminals, and never conveys
+//! information that is missing from the text. A closed output does not end a command: an apply
+//! whose output is no longer read must still save the state.
 
 mod style;
 
@@ -35,7 +35,7 @@ pub(crate) enum OutputKind {
     /// Text for people, warnings included.
     #[default]
     Report,
-    /// Only the data that the user requested; warnings go to standard error.
+    /// Only the data that the user requested. Warnings are written to standard error.
     Data,
     /// JSON messages for programs, one on each line, diagnostics included.
     JsonMessages,
@@ -58,11 +58,11 @@ pub(crate) struct Shell {
     compact_warnings: bool,
     /// Whether warnings go to standard error.
     data_only: bool,
-    /// Whether all output is JSON messages.
+    /// Whether all output consists of JSON messages.
     for_programs: bool,
-    /// Whether a user can answer questions.
+    /// Whether the user can be asked.
     asks: bool,
-    /// Held while one of several lines is written.
+    /// Locked while a text is written, so that its lines are not mixed with others.
     writing: Mutex<()>,
 }
 
@@ -106,7 +106,7 @@ impl Shell {
         Painted::new(text, paint, self.out.color)
     }
 
-    /// Returns whether the output is JSON messages.
+    /// Returns whether the output consists of JSON messages.
     pub(crate) fn is_for_programs(&self) -> bool {
         self.for_programs
     }
@@ -119,7 +119,7 @@ impl Shell {
         self.write(true, &line);
     }
 
-    /// Writes text to standard output unchanged. If the output is JSON messages, the text
+    /// Writes text to standard output unchanged. If the output consists of JSON messages, the text
     /// becomes a log message.
     pub(crate) fn print(&self, text: &str) {
         if self.for_programs {
@@ -129,7 +129,7 @@ impl Shell {
         }
     }
 
-    /// Writes a document to standard output, piece by piece, and a line break.
+    /// Writes a document incrementally to standard output, followed by a line break.
     pub(crate) fn document(&self, document: &impl Serialize) {
         let _turn = self.turn();
         self.out.write_with(&mut io::stdout().lock(), |stream| {
@@ -156,7 +156,7 @@ impl Shell {
         self.write(false, &format!("{line}\n"));
     }
 
-    /// Shows errors and warnings, each on its stream.
+    /// Shows errors and warnings, each on the corresponding stream.
     pub(crate) fn diagnostics(&self, diagnostics: &Diagnostics) {
         if self.for_programs {
             for diagnostic in diagnostics {
@@ -235,7 +235,7 @@ impl Shell {
     pub(crate) async fn ask(&self, question: &str) -> io::Result<Option<String>> {
         self.print(question);
         let (sender, answer) = tokio::sync::oneshot::channel();
-        // A separate thread that is not awaited: the user may interrupt the program instead of
+        // A separate thread that is not joined, since the user may interrupt the program instead of
         // answering.
         std::thread::spawn(move || {
             let mut line = String::new();
@@ -244,23 +244,23 @@ impl Shell {
         });
         let line = answer.await.map_err(io::Error::other)??;
         if !self.can_ask() {
-            // The input has no visible line break.
+            // The input did not show a line break.
             self.say("");
         }
         Ok(line.map(|line| line.trim_end_matches(['\n', '\r']).to_owned()))
     }
 
-    /// Asks like [`Shell::ask`], without showing the typed characters.
+    /// Asks a question like [`Shell::ask`], without showing the typed characters.
     ///
     /// # Errors
     /// If the input cannot be read.
     pub(crate) async fn ask_secret(&self, question: &str) -> io::Result<Option<String>> {
-        // Typed characters become visible again when this is dropped, even if the question is
+        // When this is dropped, typed characters are shown again, even if the question was
         // abandoned.
         let silence = Silence::begin();
         let answer = self.ask(question).await;
         if silence.is_some() {
-            // The typed line break was not visible either.
+            // The typed line break was not shown either.
             self.say("");
         }
         answer
@@ -296,8 +296,8 @@ impl Stream {
     }
 }
 
-/// Shows warnings of one kind once: a provider may report the same for a hundred objects. Errors
-/// and results of checks are all shown.
+/// Shows warnings of one kind once: a provider may report the same warning for a hundred objects.
+/// All errors and all results of checks are shown.
 fn consolidated(diagnostics: &Diagnostics) -> Vec<Diagnostic> {
     let mut shown: Vec<(Diagnostic, usize)> = Vec::new();
     let mut warned: HashMap<&str, usize> = HashMap::new();
@@ -323,7 +323,7 @@ fn consolidated(diagnostics: &Diagnostics) -> Vec<Diagnostic> {
     shown.into_iter().map(told).collect()
 }
 
-/// A terminal that does not show typed characters, until this is dropped.
+/// A guard: the terminal does not show typed characters until it is dropped.
 #[cfg(unix)]
 struct Silence(rustix::termios::Termios);
 
@@ -343,7 +343,7 @@ impl Silence {
 #[cfg(unix)]
 impl Drop for Silence {
     fn drop(&mut self) {
-        // A terminal that no longer exists need not be restored.
+        // A terminal that does not exist any more does not need to be restored.
         let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, &self.0);
     }
 }

@@ -1,6 +1,5 @@
-//! Values of the root module's variables: from the environment, from files, from the command
-//! line, and from the user, in that order. They are collected here; `wardian-config` interprets
-//! them.
+//! Values of the root module's variables: from the environment, from files, from the command line,
+//! and from the user, in that order. This module collects them, and `wardian-config` converts them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -25,7 +24,6 @@ use crate::arguments::{VariableArgument, VariableArguments};
 use crate::failure::{Failure, Outcome};
 use crate::shell::{Paint, Shell};
 
-/// Whether the user may be asked for missing values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Prompting {
     /// Ask if there is a terminal.
@@ -34,8 +32,7 @@ pub(crate) enum Prompting {
     Forbidden,
 }
 
-/// Returns the values, converted to the variables' types, and diagnostics for those that are
-/// invalid.
+/// Returns the values, converted to the variables' types, and diagnostics for invalid values.
 ///
 /// # Errors
 /// If a value cannot be read or is missing.
@@ -65,7 +62,8 @@ pub(crate) async fn collect(
     shell.warned(variables, &warnings)
 }
 
-/// Returns the given values, converted to the variables' types. Other variables are unknown.
+/// Returns the values that are set, converted to the variables' types. All other variables are
+/// unknown.
 ///
 /// # Errors
 /// If a value cannot be read or converted.
@@ -90,8 +88,8 @@ pub(crate) fn as_far_as_given(
     shell.warned(values, &warnings)
 }
 
-/// Returns the values of ephemeral variables for a saved plan, in which the other variables have
-/// the values `planned`.
+/// Returns the values of ephemeral variables for a saved plan. `planned` contains the values of all
+/// other variables.
 ///
 /// # Errors
 /// If a value cannot be read or converted, or differs from the planned value.
@@ -133,7 +131,7 @@ fn argument(argument: &VariableArgument) -> Outcome<VariableSource> {
     }
 }
 
-/// Returns the files that are loaded automatically.
+/// Returns the variable files that are loaded automatically.
 fn automatic_files(directory: &Path) -> Outcome<Vec<Arc<SourceFile>>> {
     let mut names = vec!["terraform.tfvars".to_owned(), "terraform.tfvars.json".to_owned()];
     let entries = fs::read_dir(directory).map_err(|error| unreadable(directory, &error))?;
@@ -194,8 +192,8 @@ fn missing<'a>(module: &'a Module, inputs: &VariableInputs) -> Vec<&'a Variable>
     required().filter(|variable| !given.contains(variable.name.as_str())).collect()
 }
 
-/// Returns the names of the variables that a file sets. A file that cannot be read sets none
-/// here; its error is reported when its values are evaluated.
+/// Returns the names of the variables that a file sets. If the file cannot be read, returns no
+/// names; the error is reported when its values are evaluated.
 fn names_in(file: &Arc<SourceFile>) -> Vec<String> {
     if Path::new(file.name()).extension().is_some_and(|extension| extension == "json") {
         let object: Option<serde_json::Map<String, serde_json::Value>> =
@@ -206,8 +204,8 @@ fn names_in(file: &Arc<SourceFile>) -> Vec<String> {
     body.attributes.iter().map(|attribute| attribute.name.to_string()).collect()
 }
 
-/// Checks the answer to a question for a variable. The error refers to the answer, not to an
-/// option.
+/// Checks the user's answer to the question for a variable. The error refers to the answer, not to
+/// an option.
 fn check_answer(variable: &Variable, text: &str) -> Outcome<()> {
     let unsuitable = |reason: &str| {
         Diagnostic::error(

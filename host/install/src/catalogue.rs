@@ -1,7 +1,7 @@
-//! Plugins that are part of the program.
+//! Plugins that are embedded in the program.
 //!
-//! Performs no I/O: the caller passes the bytes and the digest that was computed when the
-//! program was built, so nothing is hashed at run time.
+//! Performs no I/O: the caller passes the bytes and the digest that was computed at build time, so
+//! nothing is hashed at run time.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use wardian_address::{ProviderAddress, Version};
 
 use crate::hash::{PackageHash, Sha256Digest};
 
-/// A component inside the program's own executable.
+/// A component that is embedded in the program's executable.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EmbeddedPlugin {
     /// The provider that the plugin implements.
@@ -40,7 +40,7 @@ impl fmt::Debug for EmbeddedPlugin {
     }
 }
 
-/// All plugins that are part of the program.
+/// All plugins that are embedded in the program.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     plugins: Vec<EmbeddedPlugin>,

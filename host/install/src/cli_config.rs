@@ -1,14 +1,14 @@
 //! The CLI configuration: `~/.terraformrc`, `*.tfrc`, `credentials.tfrc.json`, or the file that
 //! `TF_CLI_CONFIG_FILE` names.
 //!
-//! | setting | read as |
+//! | setting | result |
 //! |---|---|
 //! | `provider_installation { … }` | [`ProviderInstallation`] |
-//! | `plugin_cache_dir`, `plugin_cache_may_break_dependency_lock_file` | as named; `$NAME` and `${NAME}` in the directory are replaced |
-//! | `disable_checkpoint`, `disable_checkpoint_signature` | as named; there is no version check to disable |
+//! | `plugin_cache_dir`, `plugin_cache_may_break_dependency_lock_file` | the fields of the same names; `$NAME` and `${NAME}` in the directory are replaced |
+//! | `disable_checkpoint`, `disable_checkpoint_signature` | the fields of the same names; Wardian has no version check to disable |
 //! | `credentials "HOST" { token = … }` | [`HostToken`] |
-//! | `credentials_helper "NAME" { args = […] }` | as named |
-//! | `host "HOST" { services = { … } }` | as named |
+//! | `credentials_helper "NAME" { args = […] }` | [`CredentialsHelper`] |
+//! | `host "HOST" { services = { … } }` | the services of the host |
 //! | anything else | a warning |
 //!
 //! The syntax is HCL 1 or JSON; see [`syntax`].
@@ -33,13 +33,13 @@ use syntax::SyntaxError;
 /// Settings of one or more files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CliConfig {
-    /// The installation methods; [`None`] means the implied ones.
+    /// The installation methods; [`None`] means the implied methods.
     pub provider_installation: Option<ProviderInstallation>,
-    /// The directory that caches downloaded packages for other configurations.
+    /// The directory in which downloaded packages are cached for other configurations.
     pub plugin_cache_dir: Option<PathBuf>,
-    /// Whether that cache may be used for providers that are not locked.
+    /// Whether the cache may be used for providers that are not in the lock file.
     pub plugin_cache_may_break_dependency_lock_file: bool,
-    /// Stored for callers that report settings; there is no check for updates.
+    /// Stored for callers that report settings. Wardian does not check for updates.
     pub disable_checkpoint: bool,
     /// See `disable_checkpoint`.
     pub disable_checkpoint_signature: bool,
@@ -47,11 +47,11 @@ pub struct CliConfig {
     pub credentials: BTreeMap<String, HostToken>,
     /// A program that provides further tokens.
     pub credentials_helper: Option<CredentialsHelper>,
-    /// Services by host, instead of discovery: service name to address.
+    /// Addresses of services by host and by service name, which replace service discovery.
     pub hosts: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// A token. Neither `Debug` nor `Display` shows it.
+/// An API token, which neither `Debug` nor `Display` shows.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HostToken(String);
 
@@ -60,7 +60,7 @@ impl HostToken {
         Self(token.into())
     }
 
-    /// Returns the token, for sending it.
+    /// Returns the token, so that it can be sent.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -81,7 +81,7 @@ pub struct CredentialsHelper {
     pub arguments: Vec<String>,
 }
 
-/// A part of a CLI configuration that has no effect, or a missing file.
+/// A setting in a CLI configuration that has no effect, or a missing file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CliConfigWarning {
     /// The named file does not exist.
@@ -106,7 +106,7 @@ impl fmt::Display for CliConfigWarning {
     }
 }
 
-/// Looks up an environment variable on the caller's behalf.
+/// Returns the value of an environment variable. The caller provides this function.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The result of reading CLI configuration files.
@@ -114,14 +114,14 @@ pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 pub struct LoadedCliConfig {
     /// The settings of all files.
     pub config: CliConfig,
-    /// The parts without effect.
+    /// The settings without effect, and missing files.
     pub warnings: Vec<CliConfigWarning>,
 }
 
 impl CliConfig {
     /// Reads a main file and then, in name order, the `*.tfrc` and `*.tfrc.json` files of a
-    /// directory. Later files add to earlier ones. If the named file does not exist, that is a
-    /// warning; a directory that does not exist is ignored.
+    /// directory. Later files are merged into earlier ones. If the named file does not exist, a
+    /// warning is returned; a directory that does not exist is ignored.
     ///
     /// # Errors
     /// If a file cannot be read or is invalid, with the position.
@@ -198,7 +198,7 @@ fn files_in(directory: &Path) -> Result<Vec<PathBuf>, CliConfigError> {
     Ok(files)
 }
 
-/// Matches `*.tfrc` and `*.tfrc.json`.
+/// Returns whether a path matches `*.tfrc` or `*.tfrc.json`.
 fn is_config_file(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default();
     extension == "tfrc"
@@ -219,7 +219,7 @@ pub enum CliConfigError {
     #[error("{position}: {message}")]
     Invalid {
         position: FilePosition,
-        /// The problem and its solution.
+        /// The problem, and how to solve it.
         message: String,
     },
     /// Two files have a `provider_installation` block.

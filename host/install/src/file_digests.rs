@@ -1,11 +1,11 @@
 //! Cached digests of large files.
 //!
-//! Hashing a native plugin of half a gigabyte takes seconds at each use, although such a file
-//! rarely changes. A file counts as unchanged if its device, inode and size, and the times of
-//! its last change and of the last change of its inode, are the same. The last of these times
-//! cannot be set: writing to the file, replacing it or setting its times back changes it, unless
-//! the machine's clock is set as well. The digest of a file that changed just before it was
-//! hashed is not cached, since it could change again within one tick of the file system's clock.
+//! Hashing a native plugin of half a gigabyte takes seconds in each run, although such a file
+//! rarely changes. A file is considered unchanged if its device, inode, size, modification time and
+//! inode change time are the same. Programs cannot set the inode change time: it changes when a
+//! program writes to the file, replaces it or resets its modification time, unless the machine's
+//! clock is changed as well. The digest of a file that changed just before it was hashed is not
+//! cached, since it could change again within one tick of the file system's clock.
 //!
 //! The digests are stored in one entry of an authenticated cache (see `wardian-cache`), as lines
 //! of `DEVICE INODE SIZE MTIME CTIME SHA256`. Without a cache, every file is hashed each time.
@@ -24,11 +24,12 @@ use crate::sha256::Sha256Digest;
 const FORMAT: CacheFormat =
     CacheFormat { magic: b"wardian digest1\n", max_total_bytes: 4 << 20, max_entry_bytes: 1 << 20 };
 const ENTRY: &str = "files.digests";
-/// Smaller files are hashed faster than looked up.
+/// Minimum size of a file whose digest is cached. Smaller files are hashed faster than their
+/// digests are looked up.
 const MIN_CACHED_SIZE: u64 = 1 << 20;
 /// The maximum number of cached digests.
 const MAX_ENTRIES: usize = 1000;
-/// The minimum age of the last change of a file whose digest is cached.
+/// Minimum time since the last change of a file whose digest is cached.
 const MIN_AGE: Duration = Duration::from_secs(3);
 
 /// Computes the digests of files, and caches those of large files.
@@ -42,20 +43,20 @@ struct DigestCache {
     known: Mutex<BTreeMap<FileIdentity, Sha256Digest>>,
 }
 
-/// Identifies a file and its last change.
+/// Identifies a file and the time of its last change.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct FileIdentity {
     device: u64,
     inode: u64,
     size: u64,
-    /// In nanoseconds since 1970.
+    /// The modification time in nanoseconds since 1970.
     modified: i128,
     changed: i128,
 }
 
 impl FileDigests {
-    /// Caches digests in a directory. `key` is the directory of the key that authenticates them.
-    /// It must not be `directory`, nor a directory above or below it.
+    /// Caches digests in a directory. `key` is the directory of the key that authenticates them. It
+    /// must not be `directory`, nor contain it, nor be in it.
     ///
     /// # Errors
     /// If other users can write to one of the directories or read the key, or if a directory
@@ -108,7 +109,7 @@ impl DigestCache {
             known.clear();
         }
         known.insert(identity, digest);
-        // A digest that is not cached only costs time.
+        // A failure only costs time: the file is hashed again.
         let _ = self.cache.put(ENTRY, encode(&known).as_bytes());
     }
 }
@@ -180,7 +181,7 @@ mod tests {
         file: PathBuf,
     }
 
-    /// A file that was last changed a while ago, according to its times.
+    /// Creates a file whose times state that it was last changed some time ago.
     fn fixture() -> Fixture {
         let root = tempfile::tempdir().unwrap();
         let file = root.path().join("plugin");
@@ -197,7 +198,7 @@ mod tests {
             FileIdentity::from_metadata(&fs::metadata(&self.file).unwrap()).unwrap()
         }
 
-        /// Caches a wrong digest, so that its use can be detected.
+        /// Caches a wrong digest, so that a test can detect whether the cache is used.
         fn insert_wrong_digest(&self) -> Sha256Digest {
             let wrong = Sha256Digest::hash(b"something else");
             self.digests().cache.unwrap().insert(self.identity(), wrong);

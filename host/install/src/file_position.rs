@@ -1,7 +1,7 @@
 //! Positions in files, for errors.
 //!
-//! Performs no I/O. A [`FilePosition`] owns its source line, so that an error can show it after
-//! the file's text is dropped.
+//! Performs no I/O. A [`FilePosition`] owns its source line, so that an error can show it even if
+//! the file's text is not in memory any more.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ pub struct FilePosition {
     pub line: usize,
     /// The column in characters, counted from 1.
     pub column: usize,
-    /// The complete line, without its end.
+    /// The complete line, without its line break.
     pub source_line: String,
 }
 
 impl FilePosition {
-    /// Returns the position of a byte offset in a text. An offset past the end, or inside a
-    /// character, means the nearest position before it.
+    /// Returns the position of a byte offset in a text. For an offset after the end, or within a
+    /// character, returns the nearest position before it.
     pub fn from_offset(file: &Path, text: &str, offset: usize) -> Self {
         let mut offset = offset.min(text.len());
         while !text.is_char_boundary(offset) {

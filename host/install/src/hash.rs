@@ -7,9 +7,9 @@
 //!
 //! Hashes of other schemes are preserved, but never match a hash computed here.
 //!
-//! A component's hash is the `h1:` of a directory that holds one file,
-//! `terraform-provider-TYPE_vVERSION.wasm`; see [`component_file_name`]. So an embedded plugin,
-//! a bare `.wasm` file in a mirror and a package directory or archive that holds only this file
+//! A component's hash is the `h1:` hash of a directory that contains one file,
+//! `terraform-provider-TYPE_vVERSION.wasm`; see [`component_file_name`]. So an embedded plugin, a
+//! bare `.wasm` file in a mirror and a package directory or archive that contains only this file
 //! all have the same hash, and Terraform can read the entry.
 //!
 //! Reads only the given files and directories; writes nothing. Invariant: a
@@ -37,7 +37,7 @@ impl PackageHash {
     /// Parses a recorded hash of any scheme.
     ///
     /// # Errors
-    /// If there is no scheme, or a character that is invalid in hashes.
+    /// If the text has no scheme, or contains a character that is invalid in hashes.
     pub fn parse(text: &str) -> Result<Self, HashSyntaxError> {
         let allowed = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'$' | b'%');
         let has_scheme = text.split_once(':').is_some_and(|(scheme, _)| !scheme.is_empty());
@@ -53,24 +53,24 @@ impl PackageHash {
         &self.0
     }
 
-    /// Returns the part before the colon.
+    /// Returns the scheme: the text before the colon.
     pub fn scheme(&self) -> &str {
         self.0.split_once(':').map_or("", |(scheme, _)| scheme)
     }
 
-    /// The `zh:` hash of a zip file, from the digest of its bytes.
+    /// Returns the `zh:` hash of a zip file, from the digest of its bytes.
     pub fn for_archive(digest: Sha256Digest) -> Self {
         Self(format!("zh:{digest}"))
     }
 
-    /// The `h1:` hash of a component, from the digest of its bytes.
+    /// Returns the `h1:` hash of a component, from the digest of its bytes.
     pub fn for_component(address: &ProviderAddress, version: &Version, digest: Sha256Digest) -> Self {
         let mut files = PackageFiles::default();
         files.0.insert(component_file_name(address, version), digest);
         files.hash()
     }
 
-    /// The `h1:` hash of a program that consists of one file.
+    /// Returns the `h1:` hash of a program that consists of one file.
     pub fn for_program(address: &ProviderAddress, version: &Version, digest: Sha256Digest) -> Self {
         let mut files = PackageFiles::default();
         files.0.insert(program_file_name(address, version), digest);

@@ -12,17 +12,17 @@
 //! Terraform uses for native packages.
 //!
 //! Later commands search here first for a component, then in the catalogue, then for a native
-//! package: the selection of the last `init` wins, and a native package that Terraform installed
-//! does not shadow an embedded plugin.
+//! package: the selection of the last `init` has precedence, and a native package that Terraform
+//! installed does not replace an embedded plugin.
 //!
 //! Writes only below the data directory. There, only `PLATFORM` may be a symbolic link, and such
 //! a link is replaced, never followed.
 //!
-//! Invariant: every resolved file, except overrides, has a hash that the lock file records for
-//! its version. Files are hashed at each use, or recognized as files that were hashed before
-//! (see [`crate::file_digests`]), so a change after `init` is detected. An embedded plugin is
-//! accepted at its locked version even if the lock file lacks its hash, and reported as such;
-//! see [`Trust`](crate::package::Trust).
+//! Invariant: every resolved file, except overrides, has a hash that the lock file records for its
+//! version. Files are hashed in each run, or identified as files that were hashed before (see
+//! [`crate::file_digests`]), so a change after `init` is detected. An embedded plugin is accepted
+//! in its locked version even if the lock file does not contain its hash, and this is reported; see
+//! [`Trust`](crate::package::Trust).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -45,8 +45,8 @@ use crate::requirements::Requirements;
 use crate::selected_plugin::SelectedPlugin;
 use crate::sources::Sources;
 
-/// Installs a selected package where later commands find it. The platform is that of native
-/// packages.
+/// Installs a selected package in the data directory, where later commands find it. `platform` is
+/// the platform of native packages.
 ///
 /// # Errors
 /// If the data directory cannot be written to, or the package has become unreadable since it was
@@ -92,7 +92,7 @@ pub fn install(
     };
     let replaced = placed.and_then(|()| remove(&target)).and_then(|()| fs::rename(&staged, &target));
     if replaced.is_err() {
-        // There may be nothing to remove. The first error is the one to report.
+        // There may be nothing to remove, and the first error is the one that is reported.
         let _ = remove(&staged);
     }
     replaced.map_err(failed(&target))
@@ -109,7 +109,7 @@ pub struct InstallError {
 /// The plugins that a configuration needs, ready to be loaded.
 #[derive(Debug, Clone, Default)]
 pub struct ResolvedPlugins {
-    /// One for each required provider that is not built in and not already running.
+    /// One plugin for each required provider that is neither built in nor already running.
     pub artifacts: BTreeMap<ProviderAddress, PluginArtifact>,
     /// Embedded plugins whose hash is not in the lock file, as after `init -lockfile=readonly`
     /// with a lock file by Terraform.
@@ -271,7 +271,7 @@ fn check(
     })))
 }
 
-/// Opens the installed component of one version, if there is one.
+/// Opens the installed component of one version; `None` if it is not installed.
 pub(crate) fn installed_component(
     data_directory: &Path,
     address: &ProviderAddress,
@@ -289,7 +289,7 @@ fn open_installed(
     expected: ExpectedContent,
     digests: &FileDigests,
 ) -> Option<Result<OpenedPackage, PackageError>> {
-    // A link whose target is missing is a broken installation, not a missing one.
+    // A symbolic link whose target is missing is a damaged installation, not a missing one.
     fs::symlink_metadata(path).ok()?;
     let location = PackageLocation::Directory(path.to_owned());
     let origin = PluginOrigin::Installed(path.to_owned());
@@ -300,8 +300,9 @@ fn version_directory(data_directory: &Path, address: &ProviderAddress, version: 
     provider_directory(&data_directory.join("providers"), address).join(version.to_string())
 }
 
-/// Rejects symbolic links in the data directory: a repository may come with one, and its links
-/// could redirect removals and writes to any path. The data directory itself may be a link.
+/// Rejects symbolic links in the data directory: a repository could contain a data directory, and
+/// links in it could redirect removals and writes to any path. The data directory itself may be a
+/// link.
 fn reject_symlinks(data_directory: &Path, version_directory: &Path) -> Result<(), InstallError> {
     let below = version_directory.ancestors().take_while(|path| *path != data_directory);
     match below.filter(|path| path.is_symlink()).last() {

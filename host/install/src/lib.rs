@@ -14,9 +14,9 @@
 //! lock_file ────────────────┘        └──> lock_file
 //! ```
 //!
-//! This crate never writes to a terminal, never reads an environment variable or a home
-//! directory (callers pass paths and variables in), never opens a connection, and does not use
-//! wasmtime, the engine or state. It reads plugins, but does not run them.
+//! This crate never writes to a terminal, never reads an environment variable or a home directory
+//! (the caller passes paths and variables), never opens a connection, and does not use wasmtime,
+//! the engine or state. It reads plugins, but does not run them.
 //!
 //! Invariants:
 //! - the bytes of a [`package::PluginArtifact`] are the bytes that were hashed: a file is read

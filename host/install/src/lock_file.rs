@@ -1,8 +1,7 @@
 //! The dependency lock file, `.terraform.lock.hcl`.
 //!
 //! Terraform and Wardian read each other's files and write the same bytes for the same content.
-//! For how hashes of components and of native packages share one entry, see
-//! [`crate::selection`].
+//! [`crate::selection`] describes how hashes of components and of native packages share an entry.
 //!
 //! Compatibility: a file written by a newer Terraform may contain `module` blocks, which cause a
 //! warning and are dropped at the next write, as in Terraform; any other unknown block or
@@ -38,27 +37,27 @@ pub struct LockFile {
 /// The selection for one provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockEntry {
-    /// The version to use until an upgrade is requested.
+    /// The version that is used until the user requests an upgrade.
     pub version: Version,
-    /// The constraints of the configuration at the last `init`. Informative.
+    /// The constraints of the configuration at the last `init`, for information only.
     pub constraints: Constraints,
-    /// Packages of this version that are accepted; a package needs to match only one.
+    /// The hashes of the accepted packages of this version; a package must match only one of them.
     pub hashes: BTreeSet<PackageHash>,
 }
 
 /// A lock file and its warnings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LoadedLockFile {
-    /// The content; empty if there is no file.
+    /// The content; empty if the file does not exist.
     pub lock: LockFile,
-    /// Parts that have no effect.
+    /// Blocks that have no effect.
     pub warnings: Vec<LockFileWarning>,
 }
 
-/// A part of a lock file that has no effect.
+/// A block of a lock file that has no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LockFileWarning {
-    /// A block that a newer Terraform may write.
+    /// A `module` block, which a newer Terraform may write.
     ModuleBlock(FilePosition),
 }
 
@@ -73,7 +72,7 @@ impl fmt::Display for LockFileWarning {
 }
 
 impl LockFile {
-    /// Reads a lock file. One that does not exist is empty.
+    /// Reads a lock file. A missing file is treated as an empty one.
     ///
     /// # Errors
     /// All problems of the file.
@@ -95,15 +94,15 @@ impl LockFile {
         read::parse(text, path)
     }
 
-    /// Returns the text of the file, as Terraform would write it.
+    /// Returns the text of the file, in the format in which Terraform writes it.
     pub fn render(&self) -> String {
         write::render(self)
     }
 
-    /// Replaces the file. A crash leaves the old or the new one.
+    /// Replaces the file. After a crash, either the old or the new file exists.
     ///
     /// # Errors
-    /// If the directory cannot be written to; the old file is not changed then.
+    /// If the directory cannot be written to; the old file is then unchanged.
     pub fn save(&self, path: &Path) -> Result<(), LockFileError> {
         write::replace(path, self.render().as_bytes())
             .map_err(|source| LockFileError::Write { path: path.to_owned(), source })

@@ -1,14 +1,14 @@
-//! Filesystem mirrors: directories of packages, laid out by address.
+//! Filesystem mirrors: directories of packages, with one directory for each address.
 //!
 //! | path below the mirror | package |
 //! |---|---|
 //! | `HOST/NS/TYPE/VERSION/OS_ARCH/` | unpacked native |
 //! | `HOST/NS/TYPE/VERSION/wasm32_wasip2/` | unpacked component |
 //! | `HOST/NS/TYPE/VERSION/ANY.wasm` | a bare component, if it is the only one |
-//! | `HOST/NS/TYPE/terraform-provider-TYPE_VERSION_PLATFORM.zip` | packed, either kind |
+//! | `HOST/NS/TYPE/terraform-provider-TYPE_VERSION_PLATFORM.zip` | packed native package or component |
 //!
-//! The archive of a provisioner `NAME`, whose `TYPE` is `provisioner-NAME`, may begin with
-//! `terraform-provisioner-NAME` as well.
+//! The archive of a provisioner `NAME`, whose `TYPE` is `provisioner-NAME`, can also begin with
+//! `terraform-provisioner-NAME`.
 //!
 //! Other entries are ignored, as in Terraform. For the same version, a component is preferred to
 //! a native package, and an unpacked package to a packed one.
@@ -25,8 +25,7 @@ use wardian_address::{ProviderAddress, Version, provisioner_name};
 
 use crate::package::{COMPONENT_PLATFORM, ExpectedContent, PackageLocation, has_component_extension};
 
-/// The platform whose native packages can run on this machine, as in package names:
-/// `linux_amd64`.
+/// A platform, in the notation of package names: `linux_amd64`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Platform(String);
 
@@ -46,7 +45,7 @@ impl Platform {
         Self(format!("{system}_{architecture}"))
     }
 
-    /// Returns the platform with this name in packages.
+    /// Returns the platform with this name.
     pub fn named(name: &str) -> Self {
         Self(name.to_owned())
     }
@@ -57,7 +56,7 @@ impl Platform {
     }
 }
 
-/// A package in a mirror that this machine can use.
+/// A package in a mirror that can be used on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MirrorPackage {
     pub location: PackageLocation,
@@ -70,7 +69,7 @@ pub struct MirrorPackage {
 pub struct MirrorListing {
     /// The best package of each version.
     pub packages: BTreeMap<Version, MirrorPackage>,
-    /// Versions that exist only for other platforms.
+    /// Versions for which only packages of other platforms exist.
     pub other_platforms: BTreeSet<Version>,
 }
 
@@ -89,10 +88,11 @@ impl FilesystemMirror {
         &self.root
     }
 
-    /// Lists the packages of one provider; none if its directory is missing.
+    /// Lists the packages of one provider; returns none if the provider has no directory in the
+    /// mirror.
     ///
     /// # Errors
-    /// If the mirror itself, or a directory in it, cannot be listed.
+    /// If the mirror, or a directory in it, cannot be listed.
     pub fn list(&self, address: &ProviderAddress, platform: &Platform) -> Result<MirrorListing, MirrorError> {
         names_in(&self.root)?;
         let directory = provider_directory(&self.root, address);

@@ -2,10 +2,10 @@
 //!
 //! The first bytes of a file determine its kind: see [`wardian_cache::file_kind`].
 //!
-//! In a package the plugin is the first file, in name order, that is named
-//! `terraform-provider-TYPE` followed by nothing, `_…` or `.…`, components before others;
-//! failing that, the only `.wasm` file. A provisioner's file may be named
-//! `terraform-provisioner-NAME` as well.
+//! In a package, the plugin is the first file in alphabetical order that is named
+//! `terraform-provider-TYPE`, `terraform-provider-TYPE_…` or `terraform-provider-TYPE.…`;
+//! components have precedence. If no such file exists, the plugin is the only `.wasm` file. A
+//! provisioner's file can also be named `terraform-provisioner-NAME`.
 //!
 //! Reads only the given package; writes nothing. Invariant: the digest and hash of a
 //! [`ComponentArtifact`] were computed from its bytes.
@@ -34,7 +34,7 @@ use crate::hash::{
 /// The platform of components in directory and file names.
 pub const COMPONENT_PLATFORM: &str = "wasm32_wasip2";
 
-/// The maximum size of a component, because it is held in memory.
+/// Maximum size of a component, because it is held in memory.
 pub const MAX_COMPONENT_BYTES: u64 = 256 * 1024 * 1024;
 
 /// A plugin that can be loaded.
@@ -42,7 +42,7 @@ pub const MAX_COMPONENT_BYTES: u64 = 256 * 1024 * 1024;
 pub enum PluginArtifact {
     /// A component, to run in the sandbox.
     Component(ComponentArtifact),
-    /// An executable for this machine, outside any sandbox.
+    /// An executable for this machine, which runs outside the sandbox.
     Native(NativeArtifact),
 }
 
@@ -55,7 +55,7 @@ impl PluginArtifact {
         }
     }
 
-    /// Returns the version; a development override has none.
+    /// Returns the version; `None` for a development override.
     pub fn version(&self) -> Option<&Version> {
         match self {
             Self::Component(component) => component.version.as_ref(),
@@ -76,10 +76,10 @@ impl PluginArtifact {
 pub struct ComponentArtifact {
     /// The provider's address.
     pub address: ProviderAddress,
-    /// The version; a development override has none.
+    /// The version; `None` for a development override.
     pub version: Option<Version>,
     pub origin: PluginOrigin,
-    /// The digest of the bytes; also a key for compiled code.
+    /// The digest of the bytes, which is also the key of the compiled code.
     pub sha256: Sha256Digest,
     bytes: ComponentBytes,
 }
@@ -131,27 +131,26 @@ enum ComponentBytes {
     Read(Arc<[u8]>),
 }
 
-/// A native plugin. This crate finds, hashes and locks it; the bridge for native plugins runs
-/// it.
+/// A native plugin. This crate finds, hashes and locks it; the bridge runs it.
 #[derive(Debug, Clone)]
 pub struct NativeArtifact {
     /// The provider's address.
     pub address: ProviderAddress,
-    /// The version; a development override has none.
+    /// The version; `None` for a development override.
     pub version: Option<Version>,
     pub origin: PluginOrigin,
     /// The executable's name in its package.
     pub executable: String,
-    /// The path of the executable, or of its package while that is packed.
+    /// The path of the executable, or of its package if that is packed.
     pub file: PathBuf,
-    /// The hash of its package; a development override has none.
+    /// The hash of its package; `None` for a development override.
     pub package_hash: Option<PackageHash>,
 }
 
-/// The origin of an artifact.
+/// Where a plugin comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PluginOrigin {
-    /// Part of this program.
+    /// It is embedded in this program.
     Embedded,
     /// A filesystem mirror.
     Mirror(PackageLocation),
@@ -162,7 +161,7 @@ pub enum PluginOrigin {
 }
 
 impl PluginOrigin {
-    /// Returns whether the artifact's hash must already be in the lock file.
+    /// Returns how the artifact is checked against the lock file.
     pub fn trust(&self) -> Trust {
         match self {
             Self::Embedded => Trust::PartOfProgram,
@@ -184,18 +183,18 @@ impl fmt::Display for PluginOrigin {
     }
 }
 
-/// The meaning of the lock file for an artifact.
+/// How an artifact is checked against the lock file.
 ///
-/// A lock file by Terraform records hashes of native packages only. An embedded plugin matches
-/// none of them, but it cannot be replaced without replacing the program, which the user already
-/// trusts by running it. So its hash is added, as Terraform adds those of further platforms. A
+/// A lock file by Terraform records hashes of native packages only. An embedded plugin does not
+/// match any of them, but it cannot be replaced without replacing the program, which the user
+/// trusts by running it. So its hash is added, as Terraform adds the hashes of further platforms. A
 /// file in a mirror can be replaced by any user with write access, and the lock file protects
 /// against that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// A hash that the lock file lacks is added with a notice.
+    /// A hash that the lock file does not contain is added, and this is reported.
     PartOfProgram,
-    /// If the lock file has hashes for this version but not this one, that is an error.
+    /// If the lock file has hashes for this version but not this hash, an error is returned.
     MustMatchLock,
     /// The lock file is not checked: the user selected this file for development.
     Unlocked,
@@ -239,14 +238,14 @@ pub enum ExpectedContent {
 #[derive(Debug, Clone)]
 pub struct OpenedPackage {
     pub artifact: PluginArtifact,
-    /// The hash of the contents.
+    /// The `h1:` hash of the contents.
     pub content_hash: PackageHash,
-    /// The hash of the zip file, if there is one.
+    /// The `zh:` hash of the zip file, if the package is packed.
     pub archive_hash: Option<PackageHash>,
 }
 
 impl OpenedPackage {
-    /// Presents an embedded plugin as a package. Only one line is hashed, and nothing is read.
+    /// Returns an embedded plugin as a package. Hashes only one line, and reads no files.
     pub fn embedded(plugin: &EmbeddedPlugin) -> Self {
         Self {
             artifact: PluginArtifact::Component(ComponentArtifact::embedded(plugin)),
@@ -510,17 +509,18 @@ fn read_archive(
     let entry = archive.by_name(&name).map_err(archive_error)?;
     let contents = read_plugin(entry, path, name, expected)?;
     if let Some(digest) = contents.digest() {
-        // The digest of the returned bytes is used, in case two reads differ.
+        // The digest of the returned bytes is used, since the file could change between two reads.
         let name = contents.name().to_owned();
         files.add(&name, digest).map_err(|_| PackageError::UnsafeName { path: path.to_owned(), name })?;
     }
     Ok((contents, files.hash(), Some(PackageHash::for_archive(digest))))
 }
 
-/// The maximum size of an unpacked package archive.
+/// Maximum size of an unpacked archive.
 const MAX_PACKAGE_BYTES: u64 = 8 * 1024 * 1024 * 1024;
 
-/// A reader that fails after too many bytes: a small archive can contain endless zeros.
+/// A reader that fails after too many bytes: a small archive can contain an endless sequence of
+/// zeros.
 pub(crate) struct SizeLimitedReader<'a, R> {
     pub(crate) inner: R,
     pub(crate) count: &'a mut u64,
@@ -548,10 +548,10 @@ pub enum PackageError {
         path: PathBuf,
         source: io::Error,
     },
-    /// The files cannot be hashed.
+    /// The files in the package cannot be hashed.
     #[error(transparent)]
     Hash(#[from] DirectoryHashError),
-    /// No file in the package is the plugin.
+    /// The package does not contain the plugin.
     #[error("{} contains no plugin: no file name begins with \"{prefix}\", and there is no .wasm file", path.display())]
     NoPlugin {
         path: PathBuf,
@@ -567,14 +567,14 @@ pub enum PackageError {
         /// The prefix of the plugin's file name.
         prefix: String,
     },
-    /// A file that must be a component is not.
+    /// A file that must be a component has another format.
     #[error("{} is not a WebAssembly component: it is {found}", path.display())]
     NotAComponent {
         /// The file, or the archive that contains it.
         path: PathBuf,
         found: FileKind,
     },
-    /// A component is larger than allowed.
+    /// A component exceeds the maximum size.
     #[error("the component {} is larger than 256 MiB", path.display())]
     TooLarge {
         /// The file, or the archive that contains it.

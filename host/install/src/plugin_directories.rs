@@ -1,15 +1,15 @@
-//! Directories of plugins whose file names contain a name and a version: this is how Terraform
-//! finds provisioners, which have no registry.
+//! Directories of plugins whose file names contain a name and a version: Terraform finds
+//! provisioners in this way, since no registry contains them.
 //!
 //! | file | plugin |
 //! |---|---|
 //! | `terraform-provisioner-NAME_vVERSION.wasm` | a component, for every machine |
 //! | `terraform-provisioner-NAME_vVERSION` | a program for this machine |
 //!
-//! As in Terraform, names are not case-sensitive, a version may be short (`_v2`) or missing,
-//! which means 0.0.0, `_x5` and `.exe` at the end are ignored, and if two files have the same
-//! version, the one in the earlier directory is used; but a component is preferred to a program.
-//! Files with other names are ignored, and so are directories that do not exist.
+//! As in Terraform, names are not case-sensitive, a version can be short (`_v2`) or missing (which
+//! means 0.0.0), and `_x5` and `.exe` at the end are ignored. If two files have the same version, a
+//! component is preferred to a program, and a file in an earlier directory to one in a later
+//! directory. Files with other names are ignored, and so are directories that do not exist.
 //!
 //! Lists directories; opens no file.
 
@@ -93,7 +93,7 @@ impl NamedFile {
     }
 }
 
-/// Removes the `_x4` by which older plugins state their protocol.
+/// Removes a suffix such as `_x4`, in which older plugins state their protocol version.
 fn without_protocol(text: &str) -> &str {
     match text.rsplit_once("_x") {
         Some((rest, protocol)) if protocol.bytes().all(|byte| byte.is_ascii_digit()) => rest,
@@ -110,7 +110,7 @@ fn version_of(text: &str) -> Option<Version> {
 }
 
 fn plugins_in(directory: &Path) -> Vec<(PathBuf, NamedFile)> {
-    // A directory that cannot be listed is empty, as in Terraform.
+    // A directory that cannot be listed is treated as empty, as in Terraform.
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut found: Vec<(PathBuf, NamedFile)> = entries
         .filter_map(|entry| Some((entry.path(), NamedFile::parse(entry.file_name().to_str()?)?)))

@@ -7,11 +7,11 @@ use wardian_address::{Constraints, ProviderAddress};
 /// The providers that a configuration requires.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Requirements {
-    /// The requirements of each provider. A provider without constraints has entries, too.
+    /// The requirements of each provider. A provider without constraints has an entry too.
     pub providers: BTreeMap<ProviderAddress, Vec<RequiredBy>>,
 }
 
-/// One module's constraints on one provider.
+/// The constraints of one module on one provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequiredBy {
     /// The constraints; empty if any version is accepted.
@@ -21,7 +21,7 @@ pub struct RequiredBy {
 }
 
 impl Requirements {
-    /// Adds one module's requirement.
+    /// Adds a requirement of a module.
     pub fn add(&mut self, address: ProviderAddress, constraints: Constraints, origin: impl Into<String>) {
         let required = RequiredBy { constraints, origin: origin.into() };
         self.providers.entry(address).or_default().push(required);

@@ -1,4 +1,4 @@
-//! The result of selecting one plugin.
+//! The result of selecting a plugin.
 
 use wardian_address::Version;
 
@@ -17,10 +17,10 @@ pub struct SelectedPlugin {
 /// The reason for selecting a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SelectionReason {
-    /// It is locked.
+    /// It is the version in the lock file.
     Locked,
     /// It is the newest version that meets the constraints.
     NewestMatching,
-    /// It is the newest version; there are no constraints.
+    /// It is the newest version, and there are no constraints.
     Newest,
 }

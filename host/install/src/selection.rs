@@ -3,9 +3,8 @@
 //! 1. A locked version is used while it meets the constraints and is available; `-upgrade`
 //!    ignores it. Otherwise the newest acceptable version of all methods is selected; see
 //!    [`crate::sources`].
-//! 2. The selected package is opened and compared with the lock file. The meaning of a missing
-//!    hash depends on the origin of the package, as defined by its
-//!    [`Trust`]:
+//! 2. The selected package is opened and compared with the lock file. How a missing hash is treated
+//!    depends on the origin of the package, as defined by [`Trust`]:
 //!
 //! | lock entry | embedded plugin | component from a mirror | native package |
 //! |---|---|---|---|
@@ -44,7 +43,7 @@ use crate::package::{OpenedPackage, PackageMismatch, PluginArtifact, Trust, open
 use crate::sources::Sources;
 use survey::Survey;
 
-/// The treatment of locked versions.
+/// How locked versions are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum VersionPolicy {
     /// Use the locked versions.
@@ -54,22 +53,22 @@ pub enum VersionPolicy {
     Upgrade,
 }
 
-/// The treatment of the lock file.
+/// How the lock file is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LockFilePolicy {
     /// The lock file is updated to the selection.
     #[default]
     Update,
-    /// Another provider or version is an error; a further hash is only reported, other
-    /// constraints are not (`-lockfile=readonly`).
+    /// A new provider or version is an error. A new hash is only reported, and changed constraints
+    /// are ignored (`-lockfile=readonly`).
     ReadOnly,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SelectionOptions {
-    /// The treatment of locked versions.
+    /// How locked versions are treated.
     pub versions: VersionPolicy,
-    /// The treatment of the lock file.
+    /// How the lock file is treated.
     pub lock_file: LockFilePolicy,
 }
 
@@ -80,7 +79,7 @@ pub struct Selection {
     pub plugins: BTreeMap<ProviderAddress, SelectedPlugin>,
     /// The new content of the lock file.
     pub lock: LockFile,
-    /// The difference from its current content.
+    /// The difference between the new and the current content.
     pub lock_change: LockChange,
     /// Notices for the user.
     pub notices: Vec<Notice>,
@@ -89,9 +88,9 @@ pub struct Selection {
 /// The required change of the lock file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockChange {
-    /// The file need not be written.
+    /// The file does not need to be written.
     Unchanged,
-    /// There was no lock file.
+    /// The lock file does not exist yet.
     Created,
     /// Only constraints or hashes change.
     DetailsChanged,
@@ -102,10 +101,10 @@ pub enum LockChange {
 /// A notice about a selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// The lock entry had only hashes of other packages of this version, such as Terraform's
-    /// native ones; the hash of the embedded plugin was added.
+    /// The lock entry contained only hashes of other packages of this version, such as Terraform's
+    /// native packages; the hash of the embedded plugin was added.
     EmbeddedHashAdded { address: ProviderAddress, version: Version },
-    /// A hash is not recorded because the lock file may not change.
+    /// A hash is not recorded because the lock file must not change.
     HashNotRecorded {
         address: ProviderAddress,
         /// The hash that would be added.
@@ -117,7 +116,8 @@ pub enum Notice {
         /// The path of the override.
         path: PathBuf,
     },
-    /// A provider could not be selected, which has no effect while its override is in effect.
+    /// A provider could not be selected. This has no effect while its development override is in
+    /// effect.
     OverriddenNotSelected { address: ProviderAddress, reason: String },
 }
 
@@ -155,7 +155,7 @@ impl fmt::Display for Notice {
 /// `data_directory` is searched for a locked version that is no longer in any source.
 ///
 /// # Errors
-/// One error for each provider that is not available, or one about the lock file.
+/// One error for each provider that is not available, or one error for the lock file.
 pub fn select(
     requirements: &Requirements,
     lock: &LockFile,
@@ -294,7 +294,7 @@ impl Selector<'_> {
         Ok((offer.version.clone(), opened, reason))
     }
 
-    /// Returns the new hashes of the lock entry if the package may be used.
+    /// Returns the new hashes of the lock entry, if the lock file allows the package.
     fn accept(
         &mut self,
         address: &ProviderAddress,

@@ -15,7 +15,7 @@ impl Sha256Digest {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Wraps a digest computed elsewhere, for example when the program was built.
+    /// Returns a digest that was computed elsewhere, for example at build time.
     pub const fn from_bytes(digest: [u8; 32]) -> Self {
         Self(digest)
     }
@@ -24,7 +24,7 @@ impl Sha256Digest {
         &self.0
     }
 
-    /// Computes the digest of the rest of a reader.
+    /// Computes the digest of the remaining bytes of a reader.
     ///
     /// # Errors
     /// If reading fails.

@@ -1,15 +1,15 @@
-//! The sources of plugins, and the providers that may use each source.
+//! The sources of plugins, and the providers for which each source is used.
 //!
 //! The rules are those of `provider_installation` in the CLI configuration:
 //!
-//! - Each method has `include` and `exclude` patterns, `HOST/NS/TYPE` with `*` for a part;
-//!   `NS/TYPE` means the default host, so `*/*` is all of the default host and `*/*/*` is
-//!   everything. `exclude` wins.
-//! - Of all methods that may serve a provider, the newest acceptable version wins; of equal
-//!   versions the method that is listed first.
-//! - The embedded catalogue is the first method and serves everything in it. A block `embedded {
-//!   include = […] exclude = […] }` in `provider_installation` moves it to that position and
-//!   limits it. (Terraform rejects that block, so it belongs in a file that only Wardian reads.)
+//! - Each method has `include` and `exclude` patterns, `HOST/NS/TYPE` with `*` for any component;
+//!   `NS/TYPE` means the default host, so `*/*` matches all providers of the default host and
+//!   `*/*/*` matches all providers. `exclude` has precedence.
+//! - Of all methods that may serve a provider, the one with the newest acceptable version is used;
+//!   if several have that version, the first of them in the list.
+//! - The embedded catalogue is the first method and serves all of its plugins. A block `embedded {
+//!   include = […] exclude = […] }` in `provider_installation` moves it to that position and limits
+//!   it. (Terraform rejects that block, so it belongs in a file that only Wardian reads.)
 //! - Network methods are used only if no local method has an acceptable version: a local plugin
 //!   needs no connection. They are not supported yet.
 //! - Provisioners that are identified only by a name are also searched for in plugin
@@ -36,17 +36,17 @@ use crate::plugin_directories::PluginDirectories;
 /// All sources of plugins.
 #[derive(Debug, Clone)]
 pub struct Sources<'a> {
-    /// The plugins in this program.
+    /// The plugins that are embedded in this program.
     pub catalogue: &'a Catalogue,
-    /// The methods in the listed order. [`InstallationMethodKind::Embedded`] is among them unless the
-    /// configuration excludes it.
+    /// The methods in the listed order. They include [`InstallationMethodKind::Embedded`], unless
+    /// the configuration excludes it.
     pub methods: Vec<InstallationMethod>,
     /// The development overrides of providers.
     pub overrides: BTreeMap<ProviderAddress, PathBuf>,
     /// Providers that already run in an external process: nothing is selected, installed or
     /// locked for them, and their lock entries are preserved.
     pub running: BTreeSet<ProviderAddress>,
-    /// The platform of usable native packages.
+    /// The platform for which native packages are selected.
     pub platform: Platform,
     /// The digests of package files.
     pub digests: Arc<FileDigests>,
@@ -55,7 +55,7 @@ pub struct Sources<'a> {
 /// The content of a `provider_installation` block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProviderInstallation {
-    /// `dev_overrides`.
+    /// The development overrides (`dev_overrides`).
     pub overrides: BTreeMap<ProviderAddress, PathBuf>,
     /// The methods in the listed order.
     pub methods: Vec<InstallationMethod>,
@@ -73,15 +73,15 @@ pub struct InstallationMethod {
 /// How a method finds packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstallationMethodKind {
-    /// In this program.
+    /// It uses the plugins that are embedded in this program.
     Embedded,
-    /// In a filesystem mirror.
+    /// It searches a filesystem mirror.
     Filesystem(FilesystemMirror),
-    /// As files in directories of plugins.
+    /// It searches plugin directories.
     Directories(PluginDirectories),
-    /// From a network mirror. Not supported yet.
+    /// It uses a network mirror. Not supported yet.
     NetworkMirror(String),
-    /// From each provider's own registry. Not supported yet.
+    /// It uses each provider's own registry. Not supported yet.
     Direct,
 }
 
@@ -100,14 +100,14 @@ impl fmt::Display for InstallationMethodKind {
 /// The providers that a method may serve.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProviderFilter {
-    /// Only these, if given.
+    /// If set, only matching providers are served.
     pub include: Option<Vec<AddressPattern>>,
-    /// Never these.
+    /// Matching providers are not served.
     pub exclude: Vec<AddressPattern>,
 }
 
 impl ProviderFilter {
-    /// Reports whether the method may serve a provider.
+    /// Returns whether the method may serve a provider.
     pub fn covers(&self, address: &ProviderAddress) -> bool {
         let matches = |pattern: &AddressPattern| pattern.matches(address);
         !self.exclude.iter().any(matches)
@@ -115,7 +115,7 @@ impl ProviderFilter {
     }
 }
 
-/// A provider address whose parts may be `*`. After a `*`, only `*` may follow.
+/// A pattern for provider addresses, whose components may be `*`. After a `*`, only `*` may follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressPattern {
     hostname: Option<String>,
@@ -124,10 +124,10 @@ pub struct AddressPattern {
 }
 
 impl AddressPattern {
-    /// Parses a pattern of one to three parts.
+    /// Parses a pattern of one to three components.
     ///
     /// # Errors
-    /// If a part is neither `*` nor valid at its position.
+    /// If a component is neither `*` nor valid at its position.
     pub fn parse(text: &str) -> Result<Self, ProviderAddressError> {
         // Each `*` is replaced by a valid placeholder, so that the address parser can validate
         // the rest.
@@ -154,7 +154,7 @@ impl AddressPattern {
         })
     }
 
-    /// Matches exactly one provider.
+    /// Returns the pattern that matches only one provider.
     pub fn exactly(address: &ProviderAddress) -> Self {
         Self {
             hostname: Some(address.hostname().to_owned()),
@@ -163,7 +163,7 @@ impl AddressPattern {
         }
     }
 
-    /// Reports whether an address matches.
+    /// Returns whether an address matches.
     pub fn matches(&self, address: &ProviderAddress) -> bool {
         let fits = |wanted: &Option<String>, part: &str| wanted.as_ref().is_none_or(|wanted| wanted == part);
         fits(&self.hostname, address.hostname())
@@ -173,8 +173,8 @@ impl AddressPattern {
 }
 
 impl<'a> Sources<'a> {
-    /// Returns the sources of a CLI configuration or, without a `provider_installation` block,
-    /// the implied ones. Implied directories that do not exist are ignored.
+    /// Returns the sources of a CLI configuration. Without a `provider_installation` block, returns
+    /// the implied sources; implied directories that do not exist are ignored.
     ///
     /// # Errors
     /// If an implied directory exists but cannot be listed.
@@ -207,7 +207,7 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// Adds directories of plugins, for provisioners that are identified by a name only.
+    /// Adds plugin directories, for provisioners that are identified only by a name.
     #[must_use]
     pub fn with_plugin_directories(mut self, directories: PluginDirectories) -> Self {
         let scope = ProviderFilter {
@@ -223,7 +223,7 @@ impl<'a> Sources<'a> {
         self
     }
 
-    /// Reports whether a plugin directory contains this plugin.
+    /// Returns whether a plugin directory contains this plugin.
     pub fn is_in_directory(&self, address: &ProviderAddress) -> bool {
         self.methods.iter().any(|method| match &method.kind {
             InstallationMethodKind::Directories(directories) => !directories.list(address).is_empty(),
@@ -239,7 +239,7 @@ impl<'a> Sources<'a> {
         self.methods.iter().filter(move |method| method.scope.covers(address))
     }
 
-    /// Reports whether the catalogue may serve a provider.
+    /// Returns whether the catalogue may serve a provider.
     pub fn embedded_covers(&self, address: &ProviderAddress) -> bool {
         self.methods_for(address).any(|method| method.kind == InstallationMethodKind::Embedded)
     }

@@ -1,4 +1,4 @@
-//! Commands that only read.
+//! Commands that only read files.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Conversion of the typed arguments to the form that clap parses.
+//! Converts the typed arguments to the form that clap parses.
 //!
 //! | typed | becomes |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `-auto-approve=false` | nothing, and an earlier `-auto-approve` is removed |
 //! | `-lock` | `--lock=true` |
 //! | `-lock=0` | `--lock=false` |
-//! | `-var a=b`, `-var=a=b` | `--var=a=b`, whatever the value begins with |
+//! | `-var a=b`, `-var=a=b` | `--var=a=b`, even if the value begins with a dash |
 //! | `-`, and everything after `--` | unchanged |
 //! | `-help`, `--help`, `-h` | a request for help |
 //! | `-version`, `--version`, `-v` before the command | `version` |

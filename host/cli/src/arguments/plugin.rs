@@ -1,4 +1,4 @@
-//! Commands on plugins.
+//! Commands for plugins.
 
 use clap::{Args, Subcommand};
 

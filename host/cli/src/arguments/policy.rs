@@ -1,4 +1,4 @@
-//! Commands on policies.
+//! Commands for policies.
 
 use std::path::PathBuf;
 

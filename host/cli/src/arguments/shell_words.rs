@@ -1,6 +1,6 @@
-//! Splitting the text of `TF_CLI_ARGS` like a shell: white space separates words, `'…'`
-//! preserves everything, `"…"` preserves everything but `\`, and `\` preserves the next
-//! character. Nothing is expanded.
+//! Splits the text of `TF_CLI_ARGS` into words like a shell: white space separates words, `'…'`
+//! preserves every character, `"…"` preserves every character except `\`, and `\` preserves the
+//! next character. Nothing is expanded.
 
 /// Splits a text into words, or returns why it is invalid.
 pub(super) fn split(text: &str) -> Result<Vec<String>, &'static str> {

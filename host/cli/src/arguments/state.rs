@@ -1,4 +1,4 @@
-//! Commands on states.
+//! Commands for states.
 
 use std::path::PathBuf;
 use std::time::Duration;

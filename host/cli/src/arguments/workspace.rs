@@ -1,4 +1,4 @@
-//! Commands on workspaces.
+//! Commands for workspaces.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -26,10 +26,9 @@ use lines::{Line, Lines};
 /// The history file in the user's data directory.
 const HISTORY: &str = "console_history";
 
-/// The maximum number of concurrent provider operations, if a plan is made.
 const PARALLELISM: usize = 10;
 
-/// The maximum size of an expression.
+/// Maximum size of an expression.
 const MAX_BYTES: usize = 16 << 20;
 
 const HELP: &str = "\
@@ -92,7 +91,7 @@ async fn console(context: &CommandContext, arguments: &ConsoleArguments) -> Outc
 async fn interactive(context: &CommandContext, console: Console) -> Outcome {
     let history = context.app.environment.private_directory().map(|directory| directory.join(HISTORY));
     let shell = std::sync::Arc::clone(&context.shell);
-    // The line editor blocks, so it must not run on a thread that others wait for.
+    // The line editor blocks, so it must not run on a thread of the async runtime.
     let ended = tokio::task::spawn_blocking(move || -> Result<(), String> {
         let mut lines = Lines::new(history).map_err(|error| error.to_string())?;
         let mut input = String::new();

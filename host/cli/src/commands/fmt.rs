@@ -40,7 +40,7 @@ impl CommandSpec for FmtArguments {
     }
 }
 
-/// Reformats files, or reports which files are not in the standard style.
+/// Reformats files, or reports which files are not in canonical format.
 fn run(context: &CommandContext, arguments: &FmtArguments) -> Status {
     let mut formatter = Formatter::new(arguments);
     let mut problems = Diagnostics::new();
@@ -69,13 +69,12 @@ fn run(context: &CommandContext, arguments: &FmtArguments) -> Status {
     }
 }
 
-/// Formats files according to the options.
 struct Formatter {
     list: bool,
     write: bool,
     diff: bool,
     check: bool,
-    /// With `-check`, the output that is shown without it.
+    /// With `-check`, the output of the command without `-check`.
     found: Vec<u8>,
 }
 
@@ -133,7 +132,7 @@ impl Formatter {
             }
         }
         if !self.list && !self.write && !self.diff && !self.check {
-            // Text is printed as whole lines, even if its last line has no line break.
+            // Text is printed as complete lines, even if its last line has no line break.
             shown.push_str(formatted.strip_suffix('\n').unwrap_or(&formatted));
             shown.push('\n');
         }

@@ -31,8 +31,8 @@ impl CommandSpec for GraphArguments {
     }
 }
 
-/// Prints the graph of a configuration: of its resources, or of all nodes that a run walks; or
-/// the graph of a saved plan.
+/// Prints the graph of a configuration or of a saved plan: of its resources, or of all nodes that a
+/// run walks.
 async fn run(context: &CommandContext, arguments: &GraphArguments) -> Outcome {
     if let Some(path) = &arguments.plan {
         let nodes = planned(context, path, arguments.kind).await?;
@@ -63,7 +63,7 @@ fn whole(nodes: &[GraphNode], arguments: &GraphArguments) -> String {
     }
 }
 
-/// Returns the graph of a saved plan: of its apply, unless another kind of run over its
+/// Returns the graph of a saved plan: the graph of its apply, unless another kind of run over its
 /// configuration is requested.
 async fn planned(context: &CommandContext, path: &Path, kind: Option<GraphKind>) -> Outcome<Vec<GraphNode>> {
     let saved = read_plan(path, context, None).await?;
@@ -79,7 +79,7 @@ async fn planned(context: &CommandContext, path: &Path, kind: Option<GraphKind>)
     Ok(export_plan_graph(&configuration, &plan))
 }
 
-/// Fails if resources depend on each other, because then they have no order.
+/// Fails if resources depend on each other in a cycle, because they cannot be ordered.
 fn check_cycles(nodes: &[GraphNode]) -> Outcome<()> {
     let mut cycles: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     for node in nodes {

@@ -136,7 +136,7 @@ fn check_declared(configuration: &Configuration, address: &ResourceInstanceAddre
     ))
 }
 
-/// Reports the imported object; all other progress is reported as in any run.
+/// Reports the imported object. All other progress is reported as in every run.
 struct ImportProgress {
     shell: Arc<Shell>,
     progress: Progress,

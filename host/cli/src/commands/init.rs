@@ -126,7 +126,7 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     Ok(Status::Success)
 }
 
-/// Selects the plugins, without writing anything.
+/// Selects the plugins, without writing any file.
 fn choose(
     context: &CommandContext,
     configuration: &Configuration,
@@ -150,7 +150,7 @@ fn choose(
     let mut diagnostics = built_in::check(&requirements);
     let options = SelectionOptions {
         versions: if arguments.upgrade { VersionPolicy::Upgrade } else { VersionPolicy::KeepLocked },
-        // Plugins that are not locked are not installed for an untrusted configuration.
+        // For an untrusted configuration, only plugins in the lock file are installed.
         lock_file: if arguments.lockfile.is_some() || context.app.confinement.is_some() {
             LockFilePolicy::ReadOnly
         } else {
@@ -192,7 +192,7 @@ fn warn_of_native(context: &CommandContext, selection: &Selection) -> Outcome<()
     Ok(())
 }
 
-/// Warns of a native plugin that replaces an embedded one: the installation rules allow it,
+/// Warns about a native plugin that replaces an embedded one: the installation rules allow it,
 /// since it was selected, but it is rarely intended.
 fn warn_of_shadows(context: &CommandContext, selection: &Selection) {
     let shadowing = selection.plugins.iter().filter_map(|(address, chosen)| {
@@ -239,7 +239,7 @@ fn described(address: &ProviderAddress, chosen: &SelectedPlugin) -> String {
 fn report_notices(context: &CommandContext, notices: &[Notice]) {
     for notice in notices {
         match notice {
-            // Reported when the plugins are located, as in every command.
+            // Reported when the plugins are located, as in all commands.
             Notice::OverrideInEffect { .. } => {}
             Notice::OverriddenNotSelected { .. } => {
                 let detail = sentence(&notice.to_string());
@@ -271,7 +271,7 @@ fn save_lock(context: &CommandContext, selection: &Selection) -> Outcome<()> {
     Ok(())
 }
 
-/// Loads every plugin once, so that unusable plugins are found now and the compiled code is
+/// Loads every plugin once, so that unusable plugins are reported now and the compiled code is
 /// cached for the next command.
 async fn compile(
     context: &CommandContext,

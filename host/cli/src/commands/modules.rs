@@ -15,7 +15,7 @@ use crate::failure::{Outcome, Status};
 use crate::render::json::compact;
 use crate::shell::ViewOptions;
 
-/// `modules -json`.
+/// The output of `modules -json`.
 #[derive(Serialize)]
 struct Report<'a> {
     format_version: &'static str,
@@ -44,7 +44,7 @@ impl CommandSpec for ModulesArguments {
     }
 }
 
-/// Lists the called modules.
+/// Lists the modules that the configuration calls.
 fn run(context: &CommandContext, arguments: &ModulesArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let has_modules = !configuration.root().module.module_calls.is_empty();

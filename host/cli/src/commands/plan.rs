@@ -79,13 +79,13 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
     let operation = Operation::prepare(context, &request).await?;
     let (plan, diagnostics) = operation.plan(&options).await;
     let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
-    // Incomplete configuration is written too, for the user to complete.
+    // Incomplete configuration is written too, so that the user can complete it.
     let generated = match &arguments.generate_config_out {
         Some(path) if generated_configuration::write(path, &plan)? => Some(path),
         _ => None,
     };
     if let Some(path) = &arguments.out {
-        // An incomplete plan is saved too, for inspection: it cannot be applied.
+        // An incomplete plan is saved too. It can be inspected, but not applied.
         let passphrase = if arguments.encrypt {
             Some(plan_passphrase::new_passphrase(context, &operation.stop).await?)
         } else {

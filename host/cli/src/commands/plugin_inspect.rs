@@ -124,7 +124,7 @@ fn from_file(path: &Path) -> Outcome<InspectedPlugin> {
     })?;
     let sha256 = Sha256Digest::hash(&bytes);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // The lock file also identifies a component by its name in a package.
+    // The lock file also identifies a component by its file name in a package.
     let is_package_name =
         name.starts_with("terraform-provider-") && name.contains("_v") && name.ends_with(".wasm");
     let mut files = PackageFiles::default();
@@ -200,7 +200,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Finds the version in the lock file, or else the newest embedded one.
+/// Returns the version in the lock file, or else the newest embedded version.
 fn installed(context: &CommandContext, address: &ProviderAddress) -> Outcome<ComponentArtifact> {
     let lock = context.app.lock_file()?;
     let sources = context.app.sources()?;

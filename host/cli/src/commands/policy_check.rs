@@ -15,7 +15,7 @@ use crate::render::json::pretty;
 use crate::render::policy::files_text;
 use crate::shell::ViewOptions;
 
-/// `policy check -json`.
+/// The output of `policy check -json`.
 #[derive(Serialize)]
 struct Report<'a, D> {
     format_version: &'static str,

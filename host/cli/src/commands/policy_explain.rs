@@ -27,7 +27,7 @@ impl CommandSpec for PolicyExplainArguments {
     }
 }
 
-/// Explains what policies allow a plugin to do.
+/// Explains which accesses the policies allow a plugin.
 fn run(context: &CommandContext, arguments: &PolicyExplainArguments) -> Outcome {
     let places = context.app.environment.policy_places(&context.app.directory, &context.app.started_in);
     let policy = load(&places)?;

@@ -63,7 +63,7 @@ async fn run(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outc
         return Ok(Status::Success);
     }
     context.shell.print(&grant_block(address, &open));
-    // A user who names the capability has already seen it.
+    // A user who names the capability knows it already.
     if !arguments.yes && arguments.capability.is_none() {
         if !context.shell.can_ask() || !context.app.environment.may_ask() {
             return Err(Failure::error(
@@ -81,7 +81,7 @@ async fn run(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outc
     Ok(Status::Success)
 }
 
-/// Returns the options that are arguments of rules, with their names in rules.
+/// Returns the options that correspond to arguments of rules, with the names of these arguments.
 fn rule_arguments(arguments: &PolicyGrantArguments) -> Vec<(String, RuleArgument)> {
     let lists = [
         ("hosts", &arguments.hosts),
@@ -108,7 +108,7 @@ fn rule_arguments(arguments: &PolicyGrantArguments) -> Vec<(String, RuleArgument
     all
 }
 
-/// Returns the request that the command line states.
+/// Returns the request on the command line.
 fn stated(
     context: &CommandContext,
     capability: &str,

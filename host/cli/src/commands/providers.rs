@@ -16,7 +16,7 @@ use crate::failure::{Outcome, Status};
 use crate::render::json::schemas_json;
 use crate::shell::ViewOptions;
 
-/// The version constraints that each module itself sets.
+/// The version constraints in each module.
 type ByModule = BTreeMap<ModulePath, BTreeMap<ProviderAddress, Constraints>>;
 
 #[async_trait(?Send)]
@@ -64,7 +64,7 @@ async fn schemas(context: &CommandContext) -> Outcome {
     Ok(Status::Success)
 }
 
-/// Prints the providers that each module needs, and those that the state needs.
+/// Prints the providers that each module requires, and those that the state requires.
 fn tree(context: &CommandContext) -> Outcome {
     let configuration = context.app.configuration_with_files()?;
     let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;

@@ -34,7 +34,7 @@ impl CommandSpec for RefreshArguments {
     }
 }
 
-/// Updates the state to match the real objects, without asking.
+/// Updates the state to match the real objects, without asking for approval.
 async fn run(context: &CommandContext, arguments: &RefreshArguments) -> Outcome {
     let parallelism = arguments.operation.parallelism;
     let options = PlanOptions {

@@ -1,5 +1,6 @@
-//! `wardian serve` and `wardian plugin bundle`: components served as native plugins, native
-//! plugins served with the other protocol, and several plugins served as one.
+//! `wardian serve` and `wardian plugin bundle`: components that are served as native plugins,
+//! native plugins that are served over the other protocol version, and several plugins that are
+//! served by one process.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,9 +24,9 @@ use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
 use crate::shell::ViewOptions;
 
-/// The maximum number of concurrent calls; a host sends as many as it wants.
+/// Maximum number of concurrent calls, regardless of how many the host sends.
 const PARALLELISM: usize = 10;
-/// The prefix of native plugins' names.
+/// The prefix of the file names of native plugins.
 pub(crate) const PREFIX: &str = "terraform-provider-";
 
 /// A plugin to serve.
@@ -101,7 +102,7 @@ async fn run(context: &CommandContext, arguments: &ServeArguments) -> Outcome {
             Failure::error("Plugins cannot be served as one", sentence(&error.to_string()))
         })?),
     };
-    // An interrupt on the terminal also reaches the host, which stops its plugins.
+    // An interrupt on the terminal is also sent to the host, which stops its plugins.
     tokio::spawn(async { while tokio::signal::ctrl_c().await.is_ok() {} });
     let versions: &[ProtocolVersion] = match protocol {
         None => &[ProtocolVersion::Six, ProtocolVersion::Five],
@@ -125,7 +126,7 @@ fn failure(error: &ServeError) -> Failure {
     Failure::error(summary, sentence(&error.to_string()))
 }
 
-/// Writes this program and a plugin as one file.
+/// Writes this program and a plugin to one file.
 fn bundle(context: &CommandContext, arguments: &BundleArguments) -> Outcome {
     let served = find(context, &arguments.served)?;
     let PluginArtifact::Component(component) = served.artifact else {
@@ -164,8 +165,7 @@ fn make_executable(_file: &File) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Finds the plugin that the arguments name: in a bundle, embedded in this program, or in a
-/// file.
+/// Returns the plugin in the arguments: in a bundle, embedded in this program, or in a file.
 fn find(context: &CommandContext, arguments: &ServedArguments) -> Outcome<Served> {
     let path = PathBuf::from(&arguments.plugin);
     let unreadable =
@@ -188,7 +188,7 @@ fn find(context: &CommandContext, arguments: &ServedArguments) -> Outcome<Served
             .map_err(|error| unreadable(format!("{error}; name the provider with -address.")))?,
         (None, None) => return Err(unreadable("the provider is not known; name it with -address.".into())),
     };
-    // The file is this program, named like one of its embedded plugins.
+    // The file is this program, under the name of one of its embedded plugins.
     if path.canonicalize().ok()
         == std::env::current_exe().ok().and_then(|program| program.canonicalize().ok())
     {

@@ -72,7 +72,7 @@ async fn plan(context: &CommandContext, path: &Path, bytes: &[u8], as_json: bool
         };
         let document = PlanDocument::new(TERRAFORM_VERSION, from);
         context.shell.document(&document);
-        // The process ends: freeing a large plan would take as long as printing it.
+        // The process is about to end, and freeing a large plan would take as long as printing it.
         std::mem::forget(document);
         return Ok(Status::Success);
     }
@@ -98,7 +98,7 @@ async fn state(context: &CommandContext, state: Option<&State>, as_json: bool) -
         let checks = state.check_results.as_deref();
         let document = StateJson::new(TERRAFORM_VERSION, objects, &state.outputs, checks);
         context.shell.document(&document);
-        // The process ends: freeing a large state would take as long as printing it.
+        // The process is about to end, and freeing a large state would take as long as printing it.
         std::mem::forget(document);
     } else if objects.is_empty() && state.outputs.is_empty() {
         context.shell.say("The state file is empty. No resources are represented.");
@@ -133,10 +133,10 @@ pub(super) async fn schemas(context: &CommandContext, state: &State) -> Outcome<
     Ok(context.engine_run(configuration, plugins).schemas(Some(state)).await?)
 }
 
-/// Returns a stored object with the data that is needed to show it.
+/// Returns a stored object with the data that is required to show it.
 ///
 /// # Errors
-/// If its provider lacks the resource type, or now has another schema version.
+/// If its provider does not have the resource type, or has another schema version.
 pub(super) fn state_object<'a>(
     address: ResourceInstanceAddress,
     deposed: Option<&'a str>,
@@ -155,7 +155,7 @@ pub(super) fn state_object<'a>(
             ),
         ));
     };
-    // Data sources have no schema versions: each plan reads them again.
+    // Data sources have no schema versions, since each plan reads them again.
     let is_of_schema =
         address.mode() == ResourceMode::Data || i64::try_from(object.schema_version) == Ok(schema.version);
     let Some(value) = is_of_schema.then(|| decode_stored(object, schema)).flatten() else {

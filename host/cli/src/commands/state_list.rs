@@ -55,8 +55,8 @@ fn run(context: &CommandContext, arguments: &StateListArguments) -> Outcome {
     Ok(Status::Success)
 }
 
-/// Returns whether an address includes an instance. An address without a key at its end includes
-/// all instances of the resource in that module instance.
+/// Returns whether an address includes an instance. An address that ends without an instance key
+/// includes all instances of the resource in that module instance.
 pub(super) fn names(target: &TargetAddress, address: &ResourceInstanceAddress) -> bool {
     match target {
         TargetAddress::Instance(wanted) if wanted.key.is_none() => address.resource == wanted.resource,
@@ -64,10 +64,10 @@ pub(super) fn names(target: &TargetAddress, address: &ResourceInstanceAddress) -
     }
 }
 
-/// Reads the state, which must exist.
+/// Reads a state, which must exist.
 ///
 /// # Errors
-/// If there is no state.
+/// If it does not exist.
 pub(super) fn existing_state(context: &CommandContext, named: Option<&Path>) -> Outcome<UnlockedState> {
     let configuration = context.app.configuration()?;
     let look = state_access::read_unlocked(&context.app, Some(&configuration), named)?;

@@ -6,9 +6,9 @@
 //! | a resource with keys | a resource | all its instances |
 //! | a module instance | a module instance | all resources in it and in its child modules |
 //!
-//! The destination must be unused, and resource types never change. When moving to another file
-//! (`-state-out`) the destination is written first: a failure between the two writes leaves an
-//! object in both files, never in neither.
+//! The destination must not exist in the state, and the resource type must be the same. If objects
+//! are moved to another file (`-state-out`), the destination is written first: after a failure
+//! between the two writes, an object is in both files, but never in neither.
 
 use std::path::Path;
 
@@ -26,7 +26,8 @@ use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
 use crate::shell::ViewOptions;
 
-/// An address of the command; a missing instance key means the instance without a key.
+/// An address in the command's arguments; without an instance key it means the instance without a
+/// key.
 enum Item {
     Module(ModuleInstance),
     Instance(ResourceInstanceAddress),
@@ -85,7 +86,7 @@ async fn run(context: &CommandContext, arguments: &StateMvArguments) -> Outcome 
     Ok(Status::Success)
 }
 
-/// Opens the state of `-state-out`.
+/// Opens the state in `-state-out`.
 async fn other(
     context: &CommandContext,
     arguments: &StateMvArguments,
@@ -116,7 +117,7 @@ struct Move<'a> {
     arguments: &'a StateMvArguments,
 }
 
-/// The part that was removed from the source state.
+/// Objects that were removed from the source state.
 enum Taken {
     /// The resources, each with its new address.
     Resources(Vec<(wardian_address::AbsoluteResourceAddress, ResourceState)>),
@@ -128,7 +129,7 @@ impl<'a> Move<'a> {
         Self { source: item(&arguments.source), destination: item(&arguments.destination), arguments }
     }
 
-    /// Returns the old and new addresses; a module is listed as one.
+    /// Returns the old and new addresses. A module is listed as a single move.
     fn moved(&self, taken: &Taken) -> Vec<(String, String)> {
         let StateMvArguments { source, destination, .. } = self.arguments;
         let (Taken::Resources(resources), Item::Module(from), Item::Module(to)) =
@@ -163,7 +164,7 @@ impl<'a> Move<'a> {
         )
     }
 
-    /// Removes the source from the state.
+    /// Removes the source objects from the state.
     fn take(&self, state: &mut State) -> Outcome<Taken> {
         match (&self.source, &self.destination) {
             (Item::Module(source), Item::Module(destination)) => self.take_module(state, source, destination),
@@ -256,7 +257,7 @@ impl<'a> Move<'a> {
         self.wrong("Invalid target address", "the destination already exists in the state")
     }
 
-    /// Inserts the removed part at the destination.
+    /// Inserts the removed objects at the destination.
     fn put(&self, taken: Taken, state: &mut State) -> Outcome<()> {
         match (taken, &self.destination) {
             (Taken::Resources(resources), destination) => {

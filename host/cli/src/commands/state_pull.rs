@@ -21,7 +21,7 @@ impl CommandSpec for StatePullArguments {
     }
 }
 
-/// Prints the state file; prints nothing if there is none.
+/// Prints the state file; prints nothing if it does not exist.
 fn run(context: &CommandContext) -> Outcome {
     let configuration = context.app.configuration()?;
     let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;

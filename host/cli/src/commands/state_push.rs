@@ -57,11 +57,11 @@ async fn run(context: &CommandContext, arguments: &StatePushArguments) -> Outcom
         return Ok(Status::Success);
     }
     if is_same {
-        // Only lineage and serial change, so no backup is needed.
+        // Only the lineage and the serial change, so no backup is needed.
         drop(change);
         change = open(BackupRule::Off).await?;
     }
-    // Like Terraform: a replacement counts as a change of the state.
+    // As in Terraform, a replacement counts as a change of the state.
     if exists && !is_same {
         pushed.serial = pushed.serial.saturating_add(1);
     }
@@ -87,7 +87,7 @@ fn read(path: &Path) -> Outcome<State> {
     state.ok_or_else(|| unusable("it is empty"))
 }
 
-/// Checks that no newer state and no state of another lineage is overwritten.
+/// Checks that the stored state is not newer, and that it does not have another lineage.
 fn check(pushed: &State, there: &State) -> Outcome<()> {
     let refused = |why: String| {
         Err(Failure::error(

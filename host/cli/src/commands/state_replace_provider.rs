@@ -30,7 +30,7 @@ impl CommandSpec for StateReplaceProviderArguments {
     }
 }
 
-/// Assigns all resources of one provider to another.
+/// Assigns all resources of one provider to another provider.
 async fn run(context: &CommandContext, arguments: &StateReplaceProviderArguments) -> Outcome {
     let from = provider(&arguments.from)
         .map_err(|error| Failure::error("Invalid provider to replace", sentence(&error.to_string())))?;
@@ -103,7 +103,7 @@ async fn run(context: &CommandContext, arguments: &StateReplaceProviderArguments
     Ok(Status::Success)
 }
 
-/// Parses a typed address, including an address from a state without namespaces.
+/// Parses a typed address, which can be an address without a namespace from an old state.
 fn provider(text: &str) -> Result<ProviderAddress, ProviderAddressError> {
     match ProviderAddress::parse(text) {
         Err(ProviderAddressError::Legacy { .. }) => {

@@ -26,8 +26,8 @@ impl CommandSpec for StateRmArguments {
     }
 }
 
-/// Removes instances from the state. An address without instances is ignored if others have
-/// some.
+/// Removes instances from the state. An address without instances is ignored, unless all addresses
+/// are without instances.
 async fn run(context: &CommandContext, arguments: &StateRmArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let stop = interrupt::listen(&context.shell)?;
@@ -47,7 +47,7 @@ async fn run(context: &CommandContext, arguments: &StateRmArguments) -> Outcome 
     for target in &arguments.addresses {
         removed
             .extend(state.instances().map(|(address, ..)| address).filter(|address| names(target, address)));
-        // An instance that two addresses include is removed once.
+        // An instance that two addresses include is removed only once.
         for address in &removed {
             state.remove_instance(address);
         }

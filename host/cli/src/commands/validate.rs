@@ -14,7 +14,7 @@ use crate::failure::{Failure, Outcome, Status};
 use crate::render::json::pretty;
 use crate::shell::{OutputKind, Paint, ViewOptions};
 
-/// `validate -json`.
+/// The output of `validate -json`.
 #[derive(Serialize)]
 struct Report<D> {
     format_version: &'static str,

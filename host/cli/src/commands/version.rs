@@ -15,7 +15,7 @@ use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
 use crate::shell::ViewOptions;
 
-/// `version -json`: Terraform's members, followed by one of Wardian.
+/// The output of `version -json`: Terraform's members, followed by a member of Wardian.
 #[derive(Serialize)]
 struct Report {
     terraform_version: &'static str,
@@ -43,7 +43,7 @@ impl CommandSpec for VersionArguments {
 /// Shows versions.
 fn run(context: &CommandContext, arguments: &VersionArguments) -> Outcome {
     let platform = Platform::current().as_str().to_owned();
-    // An invalid lock file is reported by other commands.
+    // Other commands report an invalid lock file.
     let lock = LockFile::load(Path::new(LOCK_FILE_NAME)).map(|loaded| loaded.lock).unwrap_or_default();
     let selections: BTreeMap<String, String> = lock
         .providers

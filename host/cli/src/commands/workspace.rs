@@ -79,7 +79,7 @@ impl CommandSpec for WorkspaceDeleteArguments {
     }
 }
 
-/// Returns the backend whose workspaces the commands work on.
+/// Returns the backend whose workspaces the commands list and change.
 fn backend_in_effect(context: &CommandContext) -> Outcome<LocalBackend> {
     let configuration = context.app.configuration()?;
     Ok(backend::in_effect(&context.app.data_directory(), Some(&configuration))?)
@@ -110,7 +110,7 @@ async fn new(context: &CommandContext, arguments: &WorkspaceNewArguments) -> Out
             format!("There is a workspace \"{name}\". `wardian workspace select {name}` selects it."),
         ));
     }
-    // Read the initial state before anything is created.
+    // Read the initial state before any file is created.
     let first = arguments.state.as_deref().map(first_state).transpose()?;
     make(backend, name)?;
     if let Some(state) = first {
@@ -121,7 +121,7 @@ async fn new(context: &CommandContext, arguments: &WorkspaceNewArguments) -> Out
     Ok(Status::Success)
 }
 
-/// Reads a state to start with, and gives it a lineage of its own.
+/// Reads an initial state, and gives it a new lineage.
 fn first_state(path: &Path) -> Outcome<State> {
     let unreadable =
         |problem: String| Failure::error("State cannot be copied", format!("{}: {problem}.", path.display()));
@@ -223,7 +223,7 @@ async fn delete(context: &CommandContext, arguments: &WorkspaceDeleteArguments) 
     }
     let directory = workspaces::directory(backend, name);
     let removed = fs::remove_dir_all(&directory);
-    // The lock is in that directory and is released with it.
+    // The lock is in that directory and is removed with it.
     drop(file);
     match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -1,4 +1,4 @@
-//! An audit log as text.
+//! The summary of an audit log, as text.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use wardian_monitor::{Outcome, PluginSummary, Summary, UseKey, UseTotals};
 use super::RenderOptions;
 use super::style::{Page, Style};
 
-/// Returns the accesses of all plugins in a log.
+/// Returns the accesses of all plugins in an audit log.
 pub(crate) fn summary_text(summary: &Summary, options: RenderOptions) -> String {
     let mut page = Page::new(options.color);
     if summary.plugins.is_empty() {
@@ -92,7 +92,7 @@ fn shortened(hash: &str) -> &str {
     hash.get(..12).unwrap_or(hash)
 }
 
-/// Formats a size in the largest unit that it reaches.
+/// Formats a size in the largest unit in which it is at least one.
 fn size(bytes: u64) -> String {
     let units = [("GiB", 1_u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     match units.into_iter().find(|(_, unit)| bytes >= *unit) {

@@ -6,7 +6,7 @@ use wardian_policy::GrantStatus;
 use super::RenderOptions;
 use super::style::{Page, Style};
 
-/// The indentation of the text of a line.
+/// The column in which the text of a line starts.
 const INDENT: usize = 20;
 
 /// Returns one block of lines for each request.
@@ -41,7 +41,7 @@ fn indented_line(text: &str, width: usize, page: &mut Page) {
     }
 }
 
-/// Writes a text broken at blanks; its first line starts at the page's current position.
+/// Writes a text, wrapped at spaces; its first line starts at the page's current position.
 pub(super) fn indented(text: &str, width: usize, page: &mut Page) {
     let room = width.saturating_sub(INDENT).max(20);
     let mut length = 0;

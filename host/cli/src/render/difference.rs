@@ -1,12 +1,13 @@
-//! The difference between two values, part by part, before it becomes text.
+//! The difference between two values, attribute by attribute and element by element, before it is
+//! rendered. Here, a *part* of a value is an attribute, an element or a nested block.
 //!
-//! A tree of [`Difference`]s is made in one of two ways: from a schema ([`schema`]), which
+//! A tree of [`Difference`]s is computed in one of two ways: from a schema ([`schema`]), which
 //! defines the attributes, blocks and element types, or from the values alone ([`dynamic`]), for
-//! outputs, for attributes of any type and for JSON in strings. In both, an absent side is
-//! `None`; a null in a list or under a key is `Some`.
+//! outputs, for attributes of any type and for JSON in strings. In both, an absent side is `None`;
+//! a null in a list or under a key is `Some`.
 //!
-//! The effect on the whole follows from the effects on its parts, because only the parts show
-//! whether anything changed.
+//! The effect on a value follows from the effects on its parts, because only the parts show whether
+//! anything changed.
 
 use std::sync::LazyLock;
 
@@ -25,12 +26,12 @@ pub(super) enum Effect {
     Create,
     /// The part is removed.
     Delete,
-    /// The part, or something in it, changes.
+    /// The part changes, or something in it.
     Update,
 }
 
 impl Effect {
-    /// Returns the effect on a whole after adding one more part.
+    /// Returns the effect on a value after one more of its parts is taken into account.
     pub(super) fn with_part(self, part: Self) -> Self {
         match part {
             Self::None => self,
@@ -40,7 +41,7 @@ impl Effect {
     }
 }
 
-/// A part with the effect on it.
+/// A part, and the effect of the change on it.
 #[derive(Clone, Debug)]
 pub(super) struct Difference<'a> {
     pub(super) effect: Effect,
@@ -90,7 +91,7 @@ pub(super) struct BlockGroup<'a> {
     pub(super) blocks: Vec<(Option<&'a str>, Difference<'a>)>,
 }
 
-/// The sensitive sides of a change, and the hidden effect.
+/// Which sides of a change are sensitive, and the effect that is hidden.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Secrecy {
     pub(super) before: bool,
@@ -99,7 +100,7 @@ pub(super) struct Secrecy {
 }
 
 impl Secrecy {
-    /// Returns whether a remaining value becomes sensitive or stops being so.
+    /// Returns whether a value that remains becomes sensitive or is not sensitive any more.
     pub(super) fn changes(self) -> bool {
         self.before != self.after && matches!(self.inner, Effect::None | Effect::Update)
     }
@@ -122,7 +123,8 @@ impl<'a> Sides<'a> {
         Self { before, after }
     }
 
-    /// Treats nulls as absent: for attributes of blocks and objects, which are always present.
+    /// Treats nulls as absent values: for attributes of blocks and objects, which are always
+    /// present.
     fn without_nulls(self) -> Self {
         let present = |side: Option<&'a Value>| side.filter(|value| !value.is_null());
         Self { before: present(self.before), after: present(self.after) }
@@ -148,14 +150,14 @@ impl<'a> Sides<'a> {
         self.after.is_some_and(|value| !value.is_known())
     }
 
-    /// Returns which sides are sensitive; `always` if the schema makes both sensitive.
+    /// Returns which sides are sensitive; both, if the schema makes the value sensitive (`always`).
     fn secrecy(self, always: bool) -> (bool, bool) {
         let is_sensitive =
             |side: Option<&Value>| side.is_some_and(|value| always || value.marks().is_sensitive());
         (is_sensitive(self.before), is_sensitive(self.after))
     }
 
-    /// Returns the effect that follows from presence alone.
+    /// Returns the effect that follows only from which sides are present.
     fn effect(self) -> Effect {
         match (self.before, self.after) {
             (None, Some(_)) => Effect::Create,
@@ -211,7 +213,7 @@ impl<'a> Forcing<'a> {
         Self(paths.into_iter().collect())
     }
 
-    /// Returns whether this part itself forces it.
+    /// Returns whether this part itself forces the replacement.
     fn here(&self) -> bool {
         self.0.iter().any(|steps| steps.is_empty())
     }

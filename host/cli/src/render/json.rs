@@ -1,6 +1,6 @@
 //! Plans, states, outputs and events as JSON, in Terraform's formats: the same keys in the same
-//! order, the same escapes. Documents are written piece by piece, so that a large state is never
-//! held as text in memory.
+//! order, the same escapes. Documents are written incrementally, so that the text of a large state
+//! is never in memory as a whole.
 
 use std::collections::BTreeMap;
 
@@ -72,12 +72,12 @@ impl<'a> StateJson<'a> {
     }
 }
 
-/// Returns whether the state has no objects or outputs that results of checks could be about.
+/// Returns whether the state has neither objects nor outputs to which check results could refer.
 fn is_empty_state(tree: &ModuleTree<'_>, outputs: &BTreeMap<&str, (bool, &Value)>) -> bool {
     tree.is_empty() && outputs.is_empty()
 }
 
-/// Returns `output -json`: all outputs, including sensitive ones.
+/// Returns the output of `output -json`: all outputs, including sensitive ones.
 pub(crate) fn outputs_json(outputs: &BTreeMap<Str, OutputValue>) -> String {
     let outputs: BTreeMap<&str, NamedOutput<'_>> = outputs
         .iter()
@@ -90,7 +90,7 @@ pub(crate) fn outputs_json(outputs: &BTreeMap<Str, OutputValue>) -> String {
     pretty(&outputs)
 }
 
-/// Returns `output -json NAME`: one value.
+/// Returns the output of `output -json NAME`: one value.
 pub(crate) fn output_json(value: &Value) -> String {
     compact(&PlainValue(value))
 }
@@ -101,7 +101,6 @@ pub(crate) struct EmptyState {
     format_version: &'static str,
 }
 
-/// A state.
 #[derive(Serialize)]
 pub(crate) struct StateDocument<'a> {
     format_version: &'static str,

@@ -10,16 +10,16 @@ mod text;
 
 pub(super) use text::{harmless, quoted};
 
-/// The display settings that a part inherits from the parts around it.
+/// Display settings that a part inherits from the value that contains it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Context {
     /// Whether `-> null` is omitted after removed values.
     pub(super) hide_null: bool,
-    /// Whether the part forces a replacement although only the whole is marked.
+    /// Whether the part forces a replacement although only the containing value is marked.
     pub(super) forces: bool,
     /// Whether unchanged parts are shown.
     pub(super) show_unchanged: bool,
-    /// Whether symbols are written.
+    /// Whether action symbols are written.
     pub(super) symbols: bool,
 }
 
@@ -34,16 +34,17 @@ impl Context {
         Self { show_unchanged: true, ..Self::default() }
     }
 
-    /// Returns the settings for parts, which do not inherit that the whole forces a replacement.
+    /// Returns the settings for nested parts, which do not inherit that the containing value forces
+    /// a replacement.
     fn inside(self) -> Self {
         Self { forces: false, ..self }
     }
 }
 
-/// Attributes that identify an object to people; shown even if unchanged.
+/// Attributes by which people identify an object; they are shown even if they are unchanged.
 const IDENTIFYING: [&str; 3] = ["id", "name", "tags"];
 
-/// Writes a difference, without its leading symbol.
+/// Writes a difference, without its action symbol.
 pub(super) fn write(page: &mut Page, difference: &Difference<'_>, indent: usize, context: Context) {
     let effect = difference.effect;
     let forces = difference.replace || context.forces;
@@ -146,7 +147,7 @@ fn hidden(page: &mut Page, count: usize, what: &str, indent: usize, context: Con
     page.push("\n");
 }
 
-/// Writes a warning above a part that becomes sensitive or stops being so.
+/// Writes a warning in the line before a part that becomes sensitive or is not sensitive any more.
 fn warning(page: &mut Page, difference: &Difference<'_>, indent: usize) {
     let (secrecy, thing) = match &difference.content {
         Content::Sensitive(secrecy) => (*secrecy, "value"),
@@ -235,7 +236,7 @@ fn set(
     indent: usize,
     context: Context,
 ) {
-    // The elements of nested attributes are marked individually if they force a replacement.
+    // Elements of nested attributes that force a replacement are marked individually.
     if elements.is_empty() {
         page.push("[]");
         null_suffix(page, effect, context);

@@ -5,16 +5,16 @@
 //!
 //! | module | output |
 //! |---|---|
-//! | [`plan`] | a plan, using `difference` (the changes) and `layout` (their form) |
+//! | [`plan`] | a plan, with `difference` (the changes) and `layout` (their text) |
 //! | [`consent_view`] | the capability requests of a plugin |
 //! | [`plugin`] | a component's imports and capability requests |
-//! | [`policy`] | the effect of the policies on a plugin |
+//! | [`policy`] | the effective policy of a plugin |
 //! | [`state`] | a state, as differences without changes |
 //! | [`value`] | values as expressions |
 //! | [`json`] | plans, states, outputs and events as JSON |
 //!
-//! Invariants: a sensitive value is never part of text for people; the cost is linear in the
-//! length of the output, whatever the values are.
+//! Invariants: a sensitive value is never part of text for people; the cost is linear in the length
+//! of the output for all values.
 
 pub(crate) mod audit;
 pub(crate) mod consent_view;
@@ -28,12 +28,12 @@ pub(crate) mod state;
 pub(crate) mod style;
 pub(crate) mod value;
 
-/// The layout of texts for people.
+/// The layout of text for people.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RenderOptions {
     /// Whether color is used.
     pub(crate) color: bool,
-    /// The maximum number of columns of sentences.
+    /// The maximum line width of sentences, in columns.
     pub(crate) width: usize,
 }
 

@@ -1,8 +1,8 @@
 //! A plan as text.
 //!
-//! From top to bottom, omitting empty parts: changes outside of Wardian (refresh-only plans),
-//! the symbols, the changes, the summary, the outputs, and how to apply the plan. The headers
-//! are those that programs search for in Terraform's output.
+//! The sections, from top to bottom, without empty ones: changes outside of Wardian (refresh-only
+//! plans), the action symbols, the changes, the summary, the outputs, and how to apply the plan.
+//! The headers are the same as Terraform's, since programs search for them.
 
 use std::collections::BTreeMap;
 
@@ -18,18 +18,18 @@ use super::style::{Page, Style};
 mod drift;
 mod header;
 
-/// The note below a plan about applying it.
+/// The note at the end of a plan about applying it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PlanNote<'a> {
-    /// No note: approval follows, or the plan is only shown.
+    /// No note: the user is asked for approval, or the plan is only shown.
     None,
     /// The plan was not saved.
     NotSaved,
     /// The plan was saved to a file.
     Saved {
-        /// The file.
+        /// The path of the plan file.
         path: &'a str,
-        /// The command that applies it.
+        /// The command that applies the file.
         apply_command: &'a str,
     },
 }
@@ -73,14 +73,15 @@ pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOption
     page.finish()
 }
 
-/// `Plan: 1 to import, 1 to add, 0 to change, 0 to destroy.`
+/// Returns `Plan: 1 to import, 1 to add, 0 to change, 0 to destroy.`
 pub(crate) fn summary(counts: ChangeCounts) -> String {
     let ChangeCounts { add, change, destroy, import, forget: _ } = counts;
     let import = if import > 0 { format!("{import} to import, ") } else { String::new() };
     format!("Plan: {import}{add} to add, {change} to change, {destroy} to destroy.")
 }
 
-/// Returns whether a change is shown: removed data sources are not, mere moves are.
+/// Returns whether a change is shown. Removed data sources are not shown; objects that are only
+/// moved are.
 fn is_shown(change: &ResourceChange) -> bool {
     match change.address.mode() {
         ResourceMode::Managed => change.is_effective() || change.is_moved() || change.importing.is_some(),
@@ -145,7 +146,7 @@ fn write_legend(page: &mut Page, changes: &[&ResourceChange], options: RenderOpt
 fn write_change(page: &mut Page, change: &ResourceChange, cause: Cause) {
     header::write(page, change, cause);
     let forcing = Forcing::new(change.required_replace.iter().map(|path| path.steps()));
-    // A forgotten object stays unchanged.
+    // A forgotten object does not change.
     let after = if change.action == Action::Forget { &change.before } else { &change.after };
     let sides = Sides::new(Some(&change.before), Some(after));
     let difference = schema::of_block(sides, &change.schema.block, &forcing);
@@ -167,13 +168,14 @@ fn output_difference<'a>(output: &'a OutputChange) -> Difference<'a> {
     let mut difference =
         if output.sensitive { dynamic::sensitive(sides) } else { dynamic::difference(sides) };
     if difference.effect == Effect::None {
-        // A property that is not shown changes, such as the output's sensitivity.
+        // Only a property that is not shown changes, such as whether the output is sensitive.
         difference.effect = Effect::Update;
     }
     difference
 }
 
-/// Names are aligned with all outputs of the plan, including unchanged ones.
+/// Writes the changes of outputs. The names are aligned with all outputs of the plan, including
+/// unchanged ones.
 fn write_outputs(page: &mut Page, plan: &Plan, outputs: &[(&Str, Difference<'_>)]) {
     if outputs.is_empty() {
         return;

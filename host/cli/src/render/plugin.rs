@@ -9,7 +9,7 @@ use super::RenderOptions;
 use super::consent_view::consent_text;
 use super::style::{Page, Style};
 
-/// `plugin inspect -json`.
+/// The output of `plugin inspect -json`.
 #[derive(Serialize)]
 pub(crate) struct PluginReport<'a> {
     format_version: &'static str,
@@ -24,7 +24,7 @@ pub(crate) struct PluginReport<'a> {
     exports: Vec<Interface<'a>>,
     imports: Vec<Interface<'a>>,
     capabilities: Vec<Capability<'a>>,
-    /// The reasons why it cannot be loaded.
+    /// The reasons why the component cannot be loaded.
     problems: Vec<String>,
     warnings: Vec<String>,
 }
@@ -32,9 +32,9 @@ pub(crate) struct PluginReport<'a> {
 #[derive(Serialize)]
 struct Interface<'a> {
     name: &'a str,
-    /// The purpose, if it is known.
+    /// The purpose, if known.
     purpose: Option<&'static str>,
-    /// Whether the host offers it; `None` for exports.
+    /// Whether the host provides the interface; `None` for exports.
     #[serde(skip_serializing_if = "Option::is_none")]
     offered: Option<bool>,
 }
@@ -45,11 +45,11 @@ struct Capability<'a> {
     kind: &'a str,
     what: String,
     reason: &'a str,
-    /// The block of a policy that grants it.
+    /// The block of a policy that grants the request.
     rule: String,
 }
 
-/// The purposes of interfaces, by their paths or prefixes of them.
+/// The purposes of interfaces, by path or by a prefix of the path.
 const PURPOSES: [(&str, &str); 22] = [
     ("wardian:plugin/provider", "makes it a provider"),
     ("wardian:plugin/provisioner", "makes it a provisioner"),
@@ -123,7 +123,7 @@ impl<'a> PluginReport<'a> {
         }
     }
 
-    /// Returns whether no known problem prevents it from being loaded.
+    /// Returns whether the component can be loaded, as far as is known.
     pub(crate) fn loads(&self) -> bool {
         self.problems.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The effect of policies as text.
+//! The effective policy, as text.
 
 use wardian_policy::{
     CredentialSource, DefaultAction, Explained, ExplainedCredential, Explanation, NativePlugins, PolicyFile,
@@ -25,7 +25,7 @@ pub(crate) fn files_text(files: &[PolicyFile], options: RenderOptions) -> String
     page.finish()
 }
 
-/// Returns the full explanation for a plugin.
+/// Returns the complete explanation for a plugin.
 pub(crate) fn explanation_text(explanation: &Explanation, options: RenderOptions) -> String {
     let mut page = Page::new(options.color);
     page.paint(Style::Bold, explanation.plugin.for_display());

@@ -17,22 +17,22 @@ pub(super) mod module_tree;
 
 use module_tree::ModuleTree;
 
-/// An object of a state with the data that is needed to show it.
+/// An object of a state with the data that is required to show it.
 #[derive(Clone, Debug)]
 pub(crate) struct StateObject<'a> {
     /// The address, with mode, type, name, key and module.
     pub(crate) address: ResourceInstanceAddress,
     /// The key of a deposed object; `None` for the current one.
     pub(crate) deposed: Option<&'a str>,
-    /// The provider configuration that it belongs to.
+    /// The provider configuration that manages the object.
     pub(crate) provider: &'a ProviderConfigAddress,
     /// The schema of the value.
     pub(crate) schema: &'a Schema,
-    /// The schema version that the object was stored with.
+    /// The schema version with which the object was stored.
     pub(crate) schema_version: u64,
-    /// The attributes; sensitive parts are marked.
+    /// The object's value; sensitive attributes are marked.
     pub(crate) value: Value,
-    /// Whether the object is to be replaced.
+    /// Whether the object is tainted, so that the next plan replaces it.
     pub(crate) tainted: bool,
     /// The resources that the object depends on.
     pub(crate) dependencies: &'a [Arc<ResourceAddress>],

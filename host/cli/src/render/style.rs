@@ -1,8 +1,8 @@
-//! Colors, and the page that text is written to.
+//! Colors, and the page to which text is written.
 
 use std::fmt;
 
-/// The style of a piece of text; the colors are Terraform's.
+/// The style of a text; the colors are Terraform's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     /// Headers.
@@ -13,15 +13,15 @@ pub(crate) enum Style {
     BoldGreen,
     /// Notes, in a header.
     BoldCyan,
-    /// Removed values, and attributes that force it.
+    /// Removed values, and attributes that force a replacement.
     Red,
     /// Added values.
     Green,
     /// Changed values.
     Yellow,
-    /// Values that are read.
+    /// Values that are being read.
     Cyan,
-    /// Omissions.
+    /// Notes about omitted lines.
     Gray,
 }
 
@@ -80,7 +80,7 @@ impl Page {
         self.text.extend(std::iter::repeat_n(' ', count));
     }
 
-    /// Lets `write!` work without an error, which a string never has.
+    /// Makes `write!` work without returning an error, which writing to a string never does.
     pub(crate) fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) {
         match arguments.as_str() {
             Some(text) => self.text.push_str(text),
@@ -121,7 +121,7 @@ impl Page {
         }
     }
 
-    /// Writes a line across the page.
+    /// Writes a horizontal line of the page's width.
     pub(crate) fn rule(&mut self, width: usize) {
         let line = "\u{2500}".repeat(width.saturating_sub(1).max(1));
         self.paint(Style::Gray, line);

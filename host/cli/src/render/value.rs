@@ -1,8 +1,7 @@
 //! Values as expressions: the output of `console` and `output`.
 //!
 //! The text is an expression that evaluates to the value, including its type: a list is
-//! `tolist([...])`, a tuple `[...]`. Values without such an expression are shown in round
-//! brackets.
+//! `tolist([...])`, a tuple `[...]`. Values that have no such expression are shown in parentheses.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +19,8 @@ pub(crate) fn render_value(value: &Value, indent: usize) -> String {
     page.finish()
 }
 
-/// Returns `name = value` for each output, for `output` and the end of an apply: sensitive ones
-/// are redacted. Each line ends with a line break.
+/// Returns `name = value` for each output, for `output` and for the end of an apply. Sensitive
+/// values are redacted. Each line ends with a line break.
 pub(crate) fn render_outputs(outputs: &BTreeMap<Str, OutputValue>) -> String {
     let mut page = Page::new(false);
     for (name, output) in outputs {
@@ -147,7 +146,7 @@ mod tests {
         Value::list(Type::String, elements)
     }
 
-    /// The output of `console` of Terraform 1.11.4 for the same expressions.
+    /// The expected texts are the output of `console` in Terraform 1.11.4 for the same expressions.
     #[test]
     fn values_are_rendered_like_terraforms() {
         let secret = || Value::string("x").with_marks(Marks::SENSITIVE);

@@ -23,7 +23,7 @@ pub(crate) enum Paint {
     Warning,
 }
 
-/// A text with an optional color.
+/// A text with optional color.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Painted<'a> {
     text: &'a str,

@@ -1,4 +1,4 @@
-//! Conversion of entries to settings: names and their allowed values.
+//! Converts entries to settings: checks names and values.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -180,8 +180,8 @@ impl Reader<'_> {
         self.strings(entry)?.into_iter().map(parse).collect()
     }
 
-    /// Parses the services of a host. Services that are objects, such as `login.v1`, are for
-    /// unsupported commands and are ignored.
+    /// Parses the services of a host. Services that are objects, such as `login.v1`, belong to
+    /// commands that are not supported and are ignored.
     fn services(&self, settings: &[&Entry]) -> Result<BTreeMap<String, String>> {
         let mut services = BTreeMap::new();
         for setting in settings.iter().filter(|setting| setting.key == "services") {
@@ -194,7 +194,7 @@ impl Reader<'_> {
         Ok(services)
     }
 
-    /// Returns the blocks of a setting with one label, such as `host "x" { … }`.
+    /// Returns the blocks of a setting that have one label, such as `host "x" { … }`.
     fn labelled<'e>(&self, entry: &'e Entry) -> Result<Vec<(&'e Entry, Vec<&'e Entry>)>> {
         let mut blocks = Vec::new();
         for label in self.block(entry)? {

@@ -1,5 +1,5 @@
-//! The syntax of the CLI configuration: HCL 1 (as before Terraform 0.12) and JSON, read by one
-//! parser.
+//! The syntax of the CLI configuration: HCL 1 (the syntax of Terraform before 0.12) and JSON. One
+//! parser reads both.
 //!
 //! The configuration parser cannot read this syntax: the documented form of `dev_overrides` has
 //! quoted names before `=` in a block, which HCL 2 does not allow.
@@ -41,11 +41,11 @@ pub enum SettingValue {
     Number(String),
     /// `true` or `false`.
     Bool(bool),
-    /// `null`: as if the setting were missing.
+    /// `null`, which has the same effect as omitting the setting.
     Null,
-    /// Values in brackets.
+    /// A list in brackets.
     List(Vec<SettingValue>),
-    /// Entries in braces, in their order. Names may repeat.
+    /// Entries in braces, in source order. Names can occur more than once.
     Object(Vec<Entry>),
 }
 

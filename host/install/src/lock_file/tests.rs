@@ -134,7 +134,8 @@ fn save_replaces_the_file_and_leaves_no_other() {
     assert!(matches!(lock.save(&directory.path().join("no/such")), Err(LockFileError::Write { .. })));
     #[cfg(unix)]
     {
-        // Links are replaced, and a link at a guessed temporary name has no effect.
+        // Symbolic links are replaced, and a link at a guessed name of the temporary file has no
+        // effect.
         let target = directory.path().join("precious");
         fs::write(&target, "precious").unwrap();
         fs::remove_file(&path).unwrap();

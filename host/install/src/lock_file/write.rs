@@ -1,4 +1,4 @@
-//! Encoding lock files, byte for byte as Terraform does, and replacing the file.
+//! Encodes lock files byte for byte like Terraform, and replaces the file.
 
 use std::fmt::Write as _;
 use std::fs;

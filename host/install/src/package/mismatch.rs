@@ -1,4 +1,4 @@
-//! Packages that the lock file does not allow.
+//! The error for a package that the lock file does not allow.
 
 use std::fmt;
 

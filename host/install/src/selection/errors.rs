@@ -1,4 +1,4 @@
-//! Errors of the selection. Each message names the problem, the searched sources and a solution.
+//! Selection errors. Each message contains the problem, the searched sources and a solution.
 
 use std::fmt::Write as _;
 
@@ -11,9 +11,9 @@ use crate::requirements::RequiredBy;
 /// A source that was searched for a provider, and its versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchedSource {
-    /// A description of the source.
+    /// The name of the source in messages.
     pub name: String,
-    /// The versions for this machine.
+    /// The versions for this machine in the source.
     pub versions: Vec<Version>,
     pub remark: SourceRemark,
 }
@@ -25,7 +25,7 @@ pub enum SourceRemark {
     None,
     /// These versions are available only for other platforms.
     OtherPlatformsOnly(Vec<Version>),
-    /// The source was not searched because it needs a network method.
+    /// The source was not searched because it requires network access.
     NeedsNetwork,
 }
 
@@ -77,20 +77,20 @@ pub enum SelectionError {
          run `wardian init`."
     )]
     HashMismatch(Box<PackageMismatch>),
-    /// The selected package is unusable.
+    /// The selected package cannot be used.
     #[error("failed to use {} {version}: {error}", address.for_display())]
     Package { address: ProviderAddress, version: Version, error: Box<PackageError> },
     /// A mirror cannot be searched.
     #[error("failed to search for {}: {error}", address.for_display())]
     Mirror { address: ProviderAddress, error: MirrorError },
-    /// A legacy address of an old state, which cannot be installed.
+    /// A legacy address in an old state. Such a provider cannot be installed.
     #[error(
         "the state or configuration refers to the provider {address} by a legacy address without a \
          namespace, which cannot be installed; declare its source in required_providers, and change \
          the state with `wardian state replace-provider {address} NAMESPACE/{type_name}`", type_name = address.type_name()
     )]
     Legacy { address: ProviderAddress },
-    /// The lock file would have to change but must not.
+    /// The lock file would change, but must not.
     #[error(
         "the lock file would have to change, which -lockfile=readonly forbids: {}\nRun `wardian init` \
          without -lockfile=readonly and review the change.",

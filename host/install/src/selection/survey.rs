@@ -1,4 +1,4 @@
-//! The versions of one provider in all methods.
+//! Collects the versions of one provider from all installation methods.
 
 use wardian_address::{Constraints, ProviderAddress, Version};
 
@@ -14,7 +14,7 @@ pub(super) struct Survey<'a> {
     pub(super) searched: Vec<SearchedSource>,
 }
 
-/// An available version. Offers are in the order of their methods.
+/// An available version. Offers are in the order of their installation methods.
 pub(super) struct Offer<'a> {
     pub(super) version: Version,
     package: OfferedPackage<'a>,

@@ -27,7 +27,7 @@ fn version(text: &str) -> Version {
     Version::parse(text).unwrap()
 }
 
-/// A working directory with a mirror, in which `init` and `plan` can run.
+/// A working directory with a mirror, for `init` and `plan`.
 struct Fixture {
     root: tempfile::TempDir,
     catalogue: Catalogue,
@@ -84,7 +84,7 @@ impl Fixture {
         select(&self.requirements, &self.lock, &self.sources(), &self.data(), self.options)
     }
 
-    /// Does the work of `init`: select, install, save.
+    /// Performs the steps of `init`: select, install, save.
     fn init(&mut self) -> Selection {
         let selection = self.select().unwrap();
         for chosen in selection.plugins.values() {
@@ -211,7 +211,7 @@ fn links_in_the_data_directory_are_rejected() {
             assert!(error.to_string().contains("symbolic link"), "{error}");
             assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
         }
-        // The last link is replaced; its target remains.
+        // The link in the last path component is replaced; its target remains.
         fs::remove_dir_all(fixture.data()).unwrap();
         let link = fixture.data().join(&path);
         fs::create_dir_all(link.parent().unwrap()).unwrap();
@@ -234,7 +234,7 @@ fn changed_component_is_rejected() {
     assert!(error.contains("is not allowed by the lock file"), "{error}");
     fixture.options.versions = VersionPolicy::Upgrade;
     assert!(matches!(fixture.select().unwrap_err()[0], SelectionError::HashMismatch(_)));
-    // The link leads to the changed file, so later commands also detect the change.
+    // The link refers to the changed file, so later commands also detect the change.
     let errors = fixture.resolve().unwrap_err();
     assert!(matches!(errors.as_slice(), [ResolveError::HashMismatch(_)]));
 
@@ -269,7 +269,7 @@ fn excluded_catalogue_is_not_used() {
     let origin = selection.plugins[&address("random")].artifact.origin().clone();
     assert!(matches!(origin, PluginOrigin::Mirror(PackageLocation::BareComponent(_))));
     assert_eq!(fixture.resolved_bytes("random"), component("mirror"));
-    // Back to the catalogue: the copy in the data directory is removed.
+    // If the embedded plugin is selected again, the copy in the data directory is removed.
     fixture.installation.methods.pop();
     let selection = fixture.init();
     assert_eq!(selection.lock_change, LockChange::DetailsChanged);

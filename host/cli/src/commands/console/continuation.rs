@@ -1,6 +1,6 @@
-//! Detection of expressions that continue on the next line.
+//! Detects expressions that continue on the next line.
 
-/// An open construct that must be closed before the expression can end.
+/// A construct that was opened and must be closed before the expression can end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Open {
     /// A bracket, with its closing bracket.
@@ -33,7 +33,7 @@ fn open_at_end(input: &str) -> Option<Vec<Open>> {
                 let behind = rest.get(line.len() + 1..).unwrap_or("");
                 if line.trim() == end {
                     open.pop();
-                    // Code after a heredoc follows its marker on the same line.
+                    // Code after a heredoc follows the end marker on the same line.
                     rest = behind;
                 } else if let Some(at) = template_start(line) {
                     rest = rest.get(at + 2..).unwrap_or("");

@@ -34,7 +34,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Returns an editor that stores its history in a file. Without a file, or if it cannot be
+    /// Returns an editor that stores its history in a file. If the file is not given or cannot be
     /// read, the history is empty.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl Lines {
         let config = Config::builder().max_history_size(MAX_HISTORY_LINES)?.auto_add_history(false).build();
         let mut editor: Editor<(), FileHistory> = Editor::with_config(config)?;
         if let Some(path) = &history {
-            // At the first use, the file does not exist.
+            // Before the first use, the file does not exist.
             let _ = editor.load_history(path);
         }
         let left_empty = Arc::new(AtomicBool::new(false));
@@ -73,7 +73,7 @@ impl Lines {
 
     /// Adds a line to the history.
     pub(super) fn remember(&mut self, typed: &str) {
-        // A failing history must not stop the console.
+        // An error of the history must not end the console.
         let _ = self.editor.add_history_entry(typed);
     }
 
@@ -82,13 +82,13 @@ impl Lines {
         let Some(path) = &self.history else { return };
         let is_there = path.parent().is_some_and(|directory| std::fs::create_dir_all(directory).is_ok());
         if is_there {
-            // As above.
+            // An error of the history must not end the console.
             let _ = self.editor.save_history(path);
         }
     }
 }
 
-/// Records whether the line is empty; the editor handles the rest.
+/// Records whether the line is empty when it is interrupted; the editor handles everything else.
 struct NoteOnInterrupt(Arc<AtomicBool>);
 
 impl ConditionalEventHandler for NoteOnInterrupt {

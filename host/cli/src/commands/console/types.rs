@@ -2,7 +2,8 @@
 
 use wardian_value::Type;
 
-/// Returns a type as text, on several lines if it has parts. Without a line break at its end.
+/// Returns a type as text without a line break at its end, on several lines if the type has
+/// attributes or elements.
 pub(super) fn render_type(ty: &Type) -> String {
     let mut text = String::new();
     write(ty, 0, &mut text);
@@ -45,7 +46,7 @@ fn write(ty: &Type, depth: usize, text: &mut String) {
     }
 }
 
-/// Puts elements that take several lines on lines of their own.
+/// Writes a collection type. An element type of several lines is put on separate lines.
 fn collection(name: &str, element: &Type, depth: usize, text: &mut String) {
     text.push_str(name);
     text.push('(');

@@ -1,13 +1,13 @@
-//! Formatting changes in the format of `diff -u`.
+//! Formatting changes, in the format of `diff -u`.
 
 use std::time::Duration;
 
 use similar::TextDiff;
 
-/// After this time the rest is shown as changed, without searching for equal lines.
+/// Maximum time of the search for equal lines. After it, all remaining lines are shown as changed.
 const MAX_SEARCH_TIME: Duration = Duration::from_secs(5);
 
-/// Returns the difference between two texts, with `old/` and `new/` before the name.
+/// Returns the difference between two texts, with `old/` and `new/` in front of the name.
 pub(super) fn unified(name: &str, old: &str, new: &str) -> String {
     TextDiff::configure()
         .timeout(MAX_SEARCH_TIME)

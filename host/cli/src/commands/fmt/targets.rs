@@ -1,14 +1,14 @@
-//! Selection of the files to format.
+//! Selects the files to format.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use wardian_diagnostic::Diagnostic;
 
-/// Extensions of files in native syntax that have a standard style.
+/// Extensions of files in native syntax that have a canonical format.
 const EXTENSIONS: [&str; 4] = [".tf", ".tfvars", ".tftest.hcl", ".tfmock.hcl"];
 
-/// The maximum depth of directories; deeper ones are ignored.
+/// Maximum depth of directories. Deeper directories are ignored.
 const MAX_DEPTH: usize = 256;
 
 /// A file to be formatted.
@@ -68,7 +68,7 @@ fn directory(path: &Path, recursive: bool, depth: usize, take: &mut dyn FnMut(Re
             continue;
         }
         let path = if is_here { PathBuf::from(entry.file_name()) } else { path.join(entry.file_name()) };
-        // Links to directories are not followed: they may form a loop.
+        // Symbolic links to directories are not followed, since they can form a cycle.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             if recursive && depth < MAX_DEPTH {
                 directory(&path, recursive, depth + 1, take);
@@ -89,7 +89,7 @@ fn is_ignored(name: &str) -> bool {
     name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'))
 }
 
-/// Returns the path relative to the current directory, judging by names alone.
+/// Returns the path relative to the current directory, without resolving symbolic links.
 fn way_to(path: &Path, current: &Path) -> PathBuf {
     let absolute = without_dots(&current.join(path));
     let current = without_dots(current);

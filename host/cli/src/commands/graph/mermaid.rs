@@ -55,7 +55,7 @@ pub(super) fn whole(nodes: &[GraphNode]) -> String {
     text
 }
 
-/// Quotes a string for Mermaid, which has entities but no escapes.
+/// Quotes a string for Mermaid, which supports entities but not escapes.
 fn label(text: &str) -> String {
     format!("\"{}\"", text.replace('#', "#35;").replace('"', "#quot;"))
 }

@@ -1,5 +1,5 @@
-//! The resources of a graph, each with its dependencies, without those that another dependency
-//! already implies (the transitive reduction).
+//! The resources of a graph, each with its direct dependencies: dependencies that another one
+//! already implies are removed (the transitive reduction).
 
 use std::collections::HashMap;
 
@@ -42,7 +42,7 @@ impl ResourceGraph {
             }
         }
         for (address, _) in state.resources() {
-            // A removed data source needs no action.
+            // A removed data source requires no action.
             let address = address.config();
             if address.mode == ResourceMode::Managed {
                 found.entry(address).or_default();
@@ -106,7 +106,7 @@ impl Walk {
         self.open.clear();
     }
 
-    /// Marks a node as visited, and returns whether this is its first visit in this round.
+    /// Marks a node as visited, and returns whether it was not visited before in this walk.
     fn meets(&mut self, node: usize) -> bool {
         self.seen_in.get_mut(node).is_some_and(|seen| std::mem::replace(seen, self.round) != self.round)
     }
@@ -132,8 +132,8 @@ impl Walk {
     }
 }
 
-/// Returns each node's dependencies without those that another of them implies. Sorted lists
-/// stay sorted.
+/// Returns the dependencies of each node without those that another dependency implies. Sorted
+/// lists remain sorted.
 fn reduce(direct: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut walk = Walk::new(direct.len());
     let below = |node: usize| direct.get(node).map_or(&[][..], Vec::as_slice);

@@ -1,8 +1,8 @@
-//! Matching of the elements of two lists.
+//! Matches the elements of two lists.
 //!
-//! Lists of the same length are compared index by index, unless every element of the old one
-//! occurs in the new one: then the elements were reordered. Otherwise the longest common
-//! subsequence stays in place, and all elements around it are removed or added. The choice
+//! Lists of the same length are compared index by index, unless every element of the old list
+//! occurs in the new one: in that case the elements were reordered. Otherwise the longest common
+//! subsequence remains in place, and all elements around it are removed or added. The choice
 //! between several longest subsequences, and between several positions, is the same as in
 //! Terraform.
 //!
@@ -15,10 +15,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use wardian_value::{Value, View};
 
-/// Indices on both sides; `None` on the side that lacks the element.
+/// Indices on both sides; `None` on the side that does not contain the element.
 pub(in crate::render) type Pair = (Option<usize>, Option<usize>);
 
-/// Returns numbers that are equal for equal values, whatever their marks. (Equal numbers do not
+/// Returns numbers that are equal for equal values, regardless of marks. (Equal numbers do not
 /// prove that values are equal; callers still compare them.)
 pub(super) fn identities(values: &[Value]) -> Vec<u64> {
     let mut unknowns = 0;
@@ -35,7 +35,7 @@ fn feed(value: &Value, unknowns: &mut u64, hasher: &mut DefaultHasher) {
     match value.view() {
         View::Null => 0u8.hash(hasher),
         View::Unknown => {
-            // An unknown value equals no other value.
+            // An unknown value is not equal to any other value.
             *unknowns += 1;
             (1u8, *unknowns).hash(hasher);
         }
@@ -70,8 +70,8 @@ pub(in crate::render) fn line_identities(lines: &[&str]) -> Vec<u64> {
         .collect()
 }
 
-/// Returns pairs in display order. `alike` decides whether two elements that differ are shown as
-/// one that changes.
+/// Returns pairs in display order. `alike` decides whether two different elements are shown as one
+/// element that changes.
 pub(in crate::render) fn align(
     before: &[u64],
     after: &[u64],
@@ -102,8 +102,8 @@ pub(in crate::render) fn align(
     pairs
 }
 
-/// Returns pairs of elements of sets: equal ones together, in the order of the old set, then new
-/// ones.
+/// Returns pairs of elements of sets: first the elements of the old set in their order, paired with
+/// the equal element of the new set if there is one, then the other elements of the new set.
 pub(super) fn match_sets(before: &[Value], after: &[Value]) -> Vec<Pair> {
     let mut unknowns = 0;
     let mut found: HashMap<u64, Vec<usize>> = HashMap::with_capacity(after.len());
@@ -147,7 +147,7 @@ fn leftmost(before: &[u64], after: &[u64], common: &[(usize, usize)]) -> Vec<(us
     moved.collect()
 }
 
-/// Returns the indices of common elements, increasing on both sides.
+/// Returns the indices of common elements, in increasing order on both sides.
 fn common(before: &[u64], after: &[u64]) -> Vec<(usize, usize)> {
     if is_affordable(before.len(), after.len()) {
         return longest(before, after);
@@ -170,14 +170,15 @@ fn common(before: &[u64], after: &[u64]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Returns whether the product of the lengths is within a constant per element.
+/// Returns whether the product of the lengths is at most a constant per element.
 fn is_affordable(before: usize, after: usize) -> bool {
     before.saturating_mul(after) <= (1 << 16) + 256 * (before + after)
 }
 
 fn longest(before: &[u64], after: &[u64]) -> Vec<(usize, usize)> {
     let width = after.len() + 1;
-    // At row i and column j: the number of common elements among the first i and j.
+    // At row i and column j: the length of the longest common subsequence of the first i and j
+    // elements.
     let mut lengths = vec![0u32; (before.len() + 1) * width];
     for (i, old) in before.iter().enumerate() {
         for (j, new) in after.iter().enumerate() {
@@ -253,7 +254,7 @@ mod tests {
         align(before, after, |_, _| false).into_iter().map(shown).collect::<Vec<_>>().join(" ")
     }
 
-    /// As shown by Terraform 1.11.4.
+    /// The expected result is the output of Terraform 1.11.4.
     #[test]
     fn common_elements_stay_in_place() {
         assert_eq!(aligned(&[1, 2, 3, 4], &[2, 3, 9, 4, 5]), "-1 2 3 +9 4 +5");

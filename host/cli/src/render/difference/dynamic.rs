@@ -1,4 +1,4 @@
-//! Differences of values without a schema: outputs, attributes of any type, JSON in strings.
+//! Differences between values without a schema: outputs, attributes of any type, JSON in strings.
 
 use wardian_value::{Value, View};
 
@@ -29,7 +29,7 @@ fn kind(value: &Value) -> Kind {
     }
 }
 
-/// Returns the difference of two values.
+/// Returns the difference between two values.
 pub(in crate::render) fn difference(sides: Sides<'_>) -> Difference<'_> {
     let (before, after) = sides.secrecy(false);
     let shown = revealed(sides);
@@ -39,7 +39,7 @@ pub(in crate::render) fn difference(sides: Sides<'_>) -> Difference<'_> {
     shown
 }
 
-/// Returns the difference of a value that is marked as sensitive elsewhere.
+/// Returns the difference of a value whose sensitive mark is stored elsewhere.
 pub(in crate::render) fn sensitive(sides: Sides<'_>) -> Difference<'_> {
     let (before, after) = sides.secrecy(true);
     secret(before, after, revealed(sides).effect)

@@ -1,4 +1,4 @@
-//! Differences of values whose parts are defined by a schema or a type.
+//! Differences between values whose attributes and elements are defined by a schema or a type.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use wardian_value::{Str, Type, Value, View};
 use super::alignment::{align, identities, match_sets};
 use super::{BlockGroup, Content, Difference, Effect, Forcing, Secrecy, Sides, UNKNOWN, dynamic, keys};
 
-/// Returns the difference of two objects of a resource type.
+/// Returns the difference between two objects of a resource type.
 pub(in crate::render) fn of_block<'a>(
     sides: Sides<'a>,
     block: &'a Block,
@@ -37,7 +37,7 @@ fn revealed_block<'a>(sides: Sides<'a>, block: &'a Block, forcing: &Forcing<'a>)
     block_parts(sides, block, forcing)
 }
 
-/// Returns an unknown that replaces an existing value; its named parts are unknown too.
+/// Returns an unknown value that replaces an existing value; its named parts are unknown too.
 fn unknown<'a>(
     sides: Sides<'a>,
     forcing: &Forcing<'a>,
@@ -49,7 +49,7 @@ fn unknown<'a>(
     Difference { effect, replace: forcing.here(), content: Content::Unknown(before) }
 }
 
-/// Returns a named part of both sides. The parts of an unknown are unknown.
+/// Returns a named part of both sides. The parts of an unknown value are unknown.
 fn part<'a>(sides: Sides<'a>, name: &str) -> Sides<'a> {
     let part = sides.map(|value| if value.is_known() { value.get(name) } else { Some(&UNKNOWN) });
     part.without_nulls()
@@ -216,7 +216,7 @@ fn nested_object<'a>(
     Difference { effect, replace: forcing.here(), content: Content::Object { attributes, nested: true } }
 }
 
-/// Returns the difference of two values of a type.
+/// Returns the difference between two values of a type.
 pub(in crate::render) fn of_type<'a>(
     sides: Sides<'a>,
     ty: &'a Type,
@@ -294,7 +294,7 @@ fn revealed<'a>(sides: Sides<'a>, ty: &'a Type, forcing: &Forcing<'a>) -> Differ
     Difference { effect, replace: forcing.here(), content }
 }
 
-/// Returns whether a value is of the kind that a type requires; `None` fits.
+/// Returns whether a value is of the kind that a type requires. An absent value is.
 fn fits(side: Option<&Value>, ty: &Type) -> bool {
     side.is_none_or(|value| match ty {
         Type::Object(_) | Type::Map(_) => matches!(value.view(), View::Object(_) | View::Map(_)),
@@ -309,7 +309,7 @@ fn by_place(sides: Sides<'_>) -> impl Iterator<Item = (usize, Sides<'_>)> {
     (0..before.len().max(after.len())).map(move |at| (at, Sides::new(before.get(at), after.get(at))))
 }
 
-/// Returns equal elements of two sets, and those that only one set has.
+/// Returns pairs of equal elements of two sets, and the elements that only one set contains.
 fn by_content(sides: Sides<'_>) -> impl Iterator<Item = Sides<'_>> {
     let (before, after) = sides.sequences();
     match_sets(before, after)

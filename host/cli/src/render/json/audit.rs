@@ -1,14 +1,14 @@
-//! An audit log as JSON.
+//! The summary of an audit log, as JSON.
 
 use serde::Serialize;
 use wardian_monitor::{Summary, UseKey, UseTotals};
 
-/// `audit -json`.
+/// The output of `audit -json`.
 #[derive(Serialize)]
 pub(crate) struct AuditDocument<'a> {
     format_version: &'static str,
     records: u64,
-    /// The numbers of lines that are not audit records.
+    /// The line numbers of lines that are not audit records.
     unreadable_lines: &'a [u64],
     plugins: Vec<Plugin<'a>>,
 }
@@ -46,7 +46,7 @@ struct Resource<'a> {
 }
 
 impl<'a> AuditDocument<'a> {
-    /// Returns the document of a log.
+    /// Returns the document for the summary of an audit log.
     pub(crate) fn new(summary: &'a Summary) -> Self {
         let plugins = summary.plugins.iter().map(|(address, plugin)| Plugin {
             address,

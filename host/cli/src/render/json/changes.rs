@@ -1,4 +1,4 @@
-//! Changes of objects and outputs as JSON.
+//! Changes of objects and outputs, as JSON.
 
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
@@ -79,7 +79,7 @@ pub(super) struct ChangeDocument<'a> {
 }
 
 impl<'a> ChangeDocument<'a> {
-    /// Returns the change of an output, which is sensitive as a whole or not at all.
+    /// Returns the change of an output, which is either entirely sensitive or not sensitive.
     pub(super) fn from_output(change: &'a OutputChange) -> Self {
         Self {
             actions: actions(change.action),
@@ -108,7 +108,7 @@ fn actions(action: Action) -> &'static [&'static str] {
     }
 }
 
-/// A value that is omitted if none of it is known.
+/// The new value, which is omitted if no part of it is known.
 struct After<'a>(&'a Value);
 
 impl After<'_> {

@@ -1,4 +1,4 @@
-//! Results of conditions as JSON.
+//! Results of conditions, as JSON.
 
 use serde::Serialize;
 use wardian_address::{InstanceKey, ResourceAddress, ResourceInstanceAddress};

@@ -1,4 +1,4 @@
-//! A configuration as JSON: as written, not evaluated.
+//! A configuration as JSON: in the form in which it is written, without evaluation.
 
 use std::collections::BTreeMap;
 
@@ -137,7 +137,7 @@ impl<'a> VariableDocument<'a> {
     }
 }
 
-/// The sources of the documents.
+/// The values from which the documents are built.
 struct Source<'a, 'b> {
     configuration: &'a Configuration,
     schemas: &'b Schemas,

@@ -1,6 +1,6 @@
 //! JSON messages of a run: one JSON document per line.
 //!
-//! The keys, their order and the texts of `@message` are part of the format: programs search for
+//! The keys, their order and the texts of `@message` are defined by the format: programs search for
 //! them.
 
 use std::collections::BTreeMap;
@@ -27,9 +27,9 @@ const FORMAT_VERSION: &str = "1.2";
 
 /// One line.
 pub(crate) enum Message<'a> {
-    /// The version of Terraform that the program is compatible with; the first line.
+    /// The version of Terraform with which the program is compatible. This is the first message.
     Version(&'a str),
-    /// Text for people only.
+    /// Text that only people read.
     Log(&'a str),
     /// An error or a warning.
     Diagnostic(&'a Diagnostic),
@@ -43,7 +43,7 @@ pub(crate) enum Message<'a> {
     PlannedOutputs(&'a BTreeMap<Str, OutputChange>),
     /// The current outputs.
     Outputs(&'a BTreeMap<Str, OutputValue>),
-    /// An event of an object.
+    /// An event that concerns an object.
     Hook(Box<Hook<'a>>),
 }
 
@@ -150,7 +150,7 @@ impl Summary {
         }
     }
 
-    /// Returns the summary's text, which people read too.
+    /// Returns the summary's text, which people also read.
     pub(crate) fn text(self, counts: ChangeCounts) -> String {
         let ChangeCounts { add, change, destroy, import, forget: _ } = counts;
         match self {
@@ -203,7 +203,7 @@ impl<'a> ChangeMessage<'a> {
             resource: ResourceMessage::new(&change.address),
             previous_resource: from.map(ResourceMessage::new),
             action: match change.action {
-                // Of several changes that leave the object unchanged, the last is reported.
+                // If several changes do not modify the object, the last one is reported.
                 Action::NoOp if from.is_some() => "move",
                 Action::NoOp if change.importing.is_some() => "import",
                 action => action_name(action),
@@ -237,7 +237,7 @@ fn reason_name(reason: ActionReason) -> &'static str {
     }
 }
 
-/// An address, split into its parts.
+/// An address, split into its components.
 #[derive(Serialize)]
 struct ResourceMessage<'a> {
     addr: String,
@@ -283,7 +283,7 @@ fn planned_outputs(outputs: &BTreeMap<Str, OutputChange>) -> BTreeMap<&str, Plan
     outputs.iter().map(|(name, change)| (&**name, planned(change))).collect()
 }
 
-/// An output; sensitive values are omitted.
+/// An output, without its value if that is sensitive.
 #[derive(Serialize)]
 struct StoredOutput<'a> {
     sensitive: bool,
@@ -303,7 +303,7 @@ fn stored_outputs(outputs: &BTreeMap<Str, OutputValue>) -> BTreeMap<&str, Stored
         .collect()
 }
 
-/// An event of an object.
+/// An event that concerns an object.
 #[derive(Serialize)]
 pub(crate) struct Hook<'a> {
     resource: ResourceMessage<'a>,
@@ -439,7 +439,7 @@ impl<'a> Hook<'a> {
     }
 }
 
-/// The words for the operations of an ephemeral resource.
+/// The verbs for the operations of an ephemeral resource.
 struct EphemeralWords {
     name: &'static str,
     verb: &'static str,
@@ -495,7 +495,7 @@ impl fmt::Display for Named<'_> {
     }
 }
 
-/// Whole seconds: `0s`, `1m10s`, `2h0m5s`.
+/// A duration in whole seconds: `0s`, `1m10s`, `2h0m5s`.
 struct Elapsed(Duration);
 
 impl fmt::Display for Elapsed {

@@ -1,4 +1,4 @@
-//! Modules and objects of a state as JSON.
+//! Modules and objects of a state, as JSON.
 
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
@@ -72,14 +72,14 @@ struct Resource<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Index<'a> {
-    /// By `count`.
+    /// An integer key, from `count`.
     Number(u64),
-    /// By `for_each`.
+    /// A string key, from `for_each`.
     Text(&'a str),
 }
 
 impl<'a> Index<'a> {
-    /// Returns the key, if there is one.
+    /// Returns the key; `None` for an instance without a key.
     pub(super) fn from_key(key: &'a InstanceKey) -> Option<Self> {
         match key {
             InstanceKey::None => None,

@@ -1,5 +1,5 @@
-//! A plan as JSON: its changes, the values after them, and the configuration and state that it
-//! was made from.
+//! A plan as JSON: its changes, the values after the changes, and the configuration and state from
+//! which it was made.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::render::state::module_tree::ModuleTree;
 /// The version of the format.
 const FORMAT_VERSION: &str = "1.2";
 
-/// A plan with all data of its document.
+/// A plan and everything else that its document contains.
 pub(crate) struct PlanJson<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) configuration: &'a Configuration,
@@ -89,8 +89,8 @@ impl<'a> RelevantDocument<'a> {
     }
 }
 
-/// Returns the drift that programs receive. Objects that only moved are reported among the
-/// changes, if there are changes.
+/// Returns the drift that is reported to programs. Objects that were only moved are reported as
+/// changes, if the plan has any changes.
 pub(crate) fn reported_drift(plan: &Plan) -> impl Iterator<Item = &ResourceChange> {
     let everything = plan.mode == Mode::RefreshOnly;
     plan.drift.iter().filter(move |change| everything || change.action != Action::NoOp)
@@ -131,8 +131,8 @@ impl<'a> PlanDocument<'a> {
     }
 }
 
-/// Returns the given values of variables. The plan does not store ephemeral values: their
-/// defaults are used instead.
+/// Returns the values of variables. The plan does not store ephemeral values: their defaults are
+/// used instead.
 fn variables<'a>(plan: &'a Plan, configuration: &'a Configuration) -> BTreeMap<&'a str, VariableValue<'a>> {
     let declared = &configuration.root().module.variables;
     declared
@@ -151,7 +151,7 @@ fn planned_outputs(outputs: &BTreeMap<Str, OutputChange>) -> BTreeMap<&str, Plan
         .filter(|(_, output)| output.action != Action::Delete)
         .map(|(name, output)| {
             let known = Some(&output.after).filter(|after| after.is_wholly_known());
-            // The type of a null that stays null is not reported.
+            // The type of a null that remains null is not reported.
             let is_nothing = output.action == Action::NoOp && output.after.is_null();
             let ty = known.map(|after| TypeDocument(if is_nothing { &Type::Dynamic } else { after.ty() }));
             let planned = PlannedOutput { sensitive: output.sensitive, ty, value: known.map(PlainValue) };
@@ -161,7 +161,7 @@ fn planned_outputs(outputs: &BTreeMap<Str, OutputChange>) -> BTreeMap<&str, Plan
 }
 
 /// Returns the planned objects, sorted by the text of their addresses. An object that is only
-/// removed from management is included without known values.
+/// removed from the state is included without known values.
 fn planned_objects(changes: &[ResourceChange]) -> ModuleTree<'_> {
     let mut planned: Vec<(String, &ResourceChange)> = changes
         .iter()
@@ -182,7 +182,7 @@ fn planned_objects(changes: &[ResourceChange]) -> ModuleTree<'_> {
     }))
 }
 
-/// Returns the outputs of the prior state: it has the new values as far as they are known.
+/// Returns the outputs of the prior state, which contains the new values as far as they are known.
 fn prior_outputs<'a>(plan: &'a Plan, configuration: &Configuration) -> BTreeMap<&'a str, (bool, &'a Value)> {
     let declared = &configuration.root().module.outputs;
     let stored = plan.prior_state.outputs.iter();

@@ -1,9 +1,9 @@
-//! The effect of the policies on a plugin as JSON.
+//! The effective policy of a plugin, as JSON.
 
 use serde::Serialize;
 use wardian_policy::{CredentialSource, Explained, ExplainedCredential, Explanation, SourceLocation};
 
-/// `policy explain -json`.
+/// The output of `policy explain -json`.
 #[derive(Serialize)]
 pub(crate) struct PolicyDocument<'a> {
     format_version: &'static str,

@@ -29,7 +29,7 @@ pub(crate) fn schemas_json<'a>(
 }
 
 /// Returns the function signatures: one line, without a line break at its end. Each function is
-/// listed with and without its namespace.
+/// listed both with and without its namespace.
 pub(crate) fn functions_json(functions: impl Iterator<Item = FunctionSignature>) -> String {
     let functions: Vec<FunctionSignature> = functions.collect();
     let mut signatures = BTreeMap::new();

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use wardian_value::{Number, Type, Value, View};
 
 /// A value without its marks. Unknown parts are omitted from objects and maps, and are null in
-/// lists, where they must keep their index.
+/// lists, so that the other elements keep their index.
 pub(super) struct PlainValue<'a>(pub(super) &'a Value);
 
 impl Serialize for PlainValue<'_> {
@@ -47,7 +47,7 @@ impl Serialize for TypeDocument<'_> {
     }
 }
 
-/// The property that is determined for every part of a value.
+/// The property that is determined for each part of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Question {
     /// Whether the part is sensitive.
@@ -56,8 +56,8 @@ pub(super) enum Question {
     Unknown,
 }
 
-/// The property of all parts of a value: `true` and `false`, with all elements of lists, but
-/// only those parts of objects and maps that are not plainly `false`.
+/// A property of all parts of a value: `true` or `false`, with all elements of lists, but without
+/// the attributes and keys for which it is `false`.
 pub(super) struct Parts<'a> {
     pub(super) question: Question,
     pub(super) value: &'a Value,
@@ -78,7 +78,7 @@ impl<'a> Parts<'a> {
         Self { question: self.question, value }
     }
 
-    /// Returns whether the property is `true` for the whole.
+    /// Returns whether the property is `true` for the value as a whole.
     fn is_true(&self) -> bool {
         match self.question {
             Question::Sensitive => self.value.marks().is_sensitive(),
@@ -86,7 +86,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Returns whether the property is `false` for the whole.
+    /// Returns whether the property is `false` for the value as a whole.
     fn is_false(&self) -> bool {
         !self.is_true() && (self.value.is_null() || matches!(shape(self.value.ty()), Shape::None))
     }
@@ -106,7 +106,7 @@ impl Serialize for Parts<'_> {
         }
         let parts = value.as_mapping().into_iter().flatten();
         match shape(value.ty()) {
-            // An unknown value has no parts that could be sensitive.
+            // An unknown value has no elements that could be sensitive.
             Shape::Sequence => serializer.serialize_seq(Some(0))?.end(),
             Shape::Mapping | Shape::None => {
                 let mut map = serializer.serialize_map(None)?;
@@ -121,7 +121,7 @@ impl Serialize for Parts<'_> {
     }
 }
 
-/// The kinds of values by their parts.
+/// The kinds of values, by the kind of their parts.
 enum Shape {
     None,
     Sequence,

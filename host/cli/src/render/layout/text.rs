@@ -1,4 +1,5 @@
-//! Scalars as text. For strings with several lines or JSON, the changes inside are shown.
+//! Scalars as text. For strings with several lines, or with JSON, only the changes in the string
+//! are shown.
 
 use std::borrow::Cow;
 
@@ -28,7 +29,7 @@ pub(super) fn scalar(
     }
 }
 
-/// The form of a scalar.
+/// The notation of a scalar.
 enum Shape<'a> {
     Null,
     /// A value that is not a string.
@@ -49,7 +50,7 @@ impl<'a> Shape<'a> {
             View::Number(number) => Self::Plain(number.to_string()),
             View::String(text) => Self::from_string(text),
             View::Unknown => Self::Plain("(known after apply)".into()),
-            // Reached only if a value does not conform to its schema.
+            // Only reached if a value does not conform to its schema.
             _ => Self::Plain("(...)".into()),
         }
     }
@@ -61,14 +62,14 @@ impl<'a> Shape<'a> {
             return Self::Json(value);
         }
         if text.contains('\n') {
-            // Not `lines()`: a carriage return is part of a line.
+            // `lines()` is not used, because a carriage return is part of a line.
             let text = text.trim();
             return Self::Lines(text.split('\n').collect());
         }
         Self::Short(text)
     }
 
-    /// Returns the lines of a string that has at least one.
+    /// Returns the lines of a string; `None` if the value is JSON or not a string.
     fn lines(&self) -> Option<Vec<&'a str>> {
         match self {
             Self::Short(text) => Some(vec![text]),
@@ -78,7 +79,7 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// Writes one value, regardless of the other side.
+/// Writes the value of one side only.
 fn whole(page: &mut Page, shape: &Shape<'_>, effect: Effect, forces: bool, indent: usize, context: Context) {
     match shape {
         Shape::Json(value) => {
@@ -181,11 +182,12 @@ fn heredoc_line(page: &mut Page, effect: Effect, line: &str, indent: usize, cont
 }
 
 /// Escapes invisible characters of a line, except for tabs and the carriage return of a Windows
-/// line end: a provider's response must not move the terminal's cursor over the plan that the
-/// user is reading.
+/// line end: otherwise a provider's response could move the terminal's cursor and overwrite the
+/// plan that the user is reading.
 pub(in crate::render) fn harmless(line: &str) -> Cow<'_, str> {
     let (text, end) = line.strip_suffix('\r').map_or((line, ""), |text| (text, "\r"));
-    // The standard library also escapes quotes and backslashes, which need no escape here.
+    // The standard library also escapes quotes and backslashes, which do not need to be escaped
+    // here.
     let is_harmless = |c: char| matches!(c, '\t' | '"' | '\'' | '\\') || is_visible(c);
     if text.chars().all(is_harmless) {
         return Cow::Borrowed(line);
@@ -243,7 +245,7 @@ fn json_string(
     null_suffix(page, effect, context);
 }
 
-/// Returns a name as written before `=`: quoted if it is not an identifier.
+/// Returns a name in the notation before `=`: quoted if it is not an identifier.
 pub(super) fn name(name: &str) -> String {
     if is_identifier(name) { name.into() } else { quoted(name) }
 }
@@ -254,8 +256,8 @@ fn is_identifier(name: &str) -> bool {
         && characters.all(|c| c.is_alphanumeric() || c == '_' || c == '-')
 }
 
-/// Quotes a string; invisible characters are escaped. Like Go's quoting, which Terraform uses to
-/// show strings: template sequences are not escaped.
+/// Quotes a string and escapes invisible characters. As in Go's quoting, which Terraform uses to
+/// show strings, template sequences are not escaped.
 pub(in crate::render) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     go_quote(text, is_visible, &mut out);
@@ -263,8 +265,8 @@ pub(in crate::render) fn quoted(text: &str) -> String {
 }
 
 fn is_visible(character: char) -> bool {
-    // The standard library escapes invisible characters, and combining marks only at the start
-    // of the text.
+    // The standard library escapes combining marks only at the start of the text, so the character
+    // follows a letter.
     let text: String = ['a', character].iter().collect();
     text.escape_debug().nth(1) == Some(character)
 }

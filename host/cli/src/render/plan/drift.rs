@@ -1,8 +1,8 @@
-//! Changes outside of Wardian, as far as they are relevant to people.
+//! Changes outside of Wardian that are relevant to people.
 //!
-//! A refresh-only plan shows all of them. Any other plan shows those that may have affected it,
-//! and only if the plan has changes: for each object, the attributes that are referenced in the
-//! plan.
+//! A refresh-only plan shows all of them. Any other plan shows only changes that may have affected
+//! it, and only if the plan itself has changes: for each object, the attributes to which the plan
+//! refers.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,13 +17,13 @@ use crate::render::difference::{Effect, Forcing, Sides, schema};
 use crate::render::layout::{self, Context};
 use crate::render::style::{Page, Style};
 
-/// An object that changed, with its current value as far as it is shown.
+/// An object that changed, with only those current values that are shown.
 struct Shown<'a> {
     change: &'a ResourceChange,
     after: Cow<'a, Value>,
 }
 
-/// Writes the changes, and returns whether there were any.
+/// Writes the changes, and returns whether any were written.
 pub(super) fn write(page: &mut Page, plan: &Plan, options: RenderOptions) -> bool {
     let drift = shown(plan);
     if drift.is_empty() {

@@ -7,7 +7,7 @@ use wardian_value::json;
 use super::Cause;
 use crate::render::style::{Page, Style};
 
-/// Writes the comment, and the line up to the opening brace of the block.
+/// Writes the comment, and the first line of the block up to its opening brace.
 pub(super) fn write(page: &mut Page, change: &ResourceChange, cause: Cause) {
     comment(page, change, cause);
     symbol(page, change.action);
@@ -41,7 +41,7 @@ fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
             page.paint(Style::BoldRed, "destroyed");
         }
         (Action::Delete, Cause::Drift) => page.push(" has been deleted"),
-        // Written separately.
+        // Has its own header.
         (Action::Forget, _) => {}
         (Action::DeleteThenCreate | Action::CreateThenDelete, _) => replacement(page, change.reason),
     }
@@ -60,7 +60,7 @@ fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
     }
 }
 
-/// Writes the origin of an object that is not managed yet.
+/// Writes the origin of an object that is being imported.
 fn imported(page: &mut Page, change: &ResourceChange, importing: &Importing) {
     if change.action != Action::NoOp {
         let origin = match importing {

@@ -1,5 +1,5 @@
 //! Plans as text, compared with Terraform 1.11.4's output for the same values
-//! (`snapshots/terraform_data.json`), and general invariants.
+//! (`snapshots/terraform_data.json`), and invariants that apply to all values.
 
 use std::sync::Arc;
 
@@ -80,8 +80,8 @@ fn rendered(change: &ResourceChange) -> String {
     page.finish()
 }
 
-/// Builds a value from JSON; two documents of the same shape have `true` for unknown and for
-/// sensitive parts.
+/// Builds a value from JSON. Two further documents of the same structure contain `true` for unknown
+/// and for sensitive parts.
 fn value_of(json: &Json, unknown: &Json, sensitive: &Json) -> Value {
     let value = if *unknown == Json::Bool(true) {
         Value::unknown(Type::Dynamic)
@@ -159,7 +159,7 @@ fn recorded_change(case: &Json, schema: Arc<Schema>) -> ResourceChange {
     }
 }
 
-/// Replaces the sentences about sensitive blocks, in which Wardian's words differ.
+/// Replaces the sentences about sensitive blocks, which differ between Wardian and Terraform.
 fn without_sentences(text: &str) -> String {
     let mut lines = text.lines();
     let mut kept = String::new();

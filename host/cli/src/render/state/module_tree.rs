@@ -15,7 +15,8 @@ pub(in crate::render) struct ModuleTree<'a> {
 }
 
 impl<'a> ModuleTree<'a> {
-    /// Builds the tree and returns the root module. Objects of one module keep their order.
+    /// Builds the tree and returns the root module. The order of the objects of a module is
+    /// preserved.
     pub(in crate::render) fn new(objects: impl IntoIterator<Item = StateObject<'a>>) -> Self {
         let mut root = Self::default();
         for object in objects {
@@ -42,7 +43,7 @@ impl<'a> ModuleTree<'a> {
         &self.address
     }
 
-    /// Returns the objects of the module itself.
+    /// Returns the objects of the module instance itself.
     pub(in crate::render) fn objects(&self) -> &[StateObject<'a>] {
         &self.objects
     }

@@ -1,4 +1,4 @@
-//! Expressions: constants with their values, all others with their references.
+//! Expressions: constants with their values, all other expressions with their references.
 
 use std::collections::BTreeMap;
 
@@ -28,8 +28,7 @@ impl ExpressionDocument {
         Self { constant, references }
     }
 
-    /// Returns whether the document is empty: the expression calls functions and has no
-    /// references.
+    /// Returns whether the document is empty: the expression is not constant and has no references.
     pub(super) fn is_empty(&self) -> bool {
         self.constant.is_none() && self.references.is_empty()
     }
@@ -48,8 +47,8 @@ impl Serialize for ExpressionDocument {
     }
 }
 
-/// Adds the reference itself, then the reference without its last step, and so on down to the
-/// object: programs find an object by comparing strings.
+/// Adds the reference itself, then the reference without its last step, and so on until only the
+/// object remains: programs search for objects by comparing strings.
 fn push_parts(reference: &Reference, found: &mut Vec<String>) {
     let steps = &reference.remaining;
     // An output of a module instance refers to that instance, not to the whole call.
@@ -96,7 +95,7 @@ impl Expressions {
         Self::of_arguments(body.attributes.iter().map(|argument| (&*argument.name, &argument.expression)))
     }
 
-    /// Returns the expressions of a body with a schema. `dynamic` blocks are not expanded.
+    /// Returns the expressions of a body with a schema, without expanding `dynamic` blocks.
     pub(super) fn of_body(body: &Body, schema: &Block) -> Self {
         let body = arguments_and_blocks(body, schema);
         let arguments =
@@ -134,7 +133,8 @@ impl Expressions {
         all
     }
 
-    /// Adds an argument that is written as blocks of its name: the references of all of them.
+    /// Adds an argument that is written as blocks with its name: the references in all of these
+    /// blocks.
     fn add_written_as_block(&mut self, name: &str, body: &Body) {
         let mut found = Vec::new();
         for reference in references(body, None) {

@@ -1,9 +1,10 @@
-//! Provider configurations: where each is declared, and the key by which resources refer to it.
+//! Provider configurations: the module in which each is declared, and the key by which resources
+//! refer to it.
 //!
 //! A key is the module's path followed by the name of the configuration in that module. A module
-//! without a configuration of its own uses its caller's, under the caller's key; a configuration
-//! that a call passes is found in the same way. Only configurations that no caller passes are
-//! listed.
+//! that does not declare a configuration uses that of its caller, under the caller's key; the same
+//! applies to a configuration that a module call passes. Only configurations that are not passed by
+//! a caller are listed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,12 +30,12 @@ pub(super) struct ProviderConfigDocument<'a> {
     expressions: Expressions,
 }
 
-/// All configurations by key, with the key of the one that is used.
+/// All configurations by key, each with the key of the configuration that is used instead, if any.
 pub(super) struct ProviderConfigs<'a>(BTreeMap<String, Known<'a>>);
 
 struct Known<'a> {
     document: ProviderConfigDocument<'a>,
-    /// The key of the configuration that a caller passes in its place.
+    /// The key of the configuration that a caller passes instead.
     source: Option<String>,
 }
 
@@ -63,8 +64,8 @@ impl<'a> ProviderConfigs<'a> {
         }
     }
 
-    /// Adds passed configurations. Callers are visited before the modules that they call, so the
-    /// caller's keys are known.
+    /// Adds configurations that a caller passes. Callers are visited before the modules that they
+    /// call, so the caller's keys are already known.
     fn add_handed_over(&mut self, configuration: &'a Configuration, node: &'a ModuleNode) {
         let Some((caller, call)) = node.path.parent() else { return };
         let call = configuration.module(&caller).and_then(|caller| caller.module.module_calls.get(call));
@@ -122,7 +123,7 @@ impl<'a> ProviderConfigs<'a> {
         }
     }
 
-    /// Returns the key that a name refers to in a module, if it is this provider.
+    /// Returns the key that a name refers to in a module, if the name refers to this provider.
     fn source(&self, module: &ModulePath, name: &str, address: &ProviderAddress) -> Option<String> {
         let key = key(module, name);
         let known = self.0.get(&key).filter(|known| known.document.full_name == address.to_string())?;
@@ -130,7 +131,7 @@ impl<'a> ProviderConfigs<'a> {
     }
 }
 
-/// Returns the providers of objects that are imported to resources without a block.
+/// Returns the providers of objects that are imported to resources that have no block yet.
 fn to_be_written(configuration: &Configuration, node: &ModuleNode) -> impl Iterator<Item = ProviderAddress> {
     let blocks = node.module.imports.iter();
     let open = blocks.filter(|import| {
@@ -163,7 +164,7 @@ fn key(module: &ModulePath, name: &str) -> String {
     if module.is_root() { name.to_owned() } else { format!("{module}:{name}") }
 }
 
-/// Returns the module's own version constraint for a provider.
+/// Returns the version constraint in the module itself for a provider.
 fn constraint(node: &ModuleNode, address: &ProviderAddress) -> Option<String> {
     let required = node.module.required_providers.values().filter(|required| required.address == *address);
     let stated = node

@@ -47,7 +47,7 @@ impl Dice {
         if self.below(8) == 0 { self.secret(value) } else { value }
     }
 
-    /// Returns a sensitive value with a text that must never be shown.
+    /// Returns a sensitive value whose text must never be shown.
     fn secret(&mut self, value: Value) -> Value {
         let secret = match self.below(4) {
             0 => Value::tuple([SECRET.into(), value.unmark_deep()]),
@@ -133,7 +133,7 @@ fn sensitive_schema_attributes_are_redacted_without_marks() {
     assert!(!text.contains(SECRET), "{text}");
 }
 
-/// The limit allows for slow machines: these 9 MB take about 0.4 s.
+/// The limit allows for slow machines: this output of 9 MB takes about 0.4 s.
 #[test]
 fn ten_thousand_changes_render_quickly() {
     let values = |n: i64| {
@@ -169,7 +169,7 @@ fn long_lists_and_strings_render_quickly() {
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
-/// The maximum depth that decoders allow.
+/// The values have the maximum depth that decoders allow.
 #[test]
 fn deep_values_do_not_exhaust_the_stack() {
     let deep = |leaf: &str| {

@@ -1,5 +1,5 @@
-//! Changes of objects whose schema has attributes of all types, nested attributes and blocks of
-//! all nestings, compared with Terraform 1.11.4's output (`snapshots/schemas.json`), which was
+//! Changes of objects whose schema has attributes of all types, nested attributes and blocks of all
+//! nesting modes, compared with Terraform 1.11.4's output (`snapshots/schemas.json`), which was
 //! recorded with a provider of this schema.
 
 use wardian_plugin::{BlockNesting, NestedBlock, NestedObject, ObjectNesting};

@@ -202,7 +202,7 @@ fn outputs_are_rendered_like_terraforms() {
     assert_eq!(outputs, recorded["text"].as_str().unwrap());
 }
 
-/// In the words of Terraform 1.11.4.
+/// The texts are those of Terraform 1.11.4.
 #[test]
 fn every_reason_has_its_comment() {
     let cases = [
