@@ -1,16 +1,16 @@
 //! The order of an apply.
 //!
-//! Objects are created and changed in the order of the configuration's references, as in a plan.
-//! Objects are destroyed in the reverse order of the dependencies that the state stores with
-//! them. Between creations and destructions:
+//! Objects are created and changed in the order of the references in the configuration, as in a
+//! plan. Objects are destroyed in the reverse order of the dependencies that the state stores for
+//! them. Creations and destructions are ordered as follows:
 //!
-//! - an object that is destroyed and then recreated is destroyed first;
-//! - an object that is recreated and then destroyed is destroyed last, after all its dependents
-//!   refer to the new one;
+//! - an object that is replaced destroy-before-create is destroyed first;
+//! - an object that is replaced create-before-destroy is destroyed last, when all its dependents
+//!   refer to the new object;
 //! - an object is changed only after those of its dependents that the plan destroys are
 //!   destroyed.
 //!
-//! If any instance of a resource is replaced, each instance has its own chain of nodes, so that
+//! If any instance of a resource is replaced, each instance has a separate chain of nodes, so that
 //! an instance that cannot be destroyed does not prevent others from being recreated.
 //!
 //! "All dependents of R are destroyed" is a separate node (a barrier), so that n objects with m
@@ -29,9 +29,9 @@ use crate::plan::{Action, Mode, Plan, ResourceChange};
 
 /// The graph of an apply.
 pub struct ApplyGraph {
-    /// The configuration's graph with a node for each destruction and the barriers.
+    /// The configuration's graph, with a node for each destruction, and the barriers.
     pub graph: NodeGraph,
-    /// The index of the destroyed change, by the number of the [`Node::StateObject`].
+    /// The index of the change that destroys an object, by the number of its [`Node::StateObject`].
     pub destructions: Vec<usize>,
 }
 
@@ -106,8 +106,8 @@ pub fn build(configuration: &Configuration, configured: &NodeGraph, plan: &Plan)
     ApplyGraph { graph, destructions }
 }
 
-/// Makes data sources of checks wait for all managed objects: a check is about the objects after
-/// the apply, whether it refers to them or not.
+/// Makes the data sources of checks wait for all managed objects: a check applies to the objects
+/// after the apply, whether or not it refers to them.
 fn settle_before_checks(graph: &mut NodeGraph, configuration: &Configuration) {
     let nested: Vec<NodeId> = configuration
         .modules()
@@ -132,8 +132,8 @@ fn settle_before_checks(graph: &mut NodeGraph, configuration: &Configuration) {
     }
 }
 
-/// Returns the phase in which the object of a change is destroyed: late if everything that
-/// depends on it has to learn of the destruction first.
+/// Returns the phase in which the object of a change is destroyed: late if its dependents must be
+/// changed first.
 fn destroy_phase(plan: &Plan, index: usize) -> DestroyPhase {
     let change = &plan.changes[index];
     let is_late = plan.mode == Mode::Normal
@@ -188,8 +188,8 @@ fn dependencies_of<'a>(
     object.into_iter().flat_map(|object| object.dependencies.iter().map(|address| &**address))
 }
 
-/// The new addresses of moved resources, by their old ones: dependencies are stored with the
-/// address at that time.
+/// The new addresses of moved resources, by old address: dependencies are stored with the address
+/// that the resource had at that time.
 struct MovedResources(HashMap<ResourceAddress, HashSet<ResourceAddress>>);
 
 impl MovedResources {
@@ -203,7 +203,7 @@ impl MovedResources {
         Self(moved)
     }
 
-    /// Returns the resources that moved from an address in this plan.
+    /// Returns the resources that this plan moves from an address.
     fn present(&self, old: &ResourceAddress) -> impl Iterator<Item = &ResourceAddress> {
         self.0.get(old).into_iter().flatten()
     }
@@ -216,7 +216,7 @@ struct DestroyBarriers<'a> {
 }
 
 impl DestroyBarriers<'_> {
-    /// Returns the barrier of a resource and a phase, which is added if it is new.
+    /// Returns the barrier of a resource and a phase, and adds it if it is missing.
     fn add(&mut self, resource: &ResourceAddress, phase: DestroyPhase) -> NodeId {
         let barriers = match phase {
             DestroyPhase::BeforeChanges => &mut self.before,
@@ -235,8 +235,8 @@ impl DestroyBarriers<'_> {
     }
 }
 
-/// Lets a resource change after its destroyed dependents are gone, unless a provider that
-/// destroys them depends on the resource.
+/// Makes a resource change after its destroyed dependents, unless a provider that destroys them
+/// depends on the resource.
 fn changes_after_destructions(
     graph: &NodeGraph,
     barriers: &HashMap<ResourceAddress, NodeId>,
@@ -255,9 +255,9 @@ fn changes_after_destructions(
         .collect()
 }
 
-/// Destroys an object after all resources that depend on it, directly or not, are done.
-/// "The dependents of this node are done" is a node, too, which waits for the same nodes
-/// of each dependent: at most as many nodes and edges are added as the graph has.
+/// Makes the destruction of an object wait for all resources that depend on it, directly or not.
+/// "The dependents of this node are done" is also a node, which waits for the same nodes of each
+/// dependent, so the number of added nodes and edges is at most the size of the graph.
 fn destructions_after_dependents<'a>(
     graph: &mut NodeGraph,
     configured: &NodeGraph,
@@ -280,7 +280,7 @@ fn destructions_after_dependents<'a>(
         while let Some(node) = search.next(dependents) {
             let done = dependents_done(graph, node);
             for dependent in configured.dependents(node) {
-                // Other nodes only pass values of resources on.
+                // Other nodes only forward the values of resources.
                 if matches!(configured.node(dependent), Node::Resource(_)) {
                     depends.push((done, dependent));
                 }

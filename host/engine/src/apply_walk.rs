@@ -1,8 +1,8 @@
 //! The walk that applies a plan.
 //!
-//! It evaluates the configuration again with the providers' results and applies the planned
-//! change to each object. It decides nothing: an object without a planned change is not touched.
-//! Each finished change is recorded before anything that depends on it starts.
+//! It evaluates the configuration again with the providers' results and applies the planned change
+//! to each object. It makes no decisions: an object without a planned change is not changed. Each
+//! finished change is recorded before an operation that depends on it starts.
 
 mod ephemeral;
 mod import;
@@ -124,7 +124,7 @@ pub async fn apply(
     walker.applied
 }
 
-/// Returns the check results to store: none for a configuration without conditions.
+/// Returns the check results to store; `None` for a configuration without conditions.
 fn stored_checks(results: Vec<CheckResult>) -> Option<Vec<CheckResult>> {
     (!results.is_empty()).then_some(results)
 }
@@ -155,7 +155,7 @@ struct ApplyWalk<'a> {
     deposed: HashMap<usize, Str>,
     /// The `removed` blocks with provisioners to run before objects are destroyed.
     removed: HashMap<ResourceAddress, &'a Removed>,
-    /// Recording a change failed: no further operation starts.
+    /// Whether recording a change failed, so that no further operation starts.
     unrecorded: bool,
     ephemerals: Ephemerals,
     /// Ephemeral resources that provider configurations depend on.
@@ -299,7 +299,7 @@ impl Walker for ApplyWalk<'_> {
 
 impl ApplyWalk<'_> {
     fn visit_resource(&mut self, address: &ResourceAddress) -> VisitResult<Pending> {
-        // The changes of an expanded resource have their own nodes.
+        // The changes of a resource that has an expansion node have separate nodes.
         let mut pending = Vec::new();
         if self.graph.id(&Node::Expand(address.clone())).is_none() {
             if let VisitResult::Failed = self.expand_resource(address) {
@@ -357,7 +357,7 @@ impl ApplyWalk<'_> {
         if holds { VisitResult::Done } else { VisitResult::Failed }
     }
 
-    /// Whether the conditions of an unchanged object hold now that all values are known.
+    /// Checks the conditions of an unchanged object, now that all values are known.
     fn conditions_hold(
         &mut self,
         resource: &Resource,
@@ -377,8 +377,8 @@ impl ApplyWalk<'_> {
         hold
     }
 
-    /// Sets the values of instances without a change in the plan: data sources that were read
-    /// and instances that were not targeted.
+    /// Sets the values of instances for which the plan contains no change: data sources that were
+    /// read, and instances that were not targeted.
     fn set_unchanged_values(&mut self, address: &wardian_address::AbsoluteResourceAddress) {
         let Some(resource) = self.plan.prior_state.resource(address) else { return };
         let Some(schema) = self
@@ -428,7 +428,8 @@ impl ApplyWalk<'_> {
         })
     }
 
-    /// Returns the configuration of an instance as it is known now; `None` after an error.
+    /// Evaluates the configuration of an instance with the values that are now known; `None` after
+    /// an error.
     fn config(&mut self, subject: &Subject) -> Option<Value> {
         let context = self.context;
         let address = &subject.address;

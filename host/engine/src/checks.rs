@@ -1,9 +1,10 @@
 //! The results of all conditions of a run.
 //!
-//! Every block with conditions is listed from the start with an unknown result. Its objects are
-//! added when they become known, and the result of each condition when it is evaluated.
-//! Conditions that are not evaluated stay unknown. The status of an object, and of a block, is
-//! the worst status in it.
+//! Every block with conditions is listed from the start with an unknown result. The objects of a
+//! block are added when they become known, and the result of each condition is added when it is
+//! evaluated. The result of a condition that is not evaluated remains unknown. The status of a
+//! block is the worst status of its objects, and the status of an object the worst of its
+//! conditions.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -37,9 +38,9 @@ pub struct CheckedObject {
 /// The result of one condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConditionResult {
-    /// It holds.
+    /// The condition is true.
     Pass,
-    /// It does not hold; the error message.
+    /// The condition is false. Contains the error message.
     Fail(String),
     /// It could not be evaluated.
     Error,
@@ -51,7 +52,7 @@ pub enum ConditionResult {
 #[derive(Clone, Debug, Default)]
 pub struct Checks {
     blocks: HashMap<Checkable, Block>,
-    /// Data sources that only a check reads, with the check's name.
+    /// Data sources that only a check reads, with the name of the check.
     nested: HashMap<ResourceAddress, Str>,
 }
 
@@ -59,12 +60,12 @@ pub struct Checks {
 struct Block {
     /// The number of conditions of each object.
     conditions: usize,
-    /// The objects, once they are known.
+    /// The objects, if they are known.
     objects: Option<BTreeMap<CheckedObject, Vec<ConditionResult>>>,
 }
 
 impl CheckedObject {
-    /// Returns the one object of a block in a module instance.
+    /// Returns the object of a block that has one object per module instance.
     pub fn for_module(module: &ModuleInstance) -> Self {
         Self { module: module.clone(), key: InstanceKey::None }
     }
@@ -80,7 +81,7 @@ impl Checks {
         checks
     }
 
-    /// Lists the conditions for an apply: the plan holds the objects.
+    /// Lists the conditions for an apply. The plan contains the objects.
     pub fn from_plan(configuration: &Configuration, planned: &[CheckResult]) -> Self {
         let mut checks = Self::for_configuration(configuration);
         let named: HashMap<String, Checkable> =
@@ -89,7 +90,7 @@ impl Checks {
             let Some(checkable) = named.get(&*result.config_address) else { continue };
             let objects: &[CheckObject] = match &result.objects {
                 Some(objects) => objects,
-                // There are no objects.
+                // The block has no objects.
                 None if result.status == CheckStatus::Pass => &[],
                 None => continue,
             };
@@ -111,7 +112,7 @@ impl Checks {
             self.add(Checkable::Resource(address_of(path, resource)), conditions_of(resource));
         }
         for (name, check) in &module.checks {
-            // Reading its data counts as one more condition.
+            // Reading the data source counts as one more condition.
             let conditions = check.assertions.len() + usize::from(check.data.is_some());
             self.add(Checkable::Check(path.clone(), name.clone()), conditions);
             if let Some(data) = &check.data {
@@ -126,7 +127,7 @@ impl Checks {
         }
     }
 
-    /// Returns the check that a data source is nested in.
+    /// Returns the check in which a data source is nested.
     pub fn check_around(&self, address: &ResourceAddress) -> Option<Checkable> {
         let name = self.nested.get(address)?;
         Some(Checkable::Check(address.module.clone(), name.clone()))
@@ -175,7 +176,7 @@ impl Checks {
         }
     }
 
-    /// [`Checks::report`] for an instance of a resource.
+    /// Sets the results of conditions of a resource instance, like [`Checks::report`].
     pub fn report_resource(
         &mut self,
         address: &ResourceInstanceAddress,
@@ -186,7 +187,7 @@ impl Checks {
         self.report(&Checkable::Resource(address.config()), object, first, found);
     }
 
-    /// Sets the result of reading the data of a check.
+    /// Sets the result of reading the data source of a check.
     pub fn report_data(&mut self, check: &Checkable, module: &ModuleInstance, found: ConditionResult) {
         self.report(check, CheckedObject::for_module(module), 0, vec![found]);
     }
@@ -228,7 +229,7 @@ impl Block {
             kind: checkable.kind(),
             config_address: Str::new(&checkable.to_string()),
             status,
-            // A block without objects is stored like one with unknown objects.
+            // A block without objects is stored in the same form as a block with unknown objects.
             objects: objects.filter(|objects| !objects.is_empty()),
         }
     }
@@ -277,7 +278,7 @@ impl Checkable {
         }
     }
 
-    /// Returns the name in the module of a block that is not a resource.
+    /// Returns the name, within its module, of a block that is not a resource.
     fn name_in_module(&self) -> Option<(&ModulePath, String)> {
         match self {
             Self::Resource(_) => None,
@@ -312,7 +313,7 @@ impl Checkable {
     }
 }
 
-/// Converts errors in the data of a check to warnings.
+/// Converts errors in the data source of a check to warnings.
 pub fn as_warnings(found: Diagnostics) -> Diagnostics {
     let weaker = |diagnostic: Diagnostic| Diagnostic {
         severity: Severity::Warning,
@@ -323,7 +324,7 @@ pub fn as_warnings(found: Diagnostics) -> Diagnostics {
 }
 
 impl ConditionResult {
-    /// Returns the result of data that could not be read.
+    /// Returns the result for a data source that could not be read.
     pub fn unreadable(problems: &Diagnostics) -> Self {
         let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
         let texts: Vec<String> = errors.map(|error| format!("{}: {}", error.summary, error.detail)).collect();

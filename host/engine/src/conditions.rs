@@ -11,8 +11,8 @@ use crate::checks::ConditionResult;
 #[derive(Clone, Copy)]
 pub struct FailureReport<'a> {
     pub summary: &'static str,
-    /// The position to report; `None` for the condition itself. The message then names the
-    /// condition.
+    /// The position to report; `None` for the position of the condition itself. If it is set, the
+    /// message contains the name of the condition.
     pub place: Option<&'a Span>,
     /// Whether the run continues.
     pub severity: FailureSeverity,
@@ -23,7 +23,7 @@ pub struct FailureReport<'a> {
 pub enum FailureSeverity {
     /// An error: dependents are not visited.
     Error,
-    /// A warning, also if the result is not known yet.
+    /// A warning, which is also reported if the result is not known yet.
     Warning,
 }
 
@@ -89,7 +89,7 @@ fn try_check(
     };
     let value = expression.evaluate(scope)?.unmark_deep();
     if !value.is_known() {
-        // The result is unknown; the message must be valid nevertheless.
+        // The result is unknown, but the message must be valid anyway.
         message(condition, scope).into_result()?;
         let mut diagnostics = Diagnostics::new();
         if report.severity == FailureSeverity::Warning {
@@ -131,7 +131,7 @@ fn not_yet_known(condition: &Expression, scope: &dyn Scope) -> Diagnostic {
     warning
 }
 
-/// Returns the message of a failed condition, with a warning if it must not be shown.
+/// Returns the message of a failed condition. Adds a warning if the message must not be shown.
 fn message(condition: &Condition, scope: &dyn Scope) -> Diagnosed<String> {
     Diagnosed::from_result(try_message(condition, scope))
 }
@@ -185,7 +185,8 @@ pub fn check_unknown(conditions: &[Condition], scope: &dyn Scope) -> Diagnostics
     diagnostics
 }
 
-/// Like [`check_unknown`], and checks that conditions are booleans and messages strings.
+/// Checks conditions like [`check_unknown`]. Also checks that conditions are booleans and messages
+/// are strings.
 pub fn check_types(conditions: &[Condition], scope: &dyn Scope) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     let parts = |condition: &Condition| {

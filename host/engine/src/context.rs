@@ -18,7 +18,7 @@ use crate::plan::ChangeCounts;
 use crate::providers::Schemas;
 use crate::values::Values;
 
-/// A configuration and everything that planning and applying it needs.
+/// A configuration, and everything else that is required to plan and apply it.
 pub struct EngineContext {
     pub configuration: Arc<Configuration>,
     /// The source of providers.
@@ -33,19 +33,19 @@ pub struct EngineContext {
     pub directories: Directories,
 }
 
-/// Makes finished changes durable before anything depends on them.
+/// Makes finished changes durable before operations that depend on them start.
 pub trait StateSink: Send {
     /// Records that a provider is about to `create`, `update` or `delete` an instance; the next
-    /// call of [`Self::record`] has the result.
+    /// call of [`Self::record`] contains the result.
     ///
     /// # Errors
-    /// Why it could not be recorded; the change does not start then.
+    /// The reason why it could not be recorded; the change is then not started.
     fn intend(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), String>;
 
-    /// Records the new value of an instance; `None` if it is destroyed.
+    /// Records the new value of an instance; `None` if it was destroyed.
     ///
     /// # Errors
-    /// Why it could not be recorded; the run then ends in order.
+    /// The reason why it could not be recorded; the run then stops gracefully.
     fn record(
         &mut self,
         address: &ResourceInstanceAddress,
@@ -57,7 +57,7 @@ pub trait StateSink: Send {
 /// An object that is imported at once, without an `import` block.
 #[derive(Clone, Debug)]
 pub struct DirectImport {
-    /// The resource instance to import to.
+    /// The resource instance for the object.
     pub address: ResourceInstanceAddress,
     /// The provider's ID of the object.
     pub id: String,
@@ -66,11 +66,11 @@ pub struct DirectImport {
 /// The result of an apply.
 #[derive(Debug)]
 pub struct Applied {
-    /// The new state, also after errors.
+    /// The new state, which is also set after errors.
     pub state: State,
     /// The number of changes of each kind.
     pub counts: ChangeCounts,
-    /// The warnings and errors; after errors, some changes were not made.
+    /// The warnings and errors. After errors, some changes were not made.
     pub diagnostics: Diagnostics,
     /// Whether the run was stopped before it finished.
     pub stopped: bool,

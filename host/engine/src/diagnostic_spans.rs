@@ -16,8 +16,8 @@ pub fn resource_of<'a>(
     configuration.module(&address.module().path())?.module.resources.get(&key)
 }
 
-/// Points diagnostics about an instance at the argument that they name, or else at the
-/// resource's header.
+/// Adds source spans to diagnostics about an instance: the span of the argument that a diagnostic
+/// names, or else of the resource's header.
 pub fn in_resource(
     configuration: &Configuration,
     address: &ResourceInstanceAddress,
@@ -35,7 +35,7 @@ pub fn in_resource(
     }
 }
 
-/// Returns the header of the check that a data source is nested in.
+/// Returns the header of the check in which a data source is nested.
 fn check_around(configuration: &Configuration, address: &ResourceInstanceAddress) -> Option<String> {
     let is_it = |data: &Resource| data.type_name == *address.type_name() && data.name == *address.name();
     let checks = configuration.module(&address.module().path())?.module.checks.values();
@@ -46,7 +46,7 @@ fn check_around(configuration: &Configuration, address: &ResourceInstanceAddress
         .map(|check| format!("check \"{}\"", check.name))
 }
 
-/// Points diagnostics at a provider configuration.
+/// Adds the source span of a provider configuration to diagnostics.
 pub fn in_provider(
     configuration: &Configuration,
     address: &ProviderConfigAddress,
@@ -59,7 +59,7 @@ pub fn in_provider(
     }
 }
 
-/// Points diagnostics at a provisioner block.
+/// Adds the source span of a provisioner block to diagnostics.
 pub fn in_provisioner(block: &Provisioner, diagnostics: Diagnostics) -> Diagnostics {
     in_body(&block.body, &block.span, diagnostics)
 }

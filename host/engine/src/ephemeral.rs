@@ -1,9 +1,9 @@
 //! Open ephemeral resources: each is open from its first use until its last use ends.
 //!
-//! The value of an ephemeral resource flows through local values, variables, outputs and
-//! provider configurations into objects, but no further, because stored values cannot depend on
-//! it. The node that closes the resource waits for all nodes that the value reaches. Resources
-//! that are still open at the end of a walk, after an error or a stop, are closed then.
+//! The value of an ephemeral resource flows through local values, variables, outputs and provider
+//! configurations into objects, but no further, because stored values cannot depend on it. The node
+//! that closes the resource waits for all nodes that the value reaches. Resources that are still
+//! open at the end of a walk, after an error or a stop, are closed at that time.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::nodes::{Node, NodeGraph};
 use crate::operation::ephemeral::Lease;
 use crate::scheduler::WalkEnd;
 
-/// The longest time that closing may take after an immediate stop.
+/// Time limit for closing resources after an immediate stop.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The open ephemeral resources.
@@ -30,7 +30,7 @@ impl Ephemerals {
         self.0.entry(lease.subject().address.config()).or_default().push(lease);
     }
 
-    /// Removes and returns the instances of a resource, to be closed.
+    /// Removes and returns the instances of a resource, so that they can be closed.
     pub fn take(&mut self, address: &ResourceAddress) -> Vec<Lease> {
         self.0.remove(address).unwrap_or_default()
     }
@@ -51,8 +51,8 @@ impl Ephemerals {
 }
 
 /// Adds the nodes that close ephemeral resources. Returns the ephemeral resources that provider
-/// configurations depend on. Cost: for each ephemeral resource, the edges that its value flows
-/// through.
+/// configurations depend on. Cost: for each ephemeral resource, the number of edges through which
+/// its value flows.
 pub fn add_closes(graph: &mut NodeGraph) -> HashSet<ResourceAddress> {
     let is_ephemeral = |node: &Node| match node {
         Node::Resource(address) if address.mode == ResourceMode::Ephemeral => Some(address.clone()),
@@ -90,7 +90,7 @@ fn users(graph: &NodeGraph, ephemeral: NodeId) -> Vec<NodeId> {
         Node::Local(..) | Node::Variable(..) | Node::Output(..) | Node::Provider(_) => true,
         _ => node == ephemeral,
     };
-    // These nodes wait for everything in a module but use none of its values.
+    // These nodes wait for everything in a module, but do not use its values.
     let uses_values = |node: NodeId| {
         !matches!(graph.node(node), Node::ModuleDone(_) | Node::DependentsDone(_) | Node::Close(_))
     };

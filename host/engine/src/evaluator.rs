@@ -28,11 +28,11 @@ pub use scope::ModuleScope;
 /// The directories and files that functions and `path` values use.
 #[derive(Clone, Debug, Default)]
 pub struct Directories {
-    /// The directory of the root module, absolute.
+    /// The directory of the root module, an absolute path.
     pub root_directory: PathBuf,
-    /// The directory that the program was started in, absolute.
+    /// The directory in which the program was started, an absolute path.
     pub working_directory: PathBuf,
-    /// The directory for `~`.
+    /// The directory that replaces `~`.
     pub home_directory: Option<PathBuf>,
     /// The files that functions may read.
     pub file_gate: FileGate,
@@ -41,9 +41,9 @@ pub struct Directories {
 /// The values that are known during evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// None: only the validity of the configuration is checked.
+    /// No values: only the validity of the configuration is checked.
     Validate,
-    /// The state and planned values; impure functions return unknown values.
+    /// Values from the state and planned values. Impure functions return unknown values.
     Plan,
     /// All values.
     Apply,
@@ -64,18 +64,18 @@ pub struct Evaluator {
     pub directories: Arc<Directories>,
     /// The time of the plan.
     pub timestamp: String,
-    /// References that an error is reported for already.
+    /// References for which an error was already reported.
     pub reported: Arc<ReportedReferences>,
     /// The results of conditions so far.
     pub checks: Checks,
     /// The results of provider functions so far.
     pub function_results: FunctionResults,
-    /// Ephemeral resources that must not be used any longer.
+    /// Ephemeral resources that have expired.
     pub expired: Expired,
 }
 
 impl Evaluator {
-    /// Returns the module at a path. Walks only visit paths of the configuration.
+    /// Returns the module at a path. Walks visit only paths that the configuration contains.
     pub fn module(&self, path: &ModulePath) -> Result<&ModuleNode, Diagnostics> {
         self.configuration.module(path).ok_or_else(|| {
             Diagnostic::error("Unknown module", format!("The configuration has no {path}.")).into()
@@ -89,7 +89,7 @@ impl Evaluator {
 
     /// Expands a module call in every instance of its caller.
     pub fn expand_module(&mut self, path: &ModulePath) -> Result<(), Diagnostics> {
-        // The root module has one instance from the start.
+        // The root module always has one instance.
         let Some((caller, name)) = path.parent() else { return Ok(()) };
         let configuration = Arc::clone(&self.configuration);
         let Some(call) = configuration.module(&caller).and_then(|m| m.module.module_calls.get(name)) else {
@@ -220,7 +220,7 @@ impl Evaluator {
         let checkable = Checkable::Variable(instance.path(), variable.name.clone());
         self.checks.report(&checkable, CheckedObject::for_module(instance), 0, found);
         if problems.has_errors() {
-            // Values that depend on a rejected value are of no use.
+            // Values that depend on a rejected value are useless.
             self.values.module_mut(instance).variables.remove(&variable.name);
         }
         problems.in_block(&format!("variable \"{}\"", variable.name))
@@ -307,7 +307,7 @@ impl Evaluator {
         Diagnosed::unless_errors((), diagnostics)
     }
 
-    /// Evaluates the configuration of a provider: nulls if it has no block.
+    /// Evaluates the configuration of a provider. Without a block, all arguments are null.
     pub fn provider_config(&self, address: &ProviderConfigAddress) -> Result<Value, Diagnostics> {
         let Some(schema) = self.schemas.provider(&address.provider) else {
             return Ok(Value::empty_object());
@@ -325,7 +325,7 @@ impl Evaluator {
     /// Evaluates the `provider_meta` block of a module for a provider.
     ///
     /// # Errors
-    /// The provider does not support `provider_meta`, or not this value.
+    /// The provider does not support `provider_meta`, or rejects the value.
     pub fn provider_meta(
         &self,
         module: &ModuleInstance,
@@ -353,7 +353,8 @@ impl Evaluator {
         found.in_block(&format!("provider_meta \"{name}\"")).into_result(Some(value))
     }
 
-    /// Returns unknown repetition data while validating: one instance represents all.
+    /// Returns unknown repetition data during validation, in which one instance represents all
+    /// instances.
     pub fn repetition_or_unknown(&self, repeats: Repeats, known: RepetitionData) -> RepetitionData {
         match (self.phase, repeats) {
             (Phase::Validate, Repeats::Count) => RepetitionData::UnknownCount,
@@ -363,7 +364,7 @@ impl Evaluator {
     }
 }
 
-/// Returns the marks that a variable's declaration gives its values.
+/// Returns the marks that a variable's declaration adds to its values.
 pub fn declared_marks(variable: &wardian_config::Variable) -> Marks {
     let sensitive = if variable.sensitive { Marks::SENSITIVE } else { Marks::NONE };
     let ephemeral = if variable.ephemeral { Marks::EPHEMERAL } else { Marks::NONE };

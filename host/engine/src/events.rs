@@ -23,21 +23,21 @@ pub enum Event<'a> {
     },
     /// A provider is about to be asked for an existing object.
     ImportStarted {
-        /// The resource instance to import to.
+        /// The resource instance for the object.
         address: &'a ResourceInstanceAddress,
         /// The identification of the object: `id=x`.
         id: &'a str,
     },
     /// The provider found the objects to import; they are read next.
     ImportFound {
-        /// The resource instance to import to.
+        /// The resource instance for the object.
         address: &'a ResourceInstanceAddress,
         /// The number of objects.
         count: usize,
     },
     /// An apply is about to add an imported object to the state.
     Importing {
-        /// The resource instance to import to.
+        /// The resource instance for the object.
         address: &'a ResourceInstanceAddress,
         /// The identification of the object: `id=x`.
         id: &'a str,
@@ -49,18 +49,17 @@ pub enum Event<'a> {
         /// The identification of the object: `id=x`.
         id: &'a str,
     },
-    /// An operation on an object starts: a create, update or delete, or the read of a data
-    /// source.
+    /// An operation on an object starts: it is created, updated, deleted, or read as a data source.
     Started {
         address: &'a ResourceInstanceAddress,
         /// The key of a deposed object.
         deposed: Option<&'a str>,
-        /// The action; a replacement has two operations.
+        /// The action. A replacement consists of two operations.
         action: Action,
         /// The provider's ID of the object.
         id: Option<String>,
     },
-    /// An operation on an object continues; sent every ten seconds.
+    /// An operation on an object is still running. Sent every ten seconds.
     InProgress {
         address: &'a ResourceInstanceAddress,
         action: Action,
@@ -105,7 +104,7 @@ pub enum Event<'a> {
         /// The provisioner's type.
         provisioner: &'a str,
     },
-    /// A provisioner failed; `on_failure` may ignore it.
+    /// A provisioner failed. `on_failure` can specify that the run continues.
     ProvisionFailed {
         address: &'a ResourceInstanceAddress,
         /// The provisioner's type.
@@ -113,7 +112,7 @@ pub enum Event<'a> {
     },
     /// An ephemeral resource is about to be opened, renewed or closed.
     EphemeralStarted { address: &'a ResourceInstanceAddress, action: EphemeralAction },
-    /// The operation on an ephemeral resource continues; sent every ten seconds.
+    /// An operation on an ephemeral resource is still running. Sent every ten seconds.
     EphemeralInProgress {
         address: &'a ResourceInstanceAddress,
         action: EphemeralAction,
@@ -144,7 +143,7 @@ pub enum EphemeralAction {
     Close,
 }
 
-/// Receives the events of a run. Called from several threads; must not block.
+/// Receives the events of a run. Called from several threads, so it must not block.
 pub trait Events: Send + Sync {
     /// Receives an event.
     fn event(&self, event: &Event<'_>);

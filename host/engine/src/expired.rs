@@ -1,11 +1,11 @@
-//! Ephemeral resource instances that expired.
+//! Instances of ephemeral resources that have expired.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wardian_address::ResourceInstanceAddress;
 
-/// The instances that could not be renewed and must not be used any longer.
+/// The instances that could not be renewed, so that they must not be used any more.
 #[derive(Clone, Debug, Default)]
 pub struct Expired(Arc<Mutex<HashSet<ResourceInstanceAddress>>>);
 
@@ -15,7 +15,7 @@ impl Expired {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(address.clone());
     }
 
-    /// Returns an expired instance that matches.
+    /// Returns an expired instance of a resource.
     pub fn find(
         &self,
         is_meant: impl Fn(&ResourceInstanceAddress) -> bool,

@@ -1,14 +1,14 @@
-//! Listing files for functions of the language.
+//! Lists files for functions of the language.
 
 use std::path::Path;
 
 use wardian_plugin::{CallContext, FileGate};
 
-/// The maximum depth of directories: symbolic links may form a cycle.
+/// Maximum depth of directories, since symbolic links can form a cycle.
 const MAX_DEPTH: usize = 64;
 
 /// Returns all regular files below a directory, relative to it, sorted, with `/` between path
-/// components. Symbolic links are followed as far as the gate permits.
+/// components. Symbolic links are followed if the gate permits it.
 ///
 /// # Errors
 /// The directory itself cannot be read.

@@ -1,7 +1,7 @@
-//! The results of provider functions, to detect a function that returns different results for
+//! The results of provider functions, which detect a function that returns different results for
 //! the same arguments: an apply must compute the planned values.
 //!
-//! Only digests are stored: arguments and results may be sensitive or large.
+//! Only digests are stored, since arguments and results can be sensitive or large.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,14 +13,14 @@ use wardian_value::{Type, Value, msgpack};
 /// The SHA-256 of a call or of a result.
 pub type CallDigest = [u8; 32];
 
-/// The digests of results, by the digest of provider, function and arguments.
+/// The digests of results, by the digest of the provider, the function and the arguments.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionResults(Arc<Mutex<BTreeMap<CallDigest, CallDigest>>>);
 
-/// Whether a call returned the same result as before.
+/// Whether a call returned the same result as an earlier call with the same arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consistency {
-    /// It returned the same result, was not made before, or has unknown values.
+    /// It returned the same result, is the first such call, or has unknown values.
     Consistent,
     /// It returned a different result.
     Inconsistent,
@@ -37,7 +37,7 @@ impl FunctionResults {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Records the result of a call and compares it with the result before.
+    /// Records the result of a call, and compares it with the recorded result.
     pub fn record(
         &self,
         provider: &ProviderAddress,
@@ -57,7 +57,7 @@ impl FunctionResults {
     }
 }
 
-/// Each part is preceded by its length, so that no two calls have the same bytes.
+/// Each field is preceded by its length, so that different calls have different bytes.
 fn digest_of_call(provider: &ProviderAddress, function: &str, arguments: &[Value]) -> Option<CallDigest> {
     let mut digest = Sha256::new();
     let mut add = |part: &[u8]| {

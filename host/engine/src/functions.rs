@@ -1,8 +1,8 @@
 //! Calls of provider functions from expressions.
 //!
 //! A provider receives arguments that match the function's signature: their number, their types,
-//! and null and unknown values only for parameters that allow them. The result is checked
-//! against the signature, too. Providers never receive marks: the language removes them from the
+//! and null and unknown values only for parameters that allow them. The result is checked against
+//! the signature as well. Providers never receive marks: the language removes them from the
 //! arguments and adds them to the result.
 
 use std::sync::Arc;
@@ -144,7 +144,8 @@ fn call_function(
     tokio::task::block_in_place(|| runtime.block_on(answer))
 }
 
-/// Returns the result if it has the declared type. Parts of a dynamic type may have any type.
+/// Returns the result if it has the declared type. If a nested type is dynamic, the value there can
+/// have any type.
 fn check_result_type(result: Value, promised: &Type) -> Result<Value, String> {
     let conforms = convert::convert(&result, promised).is_ok_and(|converted| converted == result);
     if conforms {
@@ -187,7 +188,7 @@ fn failed(call: &ProviderCall<'_>, problem: &str) -> Diagnostic {
     Diagnostic::error(FAILED, detail).at(call.name_span())
 }
 
-/// Hides a message that may quote a sensitive argument.
+/// Replaces a message that may contain a sensitive argument.
 fn shown<'a>(call: &ProviderCall<'_>, problem: &'a str) -> &'a str {
     if call.is_sensitive() { "the error is not shown, because an argument is sensitive" } else { problem }
 }

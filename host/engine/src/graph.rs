@@ -5,9 +5,9 @@
 //! reproducible.
 //!
 //! Only petgraph's iterative algorithms are used: `tarjan_scc`, `is_cyclic_directed` and
-//! `depth_first_search` recurse, and a long chain of dependencies would overflow the stack. Its
-//! `toposort` is not ordered by number, and its `Topo` finishes a node when it returns it,
-//! before the node's operations end.
+//! `depth_first_search` recurse, and a long chain of dependencies would overflow the stack.
+//! petgraph's `toposort` is not ordered by number, and its `Topo` finishes a node when it returns
+//! the node, before the node's operations end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,15 +20,15 @@ use petgraph::visit::{Dfs, IntoNeighbors, Reversed, Visitable};
 /// A node's number.
 pub type NodeId = NodeIndex;
 
-/// A graph whose nodes hold an `N`.
+/// A graph whose nodes contain an `N`.
 pub type Graph<N> = DiGraph<N, ()>;
 
-/// A set of a graph's nodes, by their numbers.
+/// A set of nodes of a graph.
 pub type NodeSet = <Graph<()> as Visitable>::Map;
 
-/// Makes `node` wait for `dependency`. A node does not wait for itself.
+/// Adds an edge: `node` waits for `dependency`. A node does not wait for itself.
 ///
-/// The edge may exist already: searching for it would cost all edges of the node.
+/// The edge can be a duplicate: searching for it would visit all edges of the node.
 pub fn add_dependency<N>(graph: &mut Graph<N>, node: NodeId, dependency: NodeId) {
     if node != dependency {
         graph.add_edge(node, dependency, ());
@@ -59,8 +59,8 @@ pub fn order<N>(graph: &Graph<N>) -> Result<Vec<NodeId>, Vec<Vec<NodeId>>> {
     if order.len() == graph.node_count() { Ok(order) } else { Err(cycles(graph)) }
 }
 
-/// Returns the groups of nodes that wait for each other. Groups and the nodes of each
-/// are in the order of their numbers.
+/// Returns the groups of nodes that wait for each other. Groups, and the nodes of each group, are
+/// ordered by number.
 pub fn cycles<N>(graph: &Graph<N>) -> Vec<Vec<NodeId>> {
     let mut cycles = kosaraju_scc(graph);
     cycles.retain(|nodes| nodes.len() > 1);
@@ -71,8 +71,8 @@ pub fn cycles<N>(graph: &Graph<N>) -> Vec<Vec<NodeId>> {
     cycles
 }
 
-/// Returns a path through some nodes of one of the [`cycles`] that ends where it
-/// began: each node waits for the one before it, the first for the last.
+/// Returns a closed path through nodes of one of the [`cycles`]: each node waits for the one before
+/// it, and the first node for the last.
 pub fn path_through<N>(graph: &Graph<N>, cycle: &[NodeId]) -> Vec<NodeId> {
     let Some(mut node) = cycle.first().copied() else { return Vec::new() };
     let mut position = vec![None; cycle.len()];
@@ -97,8 +97,8 @@ pub fn closure<N>(graph: &Graph<N>, roots: impl IntoIterator<Item = NodeId>) -> 
     reachable(graph, roots)
 }
 
-/// Returns the nodes that wait for `roots`, directly or not, without the roots
-/// themselves unless they wait for each other.
+/// Returns the nodes that wait for `roots`, directly or not. The roots are included only if they
+/// wait for each other.
 pub fn dependents_closure<N>(graph: &Graph<N>, roots: &[NodeId]) -> NodeSet {
     reachable(Reversed(graph), roots.iter().flat_map(|root| dependents(graph, *root)))
 }
@@ -131,12 +131,12 @@ impl Progress {
         Self { waiting_for, ready }
     }
 
-    /// Returns the next node whose dependencies are finished; each node once.
+    /// Returns the next node whose dependencies are finished. Each node is returned once.
     pub fn next_ready(&mut self) -> Option<NodeId> {
         self.ready.pop().map(|Reverse(node)| node)
     }
 
-    /// Finishes a node: nodes that waited for it alone become ready.
+    /// Finishes a node. Nodes whose last unfinished dependency it was become ready.
     pub fn finish<N>(&mut self, graph: &Graph<N>, node: NodeId) {
         for dependent in dependents(graph, node) {
             let waiting = &mut self.waiting_for[dependent.index()];

@@ -17,9 +17,9 @@ pub struct GraphNode {
     pub kind: GraphNodeKind,
     /// The name, unique in the graph.
     pub name: String,
-    /// The nodes that it waits for: sorted indexes of the list that it is in.
+    /// The nodes for which it waits: sorted indexes into the list that contains the node.
     pub dependencies: Vec<usize>,
-    /// The number of the cycle that it is part of: nodes of one cycle wait for each other.
+    /// The number of the cycle to which it belongs. The nodes of a cycle wait for each other.
     pub cycle: Option<usize>,
 }
 
@@ -28,7 +28,7 @@ pub struct GraphNode {
 pub enum GraphNodeKind {
     /// A resource with all its instances.
     Resource(ResourceAddress),
-    /// An object of a resource that a plan changes or destroys in a node of its own.
+    /// An object of a resource, if a plan changes or destroys the object in a separate node.
     Object(ResourceAddress),
     /// A provider configuration.
     Provider(ProviderConfigAddress),
@@ -38,15 +38,15 @@ pub enum GraphNodeKind {
     Step,
 }
 
-/// Returns the graph that a run over a configuration walks, cycles included. Cost: O(objects +
-/// references).
+/// Returns the graph that a run over a configuration walks, which may contain cycles. Cost:
+/// O(objects + references).
 pub fn export_graph(configuration: &Configuration) -> Vec<GraphNode> {
     exported(&nodes::build_unchecked(configuration), |node| (kind(node), node.to_string()))
 }
 
-/// Returns the graph that an apply of a plan walks: the configuration's graph with the objects
-/// that are destroyed and replaced. Cost: that of [`export_graph`], and the plan's changes with
-/// their dependencies.
+/// Returns the graph that an apply of a plan walks: the configuration's graph with the objects that
+/// are destroyed and replaced. Cost: the same as [`export_graph`], plus the number of changes and
+/// of their dependencies.
 pub fn export_plan_graph(configuration: &Configuration, plan: &Plan) -> Vec<GraphNode> {
     let order = apply_order::build(configuration, &nodes::build_unchecked(configuration), plan);
     let destroyed = |place: usize| order.destructions.get(place).and_then(|index| plan.changes.get(*index));
@@ -97,7 +97,7 @@ fn kind(node: &Node) -> GraphNodeKind {
     }
 }
 
-/// Returns the nodes that are part of a cycle, each with the number of its cycle.
+/// Returns the nodes that belong to a cycle, each with the number of its cycle.
 fn cycle_numbers(graph: &NodeGraph) -> HashMap<NodeId, usize> {
     let cycles = graph::cycles(graph.graph()).into_iter().enumerate();
     cycles.flat_map(|(number, nodes)| nodes.into_iter().map(move |node| (node, number))).collect()

@@ -1,12 +1,13 @@
-//! Import of existing objects: by `import` blocks in a plan, or by the `import` command at once.
+//! Import of existing objects: through `import` blocks in a plan, or directly by the `import`
+//! command.
 //!
-//! | | source of the addresses | when the state gets the object |
+//! | | source of the addresses | when the object is added to the state |
 //! |---|---|---|
-//! | a plan | the blocks of the root module ([`blocks`]) | in the apply; until then it is part of the plan |
+//! | a plan | the blocks of the root module ([`blocks`]) | in the apply; before that, the plan contains the object |
 //! | [`crate::EngineContext::import`] | the caller | at once |
 //!
-//! A resource without a configuration gets one if the user asks for it ([`generate`]). The
-//! provider calls are in `operation/import.rs`.
+//! If the user requests it, a configuration is generated for a resource that has none
+//! ([`generate`]). The provider calls are in `operation/import.rs`.
 
 pub mod blocks;
 pub mod check;

@@ -1,12 +1,12 @@
 //! Plan and apply.
 //!
-//! Depends on configurations, states and the plugin protocol; never on wasmtime, gRPC, a
-//! terminal or a file. Planning is a function of configuration, prior state and the providers'
-//! responses; applying makes the planned changes and decides nothing.
+//! Depends on configurations, states and the plugin protocol, but not on wasmtime, gRPC, terminals
+//! or files. Planning is a function of configuration, prior state and the providers' responses;
+//! applying makes the planned changes without further decisions.
 //!
 //! Invariants: every step costs O(edges touched); provider operations run concurrently up to the
-//! given limit, everything else on one task in a stable order; a provider's response is checked
-//! before anything uses it.
+//! given limit, everything else runs on one task in a stable order; a provider's response is
+//! checked before it is used.
 
 mod apply_order;
 mod apply_walk;

@@ -15,12 +15,12 @@ use petgraph::visit::IntoNodeReferences as _;
 
 use crate::graph::{self, Graph, NodeId, NodeSet};
 
-/// An object of the configuration, or a step of a walk.
+/// A node: an object of the configuration, or a step of a walk.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
-    /// The expansion of a module: its instances are known afterwards.
+    /// The expansion of a module, which determines its instances.
     Module(ModulePath),
-    /// The end of a module: everything in it and below is done.
+    /// The end of a module: all nodes of the module and of its child modules are done.
     ModuleDone(ModulePath),
     /// A variable of a module.
     Variable(ModulePath, Str),
@@ -29,18 +29,19 @@ pub enum Node {
     Provider(ProviderConfigAddress),
     /// A resource with all its instances.
     Resource(ResourceAddress),
-    /// The end of an ephemeral resource: its instances are no longer needed.
+    /// The end of an ephemeral resource, when its instances are not needed any more.
     Close(ResourceAddress),
     /// The assertions of a check.
     Check(ModulePath, Str),
-    /// The barrier before the data sources of checks: all managed objects are done.
+    /// The barrier before the data sources of checks: it waits for all managed objects.
     CheckBarrier,
-    /// A resource without a configuration that an `import` block names: one is generated.
+    /// A resource that an `import` block refers to and that has no configuration, so that one is
+    /// generated.
     Import(ResourceAddress),
-    /// A state object that is not in the configuration or is destroyed, by its index in the
+    /// An object in the state that is not in the configuration or is destroyed, by its index in the
     /// walk's list.
     StateObject(usize),
-    /// The expansion of a resource whose changes have nodes of their own.
+    /// The expansion of a resource whose changes have separate nodes.
     Expand(ResourceAddress),
     /// A planned change, by its index in the plan.
     PlannedChange(usize),
@@ -56,7 +57,7 @@ pub enum Node {
     DependentsDone(Box<Node>),
 }
 
-/// The time at which an apply destroys an object.
+/// The phase of an apply in which an object is destroyed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DestroyPhase {
     /// Before its replacement is created and its dependencies are changed.
@@ -65,7 +66,7 @@ pub enum DestroyPhase {
     AfterChanges,
 }
 
-/// The graph of a configuration's objects, found by number or by object.
+/// The graph of a configuration's objects, with an index to find nodes by object.
 #[derive(Clone, Debug, Default)]
 pub struct NodeGraph {
     graph: Graph<Node>,
@@ -73,7 +74,7 @@ pub struct NodeGraph {
 }
 
 impl NodeGraph {
-    /// Returns the number of a node, which is added if it is new.
+    /// Returns the number of a node, and adds the node if it is missing.
     pub fn add(&mut self, node: Node) -> NodeId {
         if let Some(id) = self.ids.get(&node) {
             return *id;
@@ -83,7 +84,7 @@ impl NodeGraph {
         id
     }
 
-    /// Makes `node` wait for `dependency`.
+    /// Adds an edge: `node` waits for `dependency`.
     pub fn depend(&mut self, node: NodeId, dependency: NodeId) {
         graph::add_dependency(&mut self.graph, node, dependency);
     }
@@ -123,8 +124,8 @@ impl NodeGraph {
         graph::closure(&self.graph, roots)
     }
 
-    /// Returns the nodes that wait for `roots`, directly or not, without the roots
-    /// themselves unless they wait for each other.
+    /// Returns the nodes that wait for `roots`, directly or not. The roots are included only if
+    /// they wait for each other.
     pub fn dependents_closure(&self, roots: &[NodeId]) -> NodeSet {
         graph::dependents_closure(&self.graph, roots)
     }
@@ -138,7 +139,7 @@ impl NodeGraph {
             .map_err(|cycles| cycles.iter().map(|nodes| self.cycle_error(nodes)).collect())
     }
 
-    /// Returns the nodes that a reference in a module names. Undeclared objects are left out:
+    /// Returns the nodes to which a reference in a module refers. Undeclared objects are omitted:
     /// their evaluation reports the error.
     pub fn named(&self, module: &ModulePath, reference: &Reference) -> Vec<NodeId> {
         let target = match &reference.subject {
@@ -158,8 +159,8 @@ impl NodeGraph {
         self.id(&target).into_iter().collect()
     }
 
-    /// Returns the output that the reference names, or else the whole module, and the expansion
-    /// of the module in both cases.
+    /// Returns the output to which the reference refers, or else the whole module; and in both
+    /// cases the expansion of the module.
     fn called(&self, module: &ModulePath, remaining: &[PathStep]) -> Vec<NodeId> {
         let output = remaining.iter().find_map(|step| match step {
             PathStep::Attribute(name) => self.id(&Node::Output(module.clone(), name.clone())),
@@ -175,7 +176,7 @@ impl NodeGraph {
         self.graph.node_references()
     }
 
-    /// An error for nodes that wait for each other.
+    /// Returns the error for nodes that wait for each other.
     fn cycle_error(&self, cycle: &[NodeId]) -> Diagnostic {
         let path: Vec<&Node> =
             graph::path_through(&self.graph, cycle).into_iter().map(|id| self.node(id)).collect();
@@ -357,8 +358,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Connects a resource to everything that its `import` block refers to. A reference to
-    /// itself is left out: evaluating the block reports it.
+    /// Makes a resource wait for everything to which its `import` block refers. A reference to the
+    /// resource itself is omitted: evaluating the block reports it.
     fn import(&mut self, node: NodeId, module: &ModulePath, import: &Import) {
         let keys = import.to.address_keys();
         let said = [&import.for_each, &import.id, &import.identity].into_iter().flatten();
@@ -367,7 +368,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Connects the checks of a module. Nothing waits for a check, nor for its data source.
+    /// Adds the edges of the checks in a module. No node waits for a check or for its data source.
     /// Returns the keys of these data sources.
     fn connect_checks(
         &mut self,
@@ -391,7 +392,7 @@ impl Builder<'_> {
         nested
     }
 
-    /// Makes `node` wait for a provider configuration.
+    /// Adds an edge: `node` waits for a provider configuration.
     fn provider(&mut self, node: NodeId, address: &ProviderConfigAddress) {
         let id = self.provider_node(address);
         self.depend(node, id);
@@ -434,7 +435,8 @@ impl Builder<'_> {
     }
 }
 
-/// Adds the node of a provider configuration, with what its block refers to.
+/// Adds the node of a provider configuration, and the edges to everything to which its block
+/// refers.
 pub fn add_provider(
     graph: &mut NodeGraph,
     configuration: &Configuration,
@@ -501,8 +503,8 @@ pub fn provider_block<'a>(
         .map(|(_, config)| config)
 }
 
-/// Returns the resources whose replacements are created first: those with
-/// `create_before_destroy`, and all that they depend on.
+/// Returns the resources whose replacements are created first: those with `create_before_destroy`,
+/// and all their dependencies.
 pub fn create_before_destroy(configuration: &Configuration, graph: &NodeGraph) -> NodeSet {
     let roots = graph.iter().filter_map(|(id, node)| match node {
         Node::Resource(address) => {

@@ -1,8 +1,8 @@
-//! The protocol's rules for objects, independent of graph and state: the computation of proposed
-//! objects and the checks of a provider's responses. The rules are those of the provider life
+//! The protocol's rules for objects, which are independent of the graph and the state: computing
+//! proposed objects, and checking a provider's responses. The rules are those of the provider life
 //! cycle in plugin protocol 6.
 //!
-//! Pure functions over values and schemas; nothing here calls a provider.
+//! These are pure functions of values and schemas; they do not call a provider.
 
 pub mod compatible;
 pub mod conforming;

@@ -1,10 +1,10 @@
 //! Operations on one object: the calls to its provider, in the order of the life cycle, and the
 //! checks of the responses.
 //!
-//! Operations own their data and do not depend on the graph or the state: they run concurrently,
-//! on any thread, and return an outcome. Diagnostics carry the object's address and, if the
-//! provider names one, the attribute's path; the walk that started the operation has the
-//! configuration and adds the source span.
+//! Operations own their data and do not depend on the graph or the state: they run concurrently, on
+//! any thread, and return an outcome. Diagnostics contain the object's address and, if the provider
+//! returned it, the attribute's path; the walk that started the operation has the configuration, so
+//! it adds the source span.
 
 pub mod apply;
 pub mod data;

@@ -11,7 +11,7 @@ use crate::nodes::{Node, NodeGraph, create_before_destroy};
 use crate::operation::PersistedMeta;
 use crate::transitive_dependencies::TransitiveDependencies;
 
-/// Computes the metadata once for each resource, for its first instance.
+/// Computes the metadata of each resource once, for its first instance.
 pub struct PersistedMetas<'a> {
     graph: &'a NodeGraph,
     transitive: TransitiveDependencies<'a>,
@@ -20,7 +20,8 @@ pub struct PersistedMetas<'a> {
 }
 
 impl<'a> PersistedMetas<'a> {
-    /// Takes the graph of a configuration without the nodes of an apply.
+    /// Creates an empty table. `graph` is the graph of the configuration, without the nodes of an
+    /// apply.
     pub fn new(configuration: &Configuration, graph: &'a NodeGraph) -> Self {
         let create_before_destroy = create_before_destroy(configuration, graph);
         Self {

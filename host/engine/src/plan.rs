@@ -27,7 +27,7 @@ pub enum Mode {
     RefreshOnly,
 }
 
-/// The handling of imported objects whose resource is not in the configuration.
+/// How imported objects are treated if their resource is not in the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MissingConfiguration {
     /// Planning fails.
@@ -43,15 +43,15 @@ pub struct PlanOptions {
     pub mode: Mode,
     /// Whether objects are read before they are planned.
     pub refresh: bool,
-    /// Plans only these and their dependencies; empty for everything.
+    /// Plans only these addresses and their dependencies; if empty, plans everything.
     pub targets: Vec<TargetAddress>,
-    /// Leaves out these and their dependents; not to be combined with targets.
+    /// Omits these addresses and their dependents. Cannot be combined with `targets`.
     pub excludes: Vec<TargetAddress>,
-    /// Instances to replace even if nothing requires it.
+    /// Instances to replace even if no change requires it.
     pub replace: Vec<ResourceInstanceAddress>,
-    /// The handling of imported objects whose resource has no configuration.
+    /// How imported objects are treated if their resource has no configuration.
     pub missing_configuration: MissingConfiguration,
-    /// The maximum number of concurrent provider operations, at least 1.
+    /// Maximum number of concurrent provider operations, at least 1.
     pub parallelism: usize,
 }
 
@@ -69,7 +69,6 @@ impl Default for PlanOptions {
     }
 }
 
-/// A plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub mode: Mode,
@@ -79,18 +78,18 @@ pub struct Plan {
     /// The values of the root module's variables before their conversion to the declared types,
     /// with the same marks.
     pub given_variables: BTreeMap<Str, Value>,
-    /// The ephemeral variables of the root module that have a value: their values are not
-    /// stored, and an apply needs them again.
+    /// The ephemeral variables of the root module that have a value: their values are not stored,
+    /// so the user must pass them to the apply again.
     pub ephemeral_variables: BTreeSet<Str>,
     /// The results of provider functions.
     pub function_results: BTreeMap<CallDigest, CallDigest>,
-    /// The targets that the plan is limited to.
+    /// The targets to which the plan is limited.
     pub targets: Vec<TargetAddress>,
-    /// The addresses that the plan leaves out.
+    /// The addresses that the plan omits.
     pub excludes: Vec<TargetAddress>,
-    /// The changes in the order of their addresses, including those without effect.
+    /// The changes, sorted by address, including those without effect.
     pub changes: Vec<ResourceChange>,
-    /// The changes that were made outside of any run.
+    /// The changes that were made outside of Wardian.
     pub drift: Vec<ResourceChange>,
     /// The changes of the root module's outputs.
     pub outputs: BTreeMap<Str, OutputChange>,
@@ -98,17 +97,18 @@ pub struct Plan {
     pub previous_state: State,
     /// The state after refreshing: the changes start from it.
     pub prior_state: State,
-    /// The results of all conditions; those of objects that are still to change are unknown.
+    /// The results of all conditions. Conditions of objects that are about to change are unknown.
     pub checks: Vec<CheckResult>,
-    /// The attributes of managed objects that planned values depend on: their drift is reported.
+    /// The attributes of managed objects on which planned values depend, so that their drift is
+    /// reported.
     pub relevant_attributes: Vec<RelevantAttribute>,
     /// The time of the plan, RFC 3339.
     pub timestamp: String,
-    /// Whether an error ended planning early: such a plan cannot be applied.
+    /// Whether an error ended planning early. Such a plan cannot be applied.
     pub errored: bool,
 }
 
-/// An attribute of a resource that a plan depends on.
+/// An attribute of a resource on which a plan depends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RelevantAttribute {
     pub resource: ResourceInstanceAddress,
@@ -160,7 +160,7 @@ impl Plan {
         counts
     }
 
-    /// Whether the plan is limited to a part of the configuration.
+    /// Whether the plan is limited to some of the objects.
     pub fn is_partial(&self) -> bool {
         !self.targets.is_empty() || !self.excludes.is_empty()
     }
@@ -182,8 +182,8 @@ impl Plan {
     pub fn is_applyable(&self) -> bool {
         !self.errored
             && match self.mode {
-                // An apply records a mere move, but a move alone is not a reason for an apply.
-                // An output that is no longer declared stays until another change is applied.
+                // An apply records moves, but a move alone is not a reason for an apply. An output
+                // that is not declared any more is kept until another change is applied.
                 Mode::RefreshOnly => {
                     let is_recorded =
                         |output: &OutputChange| !matches!(output.action, Action::NoOp | Action::Delete);

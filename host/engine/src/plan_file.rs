@@ -1,18 +1,18 @@
-//! Plan files: everything that an apply needs, so that it can run elsewhere and later.
+//! Plan files contain all inputs of an apply, so that it can run later or on another machine.
 //!
 //! | entry | content |
 //! |---|---|
 //! | `plan.json` | the plan itself; values as base64 of MessagePack, objects with the type of their schema and everything else with the dynamic type |
-//! | `state.json` | the state that the changes start from, version 4 |
+//! | `state.json` | the state before the changes, version 4 |
 //! | `state-previous.json` | the state before refreshing, version 4; absent if the two are equal |
-//! | `configuration/PATH` | the configuration's files, paths relative to the root module; never unpacked, only read |
+//! | `configuration/PATH` | the configuration's files, with paths relative to the root module; never unpacked, only read |
 //! | `.terraform.lock.hcl` | the selected plugins |
 //!
 //! The file is a zip archive, like Terraform's plan files, but neither program reads the other's
 //! files. `plan.json` states the version of its format, and a reader rejects every version except
-//! its own: a plan is short-lived, and guessing could make the wrong change. The file contains
-//! sensitive values in clear text, as the state does: only its owner can read it, and it can be
-//! encrypted ([`sealed`]).
+//! its own: a plan is short-lived, and a misinterpreted plan could make wrong changes. The file
+//! contains sensitive values in clear text, as the state does: only its owner can read it, and it
+//! can be encrypted ([`sealed`]).
 
 mod change;
 mod checks;
@@ -39,9 +39,9 @@ use value::{Encoded, decode_value, encode_value};
 /// The version of `plan.json`.
 const FORMAT: u32 = 5;
 
-/// The maximum unpacked size of all entries together, as a multiple of the file's size; small
-/// files may unpack to this many bytes in any case. A plan of a hundred thousand equal objects
-/// stays far below it.
+/// The maximum unpacked size of all entries together, as a multiple of the file's size; small files
+/// can always unpack to the second number of bytes. A plan of a hundred thousand equal objects does
+/// not nearly reach the limit.
 const MAX_UNPACKED: (u64, u64) = (256, 64 << 20);
 /// The maximum number of entries.
 const MAX_ENTRIES: usize = 1 << 17;
@@ -49,18 +49,18 @@ const MAX_ENTRIES: usize = 1 << 17;
 /// The contents of a plan file.
 #[derive(Clone, Debug)]
 pub struct PlanFile {
-    /// The plan without schemas; [`PlanFile::into_plan`] adds them.
+    /// The plan without schemas, which [`PlanFile::into_plan`] adds.
     contents: Contents,
     prior_state: State,
     previous_state: State,
-    /// The configuration and plugins that the plan was made with.
+    /// The configuration and plugins with which the plan was made.
     pub origin: PlanOrigin,
 }
 
-/// The configuration and plugins that a plan was made with.
+/// The configuration and plugins with which a plan was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanOrigin {
-    /// The configuration's files by their paths relative to the root module.
+    /// The configuration's files, by path relative to the root module.
     pub configuration: BTreeMap<String, Vec<u8>>,
     /// The contents of the lock file.
     pub lock_file: Option<Vec<u8>>,
@@ -91,7 +91,7 @@ pub enum PlanFileError {
         /// The reason.
         problem: String,
     },
-    /// A provider no longer has the schema of an object.
+    /// A provider does not have the schema of an object any more.
     #[error("no selected provider has a schema for {0}")]
     NoSchema(String),
     /// It cannot be written.
@@ -131,7 +131,7 @@ struct OutputContents {
 /// Returns the plan file of a plan.
 ///
 /// # Errors
-/// A value cannot be encoded; plans of the engine have no such values.
+/// A value cannot be encoded, which does not occur for plans of the engine.
 pub fn encode(plan: &Plan, origin: &PlanOrigin) -> Result<Vec<u8>, PlanFileError> {
     let contents = Contents {
         format: FORMAT,
@@ -192,7 +192,7 @@ pub fn encode(plan: &Plan, origin: &PlanOrigin) -> Result<Vec<u8>, PlanFileError
     Ok(written.into_inner())
 }
 
-/// Reads a plan file. Any bytes result in a plan file or an error.
+/// Reads a plan file from arbitrary bytes.
 ///
 /// # Errors
 /// It is not a plan file of this program, or it is damaged.
@@ -268,10 +268,10 @@ impl PlanFile {
         decode_variables(&self.contents.variables)
     }
 
-    /// Returns the plan with schemas from the available providers.
+    /// Returns the plan, with schemas from the available providers.
     ///
     /// # Errors
-    /// A part cannot be decoded, or a provider lacks a schema.
+    /// An entry cannot be decoded, or a provider does not have a schema.
     pub fn into_plan<'a>(
         self,
         schema_of: impl Fn(&ProviderConfigAddress) -> Option<&'a Arc<ProviderSchema>>,

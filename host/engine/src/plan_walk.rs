@@ -1,7 +1,7 @@
 //! The walk that makes a plan.
 //!
-//! Every object of the configuration is visited after everything that it refers to is known; a
-//! resource's instances are read and planned as operations. State objects that are not in the
+//! Every object of the configuration is visited after everything to which it refers is known. The
+//! instances of a resource are read and planned in operations. State objects that are not in the
 //! configuration are planned for destruction. In a destroy plan, all objects are planned for
 //! destruction, and values come only from the state.
 
@@ -58,11 +58,12 @@ use prepare::{PlanVariables, Prepared, Unprepared, prepare};
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose<'a> {
     Plan,
-    /// Import one object: nothing is planned, and other objects are as in the state.
+    /// Import one object: no changes are planned, and the values of other objects are those in the
+    /// state.
     Import(&'a DirectImport),
 }
 
-/// Plans. Also returns the evaluator with the planned values. See [`EngineContext::plan`].
+/// Makes a plan. Also returns the evaluator with the planned values. See [`EngineContext::plan`].
 pub async fn plan(
     context: &EngineContext,
     schemas: &Schemas,
@@ -117,8 +118,8 @@ pub async fn plan(
     walker.into_plan(&moves)
 }
 
-/// Before a destruction a plan is made as usual, unless refreshing is disabled: moved objects
-/// have their new addresses then.
+/// Before a destruction, a normal plan is made, unless refreshing is disabled, so that moved
+/// objects have their new addresses.
 fn is_preceded_by_plan(options: &PlanOptions) -> bool {
     options.mode == Mode::Destroy && options.refresh
 }
@@ -145,7 +146,7 @@ struct PlanWalk<'a> {
     forgotten: Forgotten,
     drift: Vec<ResourceChange>,
     diagnostics: Diagnostics,
-    /// Objects that cannot be destroyed although they should be.
+    /// Objects that the plan should destroy, but cannot.
     undestroyable: Vec<ResourceInstanceAddress>,
     /// The values of the root module's variables.
     variables: PlanVariables,

@@ -1,4 +1,5 @@
-//! The providers of a run: their schemas, and one instance per configuration.
+//! The providers of a run: their schemas, and one configured provider for each provider
+//! configuration.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -19,7 +20,7 @@ use wardian_value::{Str, Value};
 use crate::plugin_diagnostics::{from_plugin, from_plugin_about};
 use crate::provisioners::Provisioners;
 
-/// The version of Terraform that the engine is compatible with.
+/// The version of Terraform with which the engine is compatible.
 pub const TERRAFORM_VERSION: &str = "1.11.4";
 
 /// The schemas of all providers and provisioners of a run, and unconfigured providers for calls
@@ -78,7 +79,7 @@ impl Schemas {
         self
     }
 
-    /// The sensitive values to redact in plugin output.
+    /// Returns the sensitive values that are redacted in plugin output.
     pub fn secrets(&self) -> &SensitiveValues {
         &self.secrets
     }
@@ -160,7 +161,7 @@ impl Configured {
         self.providers.get(address)
     }
 
-    /// Asks all providers to end running operations in order.
+    /// Asks all providers to stop running operations gracefully.
     pub fn stop_all(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let providers: Vec<Arc<dyn Provider>> = self.providers.values().cloned().collect();
         Box::pin(async move {

@@ -16,7 +16,7 @@ use wardian_value::{Str, Type};
 
 use crate::plugin_diagnostics::from_plugin;
 
-/// The provisioners that a configuration names, with their schemas.
+/// The provisioners that a configuration uses, with their schemas.
 #[derive(Clone, Default)]
 pub struct Provisioners {
     known: BTreeMap<Str, Known>,
@@ -31,7 +31,7 @@ pub struct Known {
 }
 
 impl Provisioners {
-    /// Loads the provisioners that a configuration names, concurrently.
+    /// Loads the provisioners that a configuration uses, concurrently.
     pub async fn load(
         source: &dyn ProvisionerSource,
         configuration: &Configuration,
@@ -64,7 +64,7 @@ impl Provisioners {
         diagnostics.into_result(Self { known, types: source.provisioner_types() })
     }
 
-    /// Returns a provisioner that the configuration names; `None` if the type does not exist.
+    /// Returns a provisioner that the configuration uses; `None` if the type does not exist.
     pub fn get(&self, type_name: &str) -> Option<&Known> {
         self.known.get(type_name)
     }
@@ -87,7 +87,7 @@ impl Provisioners {
         Diagnostic::error("Missing required provisioner plugin", detail).at(block.span.clone())
     }
 
-    /// Asks all provisioners to end running operations in order.
+    /// Asks all provisioners to stop running operations gracefully.
     pub fn stop_all(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let known: Vec<Arc<dyn Provisioner>> =
             self.known.values().map(|known| Arc::clone(&known.provisioner)).collect();

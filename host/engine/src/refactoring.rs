@@ -1,19 +1,19 @@
-//! Changes of the state before planning, and forgotten objects.
+//! Moves objects in the state before planning, and determines forgotten objects.
 //!
-//! Objects are found by their addresses: without further information a changed address in the
-//! configuration would destroy the object and create another one. `moved` blocks state the
-//! previous address; if `count` is added or removed, the single object and the first one are the
-//! same object even without a block. Both are [statements](statement), which are applied to the
-//! state before the plan's walk begins: the walk finds each object at its current address, and the
-//! previous address is only reported.
+//! Objects are identified by their addresses: without further information, a changed address in the
+//! configuration would destroy the object and create another one. `moved` blocks state the previous
+//! address; if `count` is added or removed, the single object and the first one are the same object
+//! even without a block. Both are [statements](statement), which are applied to the state before
+//! the plan's walk begins: the walk finds each object at its current address, and the previous
+//! address is only reported.
 //!
 //! 1. Statements are [ordered](order): a statement that moves an object to an address comes
 //!    before one that moves it on from there, so that a chain of moves is completed in one run;
 //!    objects inside a module move by the addresses that they had when the statement was
 //!    written.
-//! 2. Each statement is [carried out](carry_out) on the objects that it matches; an index of the
-//!    state finds them without visiting the others. An object never replaces another: such a
-//!    move is blocked and reported as a warning.
+//! 2. Each statement is [applied](carry_out) to the objects that it matches; an index of the state
+//!    finds them without visiting the others. A move to the address of another object is blocked
+//!    and reported in a warning.
 //! 3. If the type of a resource changes, the new type's provider [converts the
 //!    object](across_types).
 //! 4. Whether statements are valid depends on the instances that the configuration declares,
@@ -54,17 +54,17 @@ use statement::Statement;
 pub struct Moves {
     /// The original address of each moved object, by its current address.
     pub moved: HashMap<ResourceInstanceAddress, ResourceInstanceAddress>,
-    /// The addresses that objects could not move to because another object has them, by the
+    /// The addresses to which objects could not move because another object has the address, by
     /// current address.
     blocked: BTreeMap<String, String>,
     statements: Vec<Statement>,
 }
 
-/// Moves the objects of a state to the addresses that the configuration has for them.
+/// Moves the objects of a state to their addresses in the configuration.
 ///
 /// # Errors
-/// A provider cannot convert an object of another type. [`Moves::check`] reports invalid
-/// statements after the instances are known.
+/// A provider cannot convert an object of another type. [`Moves::check`] reports invalid statements
+/// after the instances are known.
 pub async fn apply(evaluator: &Evaluator, state: &mut State) -> Result<Moves, Diagnostics> {
     let configuration = &evaluator.configuration;
     let mut statements = statement::explicit(configuration);
@@ -73,7 +73,7 @@ pub async fn apply(evaluator: &Evaluator, state: &mut State) -> Result<Moves, Di
     if moves.statements.is_empty() || state.resources().len() == 0 {
         return Ok(moves);
     }
-    // A cycle of statements moves nothing; the check reports it.
+    // The statements of a cycle move no objects; the check reports the cycle.
     if let Ok(order) = order::order(&moves.statements) {
         let carried_out = carry_out::carry_out(evaluator, state, &moves.statements, &order).await?;
         moves.moved = carried_out.moved;

@@ -1,6 +1,6 @@
-//! Checks references without evaluation: whether objects are declared, whether resources repeat,
-//! and whether attributes exist. These errors do not depend on values and are also reported for
-//! references that are never evaluated.
+//! Checks references without evaluation: whether objects are declared, whether resources have
+//! `count` or `for_each`, and whether attributes exist. These errors do not depend on values, and
+//! are reported even for references that are never evaluated.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use crate::providers::Schemas;
 use crate::repeats::{Repeats, resource_repeats};
 use crate::reported_references::ReportedReferences;
 
-/// Returns all errors of references that do not depend on values.
+/// Returns all errors in references that do not depend on values.
 pub fn check(configuration: &Configuration, schemas: &Schemas) -> (Diagnostics, ReportedReferences) {
     let mut problems = configuration.check_references();
     let mut reported = ReportedReferences::default();
@@ -25,7 +25,7 @@ pub fn check(configuration: &Configuration, schemas: &Schemas) -> (Diagnostics, 
                 reported.insert(&reference.span);
                 return;
             }
-            // A trigger refers to changes of one instance or of all instances.
+            // A trigger refers to changes of one instance, or of all instances.
             let is_value = !triggers.contains(&ReportedReferences::position(&reference.span));
             let problem = is_value.then(|| check_resource(configuration, schemas, node, reference));
             if let Some(problem) = problem.flatten() {
@@ -103,7 +103,7 @@ fn check_key<'a>(
     }
 }
 
-/// Returns the first step that no value of a type has, and the reason.
+/// Returns the first step that does not exist in any value of a type, and the reason.
 pub fn invalid_step(ty: &Type, steps: &[PathStep]) -> Option<(usize, String)> {
     let mut current = ty;
     for (position, step) in steps.iter().enumerate() {
@@ -128,7 +128,7 @@ pub fn invalid_step(ty: &Type, steps: &[PathStep]) -> Option<(usize, String)> {
             (ty, PathStep::Attribute(_)) if ty.is_primitive() => {
                 return Some((position, format!("A {} has no attributes.", ty.friendly_name())));
             }
-            // Evaluation checks indexes.
+            // Indexes are checked during evaluation.
             _ => return None,
         };
     }

@@ -1,9 +1,9 @@
-//! The attributes that the values of a plan depend on.
+//! The attributes on which the values of a plan depend.
 //!
-//! A change made outside of any run is reported only if it matters for the plan: if the
-//! configuration of a changed object refers to the drifted object, directly or through
-//! variables, local values, outputs of modules and other resources. References are followed as
-//! written, each once, regardless of their values.
+//! A change that was made outside of Wardian is reported only if it is relevant for the plan: if
+//! the configuration of a changed object refers to the drifted object, directly or through
+//! variables, local values, outputs of modules and other resources. Each reference in the
+//! configuration is followed once, regardless of values.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -21,7 +21,7 @@ use crate::plan::{Action, Mode, OutputChange, RelevantAttribute, ResourceChange}
 use crate::providers::Schemas;
 use crate::values::Values;
 
-/// The parts of a plan that matter here.
+/// The data of a plan that is needed here.
 pub struct PlannedObjects<'a> {
     pub mode: Mode,
     pub changes: &'a [ResourceChange],
@@ -31,7 +31,7 @@ pub struct PlannedObjects<'a> {
     pub values: &'a Values,
 }
 
-/// Returns the attributes of resources that a plan depends on, sorted.
+/// Returns the attributes of resources on which a plan depends, sorted.
 pub fn attributes(
     configuration: &Configuration,
     schemas: &Schemas,
@@ -51,7 +51,7 @@ pub fn attributes(
         .filter(|change| change.action != Action::NoOp)
         .map(|change| &change.address.resource)
         .collect();
-    // A destroy plan also removes data sources, without a change.
+    // A destroy plan also removes data sources, but does not list them as changes.
     let read = planned.state.resources().map(|(address, _)| address);
     let gone = read.filter(|address| planned.mode == Mode::Destroy && address.mode == ResourceMode::Data);
     for address in changed.into_iter().chain(gone) {
@@ -70,7 +70,7 @@ pub fn attributes(
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Located {
     module: ModuleInstance,
-    /// The resource around it, if its meaning depends on that.
+    /// The resource that contains it, if its meaning depends on the resource.
     resource: Option<Rc<AbsoluteResourceAddress>>,
     subject: ReferenceSubject,
     remaining: Vec<PathStep>,
@@ -82,7 +82,7 @@ struct Search<'a> {
     visited: HashSet<Located>,
     pending: Vec<Located>,
     found: BTreeSet<(ResourceInstanceAddress, Path)>,
-    /// The references of resource blocks: instances of a module share them.
+    /// The references of resource blocks, which all instances of a module share.
     bodies: HashMap<ResourceAddress, Rc<[Reference]>>,
 }
 
@@ -94,7 +94,8 @@ impl<'a> Search<'a> {
         self.found.into_iter().map(|(resource, path)| RelevantAttribute { resource, path }).collect()
     }
 
-    /// The state has no values of module outputs, so each output with a value is new.
+    /// The state contains no values of module outputs, so each output with a value is treated as
+    /// new.
     fn module_outputs(&mut self, values: &Values) {
         for node in self.configuration.modules().filter(|node| !node.path.is_root()) {
             for instance in values.module_instances(&node.path) {

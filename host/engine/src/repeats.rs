@@ -3,10 +3,10 @@
 
 use wardian_config::{ModuleCall, Resource};
 
-/// The meta-argument that makes several instances of a block.
+/// The meta-argument that gives a block several instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeats {
-    /// None: there is one instance.
+    /// No meta-argument: the block has one instance.
     No,
     /// `count`
     Count,
@@ -14,7 +14,7 @@ pub enum Repeats {
     ForEach,
 }
 
-/// Returns the meta-argument by which a resource repeats.
+/// Returns the meta-argument that gives a resource several instances.
 pub fn resource_repeats(resource: &Resource) -> Repeats {
     match (&resource.count, &resource.for_each) {
         (Some(_), _) => Repeats::Count,
@@ -23,7 +23,7 @@ pub fn resource_repeats(resource: &Resource) -> Repeats {
     }
 }
 
-/// Returns the meta-argument by which a module call repeats.
+/// Returns the meta-argument that gives a module call several instances.
 pub fn call_repeats(call: &ModuleCall) -> Repeats {
     match (&call.count, &call.for_each) {
         (Some(_), _) => Repeats::Count,

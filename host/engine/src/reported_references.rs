@@ -1,17 +1,17 @@
-//! References whose errors are already reported.
+//! References for which an error was already reported.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use wardian_diagnostic::Span;
 
-/// References with an error, by their positions: evaluation treats them as unknown, so that no
-/// second error follows from the first.
+/// References with an error, by position. Evaluation treats their values as unknown, so that no
+/// second error follows from the first one.
 #[derive(Debug, Default)]
 pub struct ReportedReferences(HashSet<(usize, usize)>);
 
 impl ReportedReferences {
-    /// Whether an error is reported for a reference.
+    /// Whether an error was reported for a reference.
     pub fn contains(&self, reference: &Span) -> bool {
         !self.0.is_empty() && self.0.contains(&Self::position(reference))
     }
@@ -21,7 +21,7 @@ impl ReportedReferences {
         self.0.insert(Self::position(reference));
     }
 
-    /// Returns the file and the offset of a reference.
+    /// Returns the file and the byte offset of a reference.
     pub fn position(reference: &Span) -> (usize, usize) {
         (Arc::as_ptr(&reference.file).addr(), reference.start)
     }

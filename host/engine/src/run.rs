@@ -52,7 +52,7 @@ impl EngineContext {
     async fn validate_with(&self, schemas: &Schemas) -> Diagnostics {
         let (mut diagnostics, reported) = reference_check::check(&self.configuration, schemas);
         diagnostics.extend(validate::validate(self, schemas, reported).await);
-        // Evaluation has found most of these errors already.
+        // Evaluation has already reported most of these errors.
         let rest = self.configuration.check_expressions();
         diagnostics.extend(
             rest.into_iter()
@@ -74,8 +74,8 @@ impl EngineContext {
         problems
     }
 
-    /// Plans. After errors during planning the plan is partial and says so. There is none if
-    /// planning could not begin or the configuration is not valid.
+    /// Makes a plan. After an error during planning, the plan is partial and marked as errored. No
+    /// plan is returned if planning could not start, or if the configuration is not valid.
     pub async fn plan(
         &self,
         state: State,
@@ -107,9 +107,9 @@ impl EngineContext {
     ) -> Diagnosed<(Plan, Evaluator)> {
         match self.schemas(Some(&state)).await {
             Ok(schemas) => {
-                // The cost depends on the configuration's text, not on the number of instances:
-                // if the configuration is not valid, nothing is read and no progress is
-                // reported.
+                // This costs only time in proportion to the configuration's text, not to the number
+                // of instances. If the configuration is not valid, no object is read and no
+                // progress is reported.
                 let problems = self.validate_with(&schemas).await;
                 let planned = if problems.has_errors() {
                     Diagnosed::failed(problems)
@@ -123,8 +123,8 @@ impl EngineContext {
         }
     }
 
-    /// Imports an object at once. Returns the state with the object and with the new values of
-    /// data sources and outputs; after errors nothing is imported.
+    /// Imports an object directly. Returns the state with the object, and with new values of data
+    /// sources and outputs. After errors, nothing is imported.
     pub async fn import(
         &self,
         state: State,
@@ -157,7 +157,7 @@ impl EngineContext {
         }
         let mut state = plan.prior_state;
         for (name, output) in plan.outputs {
-            // Outputs that are known only after apply keep their values.
+            // Outputs that are known only after the apply keep their values.
             if output.after.is_wholly_known() && !output.after.is_null() {
                 state.outputs.insert(name, OutputValue { value: output.after, sensitive: output.sensitive });
             }
@@ -201,7 +201,7 @@ impl EngineContext {
         let mut evaluator = self.evaluator(&schemas, Phase::Plan, clock::now());
         let graph = crate::nodes::build(&self.configuration)?;
         state_values::evaluate_all(&mut evaluator, &graph, &state, variables);
-        // A console creates nothing, so no value has to stay unknown.
+        // A console creates no objects, so no value must remain unknown.
         evaluator.phase = Phase::Apply;
         Ok(Console { evaluator })
     }

@@ -1,8 +1,8 @@
 //! Walks a graph: visits ready nodes and runs their operations.
 //!
-//! Everything except operations happens on the calling task, one step at a time in a stable
-//! order; operations run concurrently on the runtime's threads, up to the given limit.
-//! Dependents of a failed node are not visited; all other nodes are.
+//! Everything except operations runs on the calling task, one step at a time in a stable order;
+//! operations run concurrently on the runtime's threads, up to the given limit. Dependents of a
+//! failed node are not visited, but all other nodes are.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -31,14 +31,14 @@ pub enum VisitResult<P> {
 pub enum StartResult<T> {
     /// The operation runs.
     Running(TaskFuture<T>),
-    /// The operation is done already.
+    /// The operation is already done.
     Done,
     /// The operation could not be started.
     Failed,
 }
 
 impl<T> StartResult<T> {
-    /// Starts an operation on the resource or provider with an address.
+    /// Wraps an operation so that it can be started.
     pub fn running(work: impl Future<Output = T> + Send + 'static) -> Self {
         Self::Running(Box::pin(work))
     }
@@ -50,7 +50,7 @@ pub enum StepResult<P> {
     Succeeded,
     /// It failed.
     Failed,
-    /// It succeeded, and another operation of the node takes its place.
+    /// It succeeded, and is followed by another operation of the same node.
     Continue(P),
 }
 
@@ -60,9 +60,10 @@ impl<P> From<bool> for StepResult<P> {
     }
 }
 
-/// The actions of a walk at each node.
+/// What a walk does at each node.
 pub trait Walker {
-    /// An operation that has not started. There may be many, so it should be small.
+    /// An operation that has not started yet. There can be many of them, so the type should be
+    /// small.
     type Pending;
     /// The outcome of an operation.
     type Outcome: Send + 'static;
@@ -79,7 +80,7 @@ pub trait Walker {
     /// Records that the task of an operation panicked or was aborted.
     fn on_task_panic(&mut self, problem: String);
 
-    /// Asks providers to stop in order.
+    /// Asks providers to stop gracefully.
     fn stop(&mut self) -> TaskFuture<()>;
 }
 
@@ -88,9 +89,9 @@ pub trait Walker {
 pub enum WalkEnd {
     /// All nodes that could be visited were visited.
     Completed,
-    /// It was stopped after the running operations were done.
+    /// The walk was stopped after the running operations had ended.
     Stopped,
-    /// It was stopped at once; running operations were aborted.
+    /// The walk was stopped at once, and running operations were aborted.
     Abandoned,
 }
 
@@ -154,7 +155,7 @@ pub async fn walk<N, W: Walker>(
             continue;
         }
         if running.is_empty() {
-            // A stop between two operations needs no escalation: the walk ends.
+            // A stop between two operations ends the walk immediately.
             return if asked == Stop::No { WalkEnd::Completed } else { WalkEnd::Stopped };
         }
         tokio::select! {

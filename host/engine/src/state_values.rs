@@ -12,7 +12,7 @@ use crate::nodes::{Node, NodeGraph};
 use crate::object::stale_attributes::without_stale;
 use crate::values::Repetition;
 
-/// Returns the resources of a state by their block in the configuration.
+/// Returns the resources of a state, by their address in the configuration.
 pub fn state_by_config(state: &State) -> HashMap<ResourceAddress, Vec<AbsoluteResourceAddress>> {
     let mut by_config: HashMap<ResourceAddress, Vec<AbsoluteResourceAddress>> = HashMap::new();
     for (address, _) in state.resources() {
@@ -81,7 +81,7 @@ pub fn decode_stored(object: &Object, schema: &Schema) -> Option<Value> {
     Some(crate::object::sensitive::mark_by_schema(&schema.block, &value.mark_at(&stored)))
 }
 
-/// Evaluates a configuration with the values of the state, for a console: values that cannot be
+/// Evaluates a configuration for a console, with the values in the state. Values that cannot be
 /// evaluated are unknown.
 pub fn evaluate_all(
     evaluator: &mut Evaluator,

@@ -29,8 +29,8 @@ pub fn stop_channel() -> (Stopper, StopSignal) {
 }
 
 impl Stopper {
-    /// Requests a stop: the first time after the running operations, then at once. Returns the
-    /// request.
+    /// Requests a stop: the first call requests a graceful stop, the second one an immediate stop.
+    /// Returns the request.
     pub fn ask(&self) -> Stop {
         self.0.send_modify(|stop| {
             *stop = match stop {
@@ -53,7 +53,7 @@ impl StopSignal {
         *self.0.borrow()
     }
 
-    /// Waits for a more urgent request than `seen`; forever if the sender is gone.
+    /// Waits for a more urgent request than `seen`. Waits forever if the sender was dropped.
     pub async fn wait_beyond(&mut self, seen: Stop) -> Stop {
         loop {
             let stop = *self.0.borrow_and_update();

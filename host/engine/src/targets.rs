@@ -1,4 +1,4 @@
-//! The part of the configuration that `-target` and `-exclude` select.
+//! The objects that `-target` and `-exclude` select.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,12 +17,13 @@ pub struct Included {
     nodes: Option<NodeSet>,
     targets: Vec<TargetAddress>,
     excludes: Vec<TargetAddress>,
-    /// Resources that targets depend on: all their instances are included.
+    /// Resources on which targets depend. All their instances are included.
     needed: Vec<ResourceAddress>,
 }
 
-/// Returns the targets and their dependencies, or everything if there are no targets. An output
-/// is included if all resources that it depends on are; one that depends on none is not.
+/// Returns the targets and their dependencies, or everything if there are no targets. An output is
+/// included if it depends on at least one resource, and all resources on which it depends are
+/// included.
 pub fn included<'a>(
     graph: &NodeGraph,
     targets: &[TargetAddress],
@@ -69,8 +70,8 @@ pub fn included<'a>(
     Included { nodes: Some(nodes), targets: targets.to_vec(), excludes: Vec::new(), needed }
 }
 
-/// Returns the part of a destroy plan: the targets, their dependents, and the nodes that
-/// destroying them requires.
+/// Returns the nodes of a destroy plan: the targets, their dependents, and the nodes that are
+/// required to destroy them.
 pub fn included_in_destruction<'a>(
     graph: &NodeGraph,
     targets: &[TargetAddress],
@@ -109,7 +110,7 @@ pub fn included_in_destruction<'a>(
     let mut nodes = graph.closure(roots.map(|(id, _)| id));
     let mut dependencies = TransitiveDependencies::new(graph);
     for (id, node) in graph.iter() {
-        // An output is removed with any object that it depends on.
+        // An output is removed together with any object on which it depends.
         if matches!(node, Node::Output(path, _) if path.is_root()) {
             nodes.set(id.index(), dependencies.any(id, |resource| affected.contains(resource)));
         }
@@ -118,8 +119,8 @@ pub fn included_in_destruction<'a>(
     Included { nodes: Some(nodes), targets: targets.to_vec(), excludes: Vec::new(), needed }
 }
 
-/// Returns everything except the excluded addresses and their dependents. An object that is not
-/// in the configuration, or is destroyed, stays if an excluded object depends on it.
+/// Returns everything except the excluded addresses and their dependents. An object that is not in
+/// the configuration, or would be destroyed, is kept if an excluded object depends on it.
 pub fn not_excluded<'a>(
     graph: &NodeGraph,
     options: &PlanOptions,
@@ -135,7 +136,7 @@ pub fn not_excluded<'a>(
     });
     let excluded: Vec<NodeId> = excluded.map(|(id, _)| id).collect();
     let is_destruction = options.mode == Mode::Destroy;
-    // A module whose instances depend on excluded objects is not expanded. In a destroy plan, no
+    // A module is not expanded if its instances depend on excluded objects. In a destroy plan, no
     // node waits for references in the configuration.
     let mut nodes = NodeSet::with_capacity(graph.size());
     nodes.insert_range(..);
@@ -162,7 +163,7 @@ pub fn not_excluded<'a>(
                 nodes.set(id.index(), false);
             }
             Node::Output(path, _) if path.is_root() && is_destruction => {
-                // An output is removed with any object that it depends on.
+                // An output is removed together with any object on which it depends.
                 let matches = |resource: &ResourceAddress| !names(resource) && !kept.contains(resource);
                 nodes.set(id.index(), dependencies.any(id, matches));
             }
@@ -172,7 +173,7 @@ pub fn not_excluded<'a>(
     Included { nodes: Some(nodes), targets: Vec::new(), excludes: excludes.clone(), needed: Vec::new() }
 }
 
-/// Returns the resources that excluded objects depend on.
+/// Returns the resources on which excluded objects depend.
 fn needed_by_excluded(excludes: &[TargetAddress], state: &State) -> HashSet<ResourceAddress> {
     let mut needed = HashSet::new();
     for (address, _, instance) in state.instances() {
@@ -196,7 +197,7 @@ fn is_unkeyed(target: &TargetAddress) -> bool {
     }
 }
 
-/// Whether a target names the resource, one of its instances, or a module around it.
+/// Whether a target is the resource, one of its instances, or an enclosing module.
 fn may_include(target: &TargetAddress, address: &ResourceAddress) -> bool {
     match target {
         TargetAddress::Module(module) => address.module.names().starts_with(module.path().names()),
@@ -210,8 +211,8 @@ impl Included {
         Self { nodes: None, targets: Vec::new(), excludes: Vec::new(), needed: Vec::new() }
     }
 
-    /// Returns the part that a plan was limited to, in the graph of its configuration. Nodes
-    /// that an apply adds belong to changes of the plan and are always included.
+    /// Returns the nodes to which a plan was limited, in the graph of its configuration. Nodes that
+    /// an apply adds belong to changes of the plan, so they are always included.
     pub fn from_plan(graph: &NodeGraph, plan: &Plan) -> Self {
         if plan.mode != Mode::Normal || !plan.is_partial() {
             return Self::everything();

@@ -8,12 +8,12 @@ use wardian_state::Dependencies;
 use crate::graph::NodeId;
 use crate::nodes::{Node, NodeGraph};
 
-/// Searches one graph many times with tables that are allocated once: a search costs
-/// the resources that it finds and the edges on the way. petgraph's `Dfs` would clear a
-/// set as large as the graph for each search.
+/// Searches one graph many times, with tables that are allocated once: the cost of a search is
+/// proportional to the resources that it finds and the edges on the way. petgraph's `Dfs` would
+/// clear a set of the graph's size for each search.
 pub struct TransitiveDependencies<'a> {
     graph: &'a NodeGraph,
-    /// All resources, sorted by the text of their addresses, as the state stores them.
+    /// All resources, sorted by the text of their addresses, which is their order in the state.
     resources: Vec<Arc<ResourceAddress>>,
     /// The position of a node's resource in that order.
     rank: Vec<Option<u32>>,
@@ -28,7 +28,7 @@ impl<'a> TransitiveDependencies<'a> {
         let mut found: Vec<(&ResourceAddress, NodeId)> = graph
             .iter()
             .filter_map(|(id, node)| match node {
-                // Stored dependencies never name ephemeral resources.
+                // Stored dependencies do not include ephemeral resources.
                 Node::Resource(address) if address.mode != ResourceMode::Ephemeral => Some((address, id)),
                 _ => None,
             })
@@ -43,14 +43,14 @@ impl<'a> TransitiveDependencies<'a> {
         Self { graph, resources, rank, seen: vec![0; size], search: 0 }
     }
 
-    /// Returns the resources that a node waits for, sorted, without itself.
+    /// Returns the resources for which a node waits, sorted, without the node itself.
     pub fn resources(&mut self, id: NodeId) -> Dependencies {
         let mut ranks = self.ranks(id);
         ranks.sort_unstable();
         ranks.into_iter().filter_map(|rank| self.address(rank)).map(Arc::clone).collect()
     }
 
-    /// Whether any resource that a node waits for matches.
+    /// Whether any of the resources for which a node waits matches.
     pub fn any(&mut self, id: NodeId, matches: impl Fn(&ResourceAddress) -> bool) -> bool {
         self.ranks(id).into_iter().filter_map(|rank| self.address(rank)).any(|address| matches(address))
     }

@@ -25,8 +25,8 @@ use crate::providers::Schemas;
 use crate::reported_references::ReportedReferences;
 use crate::values::RepetitionData;
 
-/// Validates a configuration. Every object is checked despite errors in others: an object that
-/// cannot be evaluated is unknown to its dependents.
+/// Validates a configuration. Every object is checked, even if others have errors: for its
+/// dependents, an object that cannot be evaluated is unknown.
 pub async fn validate(
     context: &EngineContext,
     schemas: &Schemas,
@@ -112,7 +112,7 @@ fn validate_root_variable(evaluator: &Evaluator, name: &Str) -> Diagnostics {
     found.in_block(&format!("variable \"{name}\""))
 }
 
-/// Validates the parts of a module that are not nodes of the graph.
+/// Validates the objects of a module that are not nodes of the graph.
 fn validate_rest(evaluator: &Evaluator, path: &ModulePath, module: &Module) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     let instance = path.unkeyed_instance();

@@ -1,7 +1,7 @@
 //! The values of a run so far: one table per module instance.
 //!
-//! A reference to one instance (`a[count.index]`) is a look-up; the value of a resource or a
-//! module with all instances is built at its first use and shared until it changes.
+//! A reference to one instance (`a[count.index]`) is a lookup; the value of a resource or a module
+//! with all instances is built when it is first used, and shared until it changes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
@@ -14,9 +14,9 @@ use wardian_value::{Str, Type, Value};
 pub enum Repetition {
     /// One instance without a key.
     Single,
-    /// By `count`.
+    /// Instances with the indexes less than `count`.
     Count(u64),
-    /// By `for_each`: the value for each key.
+    /// The instances of a `for_each`: the value for each key.
     ForEach(BTreeMap<Str, Value>),
 }
 
@@ -61,13 +61,13 @@ pub enum RepetitionData {
     None,
     /// `count.index`
     Count(u64),
-    /// `count.index` of no particular instance.
+    /// `count.index` of an unspecified instance.
     UnknownCount,
-    /// `each` of no particular instance.
+    /// `each` of an unspecified instance.
     UnknownEach,
     /// `each.key` and `each.value`
     Each {
-        /// `each.key`: a string, but a number for the lists in import blocks.
+        /// `each.key`: a string; for a list in an import block, a number.
         key: Value,
         /// `each.value`
         value: Value,
@@ -115,7 +115,7 @@ pub struct ResourceValues {
 }
 
 impl Values {
-    /// Returns the instances of a module; none if its call is not expanded.
+    /// Returns the instances of a module; none if its call has not been expanded.
     pub fn module_instances(&self, path: &ModulePath) -> &[ModuleInstance] {
         self.instances_of.get(path).map_or(&[], Vec::as_slice)
     }
@@ -145,7 +145,7 @@ impl Values {
         self.modules.get(instance)
     }
 
-    /// Returns the values in a module instance for changes.
+    /// Returns the values in a module instance, so that they can be changed.
     pub fn module_mut(&mut self, instance: &ModuleInstance) -> &mut ModuleValues {
         self.modules.entry(instance.clone()).or_default()
     }
@@ -182,8 +182,8 @@ impl Values {
             .unwrap_or_default()
     }
 
-    /// Returns the value of a module call: one instance's outputs as an object, or all
-    /// instances. `declared` names the module's outputs.
+    /// Returns the value of a module call: the outputs of one instance as an object, or all
+    /// instances. `declared` contains the names of the module's outputs.
     pub fn call_value<'a>(
         &self,
         caller: &ModuleInstance,
@@ -214,7 +214,7 @@ impl Values {
         let values = self.modules.get(module);
         let build = || {
             Value::object(declared.map(|name| {
-                // Outputs that nothing depends on may not be evaluated yet.
+                // Outputs on which nothing depends may not have been evaluated yet.
                 let value = values
                     .and_then(|m| m.outputs.get(name))
                     .cloned()
@@ -239,7 +239,7 @@ pub enum CallValue {
 }
 
 impl ModuleValues {
-    /// Returns the value of an output if it is evaluated.
+    /// Returns the value of an output, if it has been evaluated.
     pub fn output(&self, name: &Str) -> Option<&Value> {
         self.outputs.get(name)
     }
@@ -278,19 +278,20 @@ impl ModuleValues {
 }
 
 impl ResourceValues {
-    /// Returns how the resource repeats.
+    /// Returns the resource's instances.
     pub fn repetition(&self) -> &Repetition {
         &self.repetition
     }
 
     /// Returns the value of one instance.
     pub fn instance(&self, key: &InstanceKey) -> Option<&Value> {
-        // An instance that is about to be destroyed is not part of the configuration.
+        // An instance that is about to be destroyed does not belong to the configuration.
         self.instances.get(key).filter(|_| self.repetition.contains(key))
     }
 
-    /// Returns the value of the resource: an object, a tuple of objects for `count`, an object
-    /// of objects for `for_each`. An instance without a value is an unknown value of type `ty`.
+    /// Returns the value of the resource: an object; with `count`, a tuple of objects; with
+    /// `for_each`, an object of objects. The value of an instance without a value is an unknown of
+    /// type `ty`.
     pub fn whole(&self, ty: &Type) -> &Value {
         self.whole.get_or_init(|| {
             let instance = |key: InstanceKey| {

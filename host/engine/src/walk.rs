@@ -1,5 +1,5 @@
-//! The parts that the walks of plan and apply share: provider configurations, ephemeral
-//! resources and conditions.
+//! The code that the walks of plan and apply share: provider configurations, ephemeral resources
+//! and conditions.
 
 mod configure;
 mod ephemeral;
@@ -23,7 +23,7 @@ use crate::scheduler::VisitResult;
 
 pub use ephemeral::start_close;
 
-/// The fields of a walk that the shared parts work with.
+/// The fields of a walk that the shared code uses.
 pub struct WalkParts<'a> {
     /// The context of the operation.
     pub context: &'a EngineContext,
@@ -43,7 +43,7 @@ pub struct WalkParts<'a> {
 pub enum SharedOutcome {
     /// A provider was configured.
     Configured {
-        /// Its configuration.
+        /// The address of its configuration.
         address: ProviderConfigAddress,
         /// The configured provider.
         result: Diagnosed<Arc<dyn Provider>>,
@@ -65,7 +65,7 @@ pub enum SharedOutcome {
 }
 
 impl WalkParts<'_> {
-    /// Records the outcome of an operation. Returns whether it succeeded.
+    /// Records the outcome of an operation. Returns whether the operation succeeded.
     pub fn finish(&mut self, outcome: SharedOutcome) -> bool {
         match outcome {
             SharedOutcome::Configured { address, result } => self.configured(address, result),
@@ -74,8 +74,8 @@ impl WalkParts<'_> {
         }
     }
 
-    /// Records the evaluation of a node. In a destroy plan a value that cannot be evaluated
-    /// any more is not an error: it is unknown to the nodes that refer to it.
+    /// Records the evaluation of a node. In a destroy plan, a value that cannot be evaluated any
+    /// more is not an error: it is unknown for the nodes that refer to it.
     pub fn visited<P>(&mut self, result: impl Into<Diagnosed<()>>) -> VisitResult<P> {
         let result = result.into();
         if result.value.is_none() && self.mode == Mode::Destroy {
@@ -95,7 +95,7 @@ impl WalkParts<'_> {
         }
     }
 
-    /// Evaluates the assertions of a check. A destruction checks nothing.
+    /// Evaluates the assertions of a check. A destroy plan does not evaluate checks.
     pub fn visit_check<P>(&mut self, path: &ModulePath, name: &Str) -> VisitResult<P> {
         if self.mode == Mode::Destroy {
             return VisitResult::Done;
@@ -106,7 +106,7 @@ impl WalkParts<'_> {
         if failed { VisitResult::Failed } else { VisitResult::Done }
     }
 
-    /// Checks the postconditions of a resource instance. Returns whether all hold.
+    /// Checks the postconditions of a resource instance. Returns whether all of them passed.
     pub fn postconditions_hold(
         &mut self,
         resource: &Resource,

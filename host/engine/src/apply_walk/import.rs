@@ -1,7 +1,7 @@
 //! Imported objects.
 //!
-//! The plan found them, and its state contains them already. The import is recorded before any
-//! change, so that later operations find the objects in the state.
+//! The plan contains them, and so does its state. The import is recorded before any change, so that
+//! later operations have the objects in the state.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::ImportTarget;
@@ -12,8 +12,8 @@ use crate::events::Event;
 use crate::operation::import::shown;
 use crate::plan::{Action, Importing, Plan};
 
-/// Returns errors for changes of objects whose configuration the plan generated: the plan's
-/// files do not contain it, so the objects can only be imported without a change.
+/// Returns errors for changes of objects whose configuration the plan generated: the plan's files
+/// do not contain it, so the objects can only be imported if they do not change.
 pub(super) fn incomplete(context: &EngineContext, plan: &Plan) -> Diagnostics {
     let mut problems = Diagnostics::new();
     for change in plan.changes.iter().filter(|change| change.generated_config.is_some()) {

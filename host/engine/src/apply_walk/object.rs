@@ -62,8 +62,8 @@ impl ApplyWalk<'_> {
         self.store(address, &subject.provider_config, instance)
     }
 
-    /// Removes forgotten objects from the state. Nothing depends on that, and no real object
-    /// changes.
+    /// Removes forgotten objects from the state. Nothing depends on that, and the real objects do
+    /// not change.
     pub(super) fn forget(&mut self) {
         let plan = self.plan;
         for change in plan.changes.iter().filter(|change| change.action == Action::Forget) {
@@ -129,7 +129,7 @@ impl ApplyWalk<'_> {
         }
         let mut instance = self.applied.state.instance(address).cloned().unwrap_or_default();
         instance.current.clone_from(&outcome.object);
-        // The replacement was not created: the old object is the current one again.
+        // If the replacement was not created, the old object becomes the current one again.
         if failed
             && outcome.object.is_none()
             && let Some(key) = self.deposed.remove(&index)
@@ -143,7 +143,7 @@ impl ApplyWalk<'_> {
         (self.finish_change(index, address, outcome.value) && stored).into()
     }
 
-    /// Records that an object has its planned value. Returns whether its postconditions hold.
+    /// Records that an object has its planned value. Returns whether its postconditions passed.
     pub(super) fn finish_change(
         &mut self,
         index: usize,

@@ -8,8 +8,8 @@ use wardian_value::Str;
 use super::ApplyWalk;
 use crate::plan::{Action, Mode, Plan};
 
-/// Sets the declared outputs that the plan knows. Outputs that the plan leaves out, or that are
-/// known only after apply, keep their values.
+/// Sets the declared outputs whose planned values are known. Outputs that are not in the plan, or
+/// are known only after the apply, keep their values.
 pub(super) fn planned_outputs(state: &mut State, plan: &Plan, configuration: &Configuration) {
     let declared = &configuration.root().module.outputs;
     for (name, output) in &plan.outputs {
@@ -24,8 +24,8 @@ pub(super) fn planned_outputs(state: &mut State, plan: &Plan, configuration: &Co
 }
 
 impl ApplyWalk<'_> {
-    /// Sets outputs to their current values; those that could not be evaluated, to their planned
-    /// values, or else leaves them unchanged.
+    /// Sets outputs to their current values. An output that could not be evaluated is set to its
+    /// planned value, or else keeps its value.
     pub(super) fn set_outputs(&mut self) {
         if self.plan.mode == Mode::Destroy {
             if self.applied.diagnostics.has_errors() {
@@ -65,7 +65,7 @@ impl ApplyWalk<'_> {
             || self.plan.outputs.get(name).is_some_and(|output| output.action != Action::NoOp)
     }
 
-    /// Removes data sources after everything is destroyed.
+    /// Removes data sources after all objects are destroyed.
     fn drop_data_sources(&mut self) {
         let data: Vec<_> = self
             .applied

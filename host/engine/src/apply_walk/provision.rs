@@ -1,7 +1,7 @@
 //! Provisioners of objects that were just created or are about to be destroyed.
 //!
-//! A created object is stored as tainted until its provisioners have finished, so that it stays
-//! tainted if the run ends in between. Each provisioner is a separate step. Its configuration is
+//! A created object is stored as tainted until its provisioners have finished, so that it remains
+//! tainted if the run ends earlier. Each provisioner is a separate step. Its configuration is
 //! evaluated when the step starts, so that it can use the results of the previous steps.
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::provisioners::connection_schema;
 use crate::scheduler::{StartResult, StepResult};
 use crate::values::RepetitionData;
 
-/// An object with provisioners that are still to run.
+/// An object whose provisioners have not all run yet.
 pub(super) struct Provisioning {
     subject: Subject,
     progress: ProgressReporter,
@@ -36,7 +36,7 @@ pub(super) struct Provisioning {
     shared: SharedByObject,
 }
 
-/// The reason to run provisioners.
+/// The reason for running provisioners.
 enum Occasion {
     /// The change with this index created the object.
     Creation { index: usize, object: Arc<Object> },
@@ -126,8 +126,8 @@ impl<'a> ApplyWalk<'a> {
         StepResult::Continue(Pending::Provision(Box::new(provisioning)))
     }
 
-    /// Whether provisioners run before an object is destroyed: not for an object that was
-    /// already replaced, nor for a tainted one, which may never have been complete.
+    /// Whether provisioners run before an object is destroyed. They do not run for an object that
+    /// was already replaced, or for a tainted object, whose creation may be incomplete.
     pub(super) fn is_provisioned_before_destruction(
         &self,
         subject: &Subject,
@@ -183,7 +183,7 @@ impl<'a> ApplyWalk<'a> {
         })
     }
 
-    /// Evaluates the configuration of a provisioner; no value after an error.
+    /// Evaluates the configuration of a provisioner; `None` after an error.
     fn step(
         &self,
         provisioning: &Provisioning,
@@ -293,8 +293,8 @@ impl<'a> ApplyWalk<'a> {
     }
 }
 
-/// Returns the values of `count` and `each` for an object whose configuration may have changed:
-/// only the key is certain.
+/// Returns the values of `count` and `each` for an object whose configuration may have changed, so
+/// that only its key is certain.
 fn repetition_by_key(key: &InstanceKey) -> RepetitionData {
     match key {
         InstanceKey::None => RepetitionData::None,

@@ -1,4 +1,5 @@
-//! Data sources that planning could not read, or whose planned values were not final.
+//! Reads data sources that could not be read while planning, or whose planned values were not
+//! final.
 
 use std::sync::Arc;
 

@@ -11,12 +11,12 @@ use wardian_value::{Marks, Number, Str, Type, Value};
 use super::{Evaluator, Phase};
 use crate::values::{Repetition, RepetitionData};
 
-/// The maximum of `count`: a mistyped number must not exhaust the memory.
+/// The maximum of `count`, so that a mistyped number does not exhaust the memory.
 const MAX_COUNT: u64 = 10_000_000;
 
 impl Evaluator {
-    /// Returns the instances of a call or a resource by its `count` or `for_each`. While
-    /// validating, one instance represents all.
+    /// Returns the instances of a module call or a resource, from its `count` or `for_each`. During
+    /// validation, one instance represents all instances.
     pub fn repetition(
         &self,
         instance: &ModuleInstance,
@@ -103,7 +103,7 @@ impl Refusal {
 
 fn keys(value: &Value) -> Result<Option<BTreeMap<Str, Value>>, Refusal> {
     let marks = value.marks();
-    // Values of a map may have marks, its keys may not; elements of a set are keys.
+    // The values of a map may have marks, but its keys may not; the elements of a set become keys.
     if marks.is_ephemeral() {
         let reason = "ephemeral values cannot be used, because the keys are stored in the state.";
         return Err(Refusal { cause: Cause::Ephemeral, ..Refusal::new(reason) });

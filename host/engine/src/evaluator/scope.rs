@@ -24,8 +24,8 @@ pub struct ModuleScope<'a> {
 }
 
 impl<'a> ModuleScope<'a> {
-    /// Returns the scope of a module instance with the values of `count` and `each` for one of
-    /// its blocks.
+    /// Returns the scope of a module instance, with the values of `count` and `each` for one of its
+    /// blocks.
     pub fn new(evaluator: &'a Evaluator, instance: &'a ModuleInstance, repetition: RepetitionData) -> Self {
         Self { evaluator, instance, path: instance.path(), repetition, self_value: None }
     }
@@ -298,7 +298,7 @@ impl Scope for ModuleScope<'_> {
 }
 
 impl ModuleScope<'_> {
-    /// Returns the absolute path of a file that may be read.
+    /// Returns the absolute path of a file, if it may be read.
     fn permitted(&self, path: &str) -> Result<PathBuf, String> {
         let directories = &self.evaluator.directories;
         let path = directories.root_directory.join(path);

@@ -18,13 +18,13 @@ const INVALID_IDENTITY: &str = "Invalid import identity argument";
 const INVALID_TO: &str = "Invalid import 'to' expression";
 const INVALID_FOR_EACH: &str = "Invalid for_each argument";
 
-/// The blocks of a configuration by the resource that they import to.
+/// The `import` blocks of a configuration, by the resource for which they import objects.
 #[derive(Debug, Default)]
 pub struct ImportBlocks<'a> {
     by_resource: HashMap<ResourceAddress, Vec<&'a Import>>,
 }
 
-/// An object to import and its resource instance.
+/// An object to be imported, and its resource instance.
 #[derive(Clone, Debug)]
 pub struct PlannedImport {
     /// The resource instance.
@@ -47,14 +47,14 @@ impl<'a> ImportBlocks<'a> {
         Self { by_resource }
     }
 
-    /// Returns the blocks that import to a resource.
+    /// Returns the blocks that import objects for a resource.
     pub fn to(&self, resource: &ResourceAddress) -> &[&'a Import] {
         self.by_resource.get(resource).map_or(&[], Vec::as_slice)
     }
 }
 
-/// Returns all objects in the blocks of one resource, by instance. All values that the blocks
-/// refer to are known by now.
+/// Returns all objects in the blocks of one resource, by instance. All values to which the blocks
+/// refer have been evaluated.
 ///
 /// # Errors
 /// A block cannot be evaluated, or two blocks import to the same instance.
@@ -94,7 +94,7 @@ fn is_same(one: &ImportTarget, other: &ImportTarget) -> bool {
     }
 }
 
-/// Returns the errors of a block that do not depend on values.
+/// Returns those errors of a block that do not depend on values.
 pub fn validate(evaluator: &Evaluator, import: &Import) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     let elements = match repetitions(evaluator, import) {
@@ -116,7 +116,7 @@ pub fn validate(evaluator: &Evaluator, import: &Import) -> Diagnostics {
         let Some(id) = &import.id else { continue };
         let value = id.evaluate(&evaluator.scope(&root, repetition));
         if let Err(found) = value.and_then(|value| id_text(id, &value).map(|_| ())) {
-            // All elements have the same errors.
+            // The errors of all elements are the same.
             diagnostics.extend(found);
             break;
         }
@@ -135,7 +135,7 @@ fn own_reference(import: &Import) -> Option<Span> {
     is_resource.then(|| own.span.clone())
 }
 
-/// Returns the values of `each`. An import block accepts lists, too.
+/// Returns the values of `each`. The `for_each` of an import block can also be a list.
 fn repetitions(evaluator: &Evaluator, import: &Import) -> Result<Vec<RepetitionData>, Diagnostics> {
     let Some(for_each) = &import.for_each else { return Ok(vec![RepetitionData::None]) };
     let root = ModuleInstance::root();
@@ -180,7 +180,7 @@ fn repetitions(evaluator: &Evaluator, import: &Import) -> Result<Vec<RepetitionD
     }
 }
 
-/// Checks that the kind of the computed key fits the resource's instances.
+/// Checks that the kind of the computed key matches the resource's `count` or `for_each`.
 fn check_key(evaluator: &Evaluator, import: &Import, repetition: &RepetitionData) -> Result<(), Diagnostics> {
     let Some(computed) = import.to.computed_key() else { return Ok(()) };
     let Some(address) = import.resource() else { return Ok(()) };
@@ -205,7 +205,7 @@ fn check_key(evaluator: &Evaluator, import: &Import, repetition: &RepetitionData
     }
 }
 
-/// Returns the instance that a block imports to.
+/// Returns the resource instance for which a block imports an object.
 fn address_of(
     evaluator: &Evaluator,
     import: &Import,
@@ -221,7 +221,7 @@ fn address_of(
     let Target { modules, resource } = &import.target;
     let mut module = ModuleInstance::root();
     for (index, (name, constant)) in modules.iter().enumerate() {
-        // `module` and the call's name are two steps of the address.
+        // `module` and the name of the call are two steps of the address.
         module = module.child(name.clone(), key(2 * index + 1, constant.as_ref())?);
     }
     let (Some(resource), Some(address)) = (resource, import.resource()) else {
@@ -293,7 +293,7 @@ fn target_of(
     identity_value(schema, &value).map(ImportTarget::Identity).map_err(refuse)
 }
 
-/// Returns an identity with the type of its schema; omitted attributes are null.
+/// Returns an identity with the type of its schema. Omitted attributes are null.
 fn identity_value(schema: &IdentitySchema, given: &Value) -> Result<Value, String> {
     let Some(attributes) = given.as_mapping() else {
         return Err(
@@ -320,8 +320,8 @@ fn identity_value(schema: &IdentitySchema, given: &Value) -> Result<Value, Strin
     Ok(Value::object(value))
 }
 
-/// Returns the text of an ID; `None` if it is not known. The provider receives it and it is
-/// displayed despite its marks: it identifies a resource for the user.
+/// Returns the text of an ID; `None` if it is not known. Although it may be marked, it is passed to
+/// the provider and displayed, because it identifies an object for the user.
 fn id_text(id: &Expression, value: &Value) -> Result<Option<String>, Diagnostics> {
     let problem = |summary: &str, detail: String| -> Result<Option<String>, Diagnostics> {
         Err(Diagnostic::error(summary, detail).at(id.span().clone()).into())

@@ -35,7 +35,7 @@ pub fn without_configuration(
     problems.into_result(found)
 }
 
-/// Returns the error for an instance that the configuration does not have.
+/// Returns the error for a resource instance that does not exist in the configuration.
 pub fn no_instance(address: &ResourceInstanceAddress) -> Diagnostic {
     let detail = format!(
         "The configuration has no instance {address} to import to. Change the count or for_each of the \

@@ -1,12 +1,12 @@
-//! Generation of configuration for an imported object.
+//! Generates the configuration of an imported object.
 //!
 //! | value | generated configuration |
 //! |---|---|
-//! | a computed attribute that cannot be set | left out |
-//! | a deprecated attribute or block | left out |
-//! | an optional and computed `id` of the resource | left out: legacy providers have it without supporting it as an argument |
+//! | a computed attribute that cannot be set | omitted |
+//! | a deprecated attribute or block | omitted |
+//! | an optional and computed `id` of the resource | omitted: legacy providers declare it, but do not support it as an argument |
 //! | an unset attribute | `null` |
-//! | an empty optional string | `null`: legacy providers use it for an unset attribute |
+//! | an empty optional string | `null`: legacy providers return it for an unset attribute |
 //! | a sensitive value | `null`, or an empty collection, with a comment |
 //! | a string that contains an object or a list in JSON | `jsonencode(...)` |
 //! | blocks | one for each block of the object |
@@ -30,16 +30,16 @@ use text::{quoted, write_value};
 /// The generated configuration of an object.
 #[derive(Clone, Debug)]
 pub struct Generated {
-    /// The resource block in canonical layout, without a line break at its end.
+    /// The resource block in canonical format, without a line break at its end.
     pub text: String,
-    /// The value of the block; invalid parts are unknown.
+    /// The value of the block; invalid arguments are unknown.
     pub value: Value,
     /// The errors of the block: required arguments that the object does not have.
     pub problems: Diagnostics,
 }
 
-/// Generates the configuration of an object. `object` is wholly known and has no marks;
-/// `provider` is included if the type does not imply it.
+/// Generates the configuration of an object. `object` is wholly known and has no marks; `provider`
+/// is written if the resource type does not imply it.
 pub fn generate(
     address: &ResourceInstanceAddress,
     provider: &ProviderReference,
@@ -84,7 +84,7 @@ pub fn generate(
     Generated { text: file.text().trim_end().to_owned(), value, problems: incomplete(&problems) }
 }
 
-/// Returns errors that name lines of the generated block, which is not in a file yet.
+/// Returns errors whose positions are lines of the generated block, which is not in a file yet.
 fn incomplete(problems: &Diagnostics) -> Diagnostics {
     let mut told = Diagnostics::new();
     for problem in problems {
@@ -108,7 +108,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Writes the contents of a block. `path` is the block's path in the object.
+    /// Writes the body of a block. `path` is the block's path in the object.
     fn block(&mut self, block: &Block, object: &Value, path: &Path) {
         for (name, attribute) in &block.attributes {
             let is_old_id = path.is_root() && **name == *"id" && attribute.setting.is_computed();

@@ -1,5 +1,5 @@
-//! Checks that an object after an apply (or a final plan) completes the planned object: known
-//! values are the same, and values that were unknown match their types and refinements.
+//! Checks that an object after an apply (or a final plan) is a completion of the planned object:
+//! known values are the same, and values that were unknown match the planned types and refinements.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use wardian_value::{Path, PathStep, Refinement, Type, Value, View, msgpack};
 
 use super::plan_valid::Violation;
 
-/// Returns all violations; values have no marks.
+/// Returns all violations. The values have no marks.
 pub fn completion_violations(block: &Block, planned: &Value, actual: &Value) -> Vec<Violation> {
     let mut found = Vec::new();
     check_block(block, planned, actual, &Path::root(), &mut found);
@@ -85,7 +85,7 @@ fn check_block(block: &Block, planned: &Value, actual: &Value, path: &Path, foun
                 let (planned_set, actual_set) =
                     (planned.as_elements().unwrap_or_default(), actual.as_elements().unwrap_or_default());
                 check_set(planned_set, actual_set, &path, found);
-                // Equal blocks of a set become one.
+                // Equal blocks of a set are one element.
                 if actual_set.len() > planned_set.len() {
                     let text = format!(
                         "{} blocks were planned, and there are {}",
@@ -156,7 +156,7 @@ fn check_value(planned: &Value, actual: &Value, path: &Path, found: &mut Vec<Vio
     }
 }
 
-/// Every planned element must correspond to an actual one and vice versa.
+/// Every planned element must correspond to an actual one, and vice versa.
 fn check_set(planned: &[Value], actual: &[Value], path: &Path, found: &mut Vec<Violation>) {
     // Only elements without an equal counterpart need the full comparison of all pairs.
     let (of_plan, of_answer) = (known_elements(planned), known_elements(actual));
@@ -179,7 +179,7 @@ fn check_set(planned: &[Value], actual: &[Value], path: &Path, found: &mut Vec<V
     }
 }
 
-/// Returns the wholly known elements in a form that distinguishes them.
+/// Returns the elements that are wholly known, in an encoding that is unique for each value.
 fn known_elements(set: &[Value]) -> HashSet<Vec<u8>> {
     set.iter().filter_map(encoded).collect()
 }

@@ -1,4 +1,4 @@
-//! Checks that a response has the type of the schema. Only types are compared: a value always
+//! Checks that a response has the type of the schema. Only types are compared, since a value always
 //! matches its own type.
 
 use wardian_value::{Path, Type};

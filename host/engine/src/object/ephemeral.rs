@@ -1,5 +1,5 @@
-//! Ephemeral values are allowed only in write-only attributes, because all other parts of an
-//! object are stored.
+//! Checks that ephemeral values occur only in write-only attributes, because all other attributes
+//! of an object are stored.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::Block;

@@ -1,4 +1,4 @@
-//! The effect of `ignore_changes`: the prior object's values replace parts of the configuration.
+//! The effect of `ignore_changes`: values of the prior object replace those of the configuration.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use wardian_value::{Path, PathStep, Str, Type, Value};
 
 use super::legacy::each;
 
-/// The differences between configuration and object to ignore.
+/// The attributes whose changes are ignored.
 #[derive(Clone, Debug, Default)]
 pub enum IgnoredAttributes {
-    /// None.
+    /// No attributes.
     #[default]
     Nothing,
-    /// All.
+    /// All attributes.
     All,
-    /// Those at and below these paths.
+    /// The attributes at and below these paths.
     Paths(Vec<Path>),
 }
 
@@ -33,7 +33,7 @@ impl From<&wardian_config::IgnoreChanges> for IgnoredAttributes {
 }
 
 impl IgnoredAttributes {
-    /// Returns the configuration with ignored parts from the prior object.
+    /// Returns the configuration, with the prior object's values for ignored attributes.
     pub fn in_configuration(&self, block: &Block, prior: &Value, config: &Value) -> Value {
         if prior.is_null() {
             return config.clone();
@@ -45,8 +45,8 @@ impl IgnoredAttributes {
         }
     }
 
-    /// Returns the planned object with ignored parts from the prior object: legacy SDKs plan
-    /// changes that the configuration does not request.
+    /// Returns the planned object, with the prior object's values for ignored attributes: legacy
+    /// SDKs plan changes that the configuration does not contain.
     pub fn in_plan(&self, prior: &Value, planned: &Value) -> Value {
         if prior.is_null() {
             return planned.clone();
@@ -59,8 +59,8 @@ impl IgnoredAttributes {
     }
 }
 
-/// Returns the object as a configuration could have set it: without computed values that cannot
-/// be set.
+/// Returns the values of the object that a configuration could have set, without computed values
+/// that cannot be set.
 fn configurable(block: &Block, object: &Value) -> Value {
     let Some(parts) = object.as_mapping() else { return object.clone() };
     Value::object(parts.iter().map(|(name, part)| {
@@ -100,8 +100,8 @@ fn configurable_parts(attributes: &BTreeMap<Str, Attribute>, object: &Value) -> 
     }))
 }
 
-/// Replaces parts of one object or map together: the type of a map depends on all of its
-/// elements.
+/// Replaces several attributes of an object, or several elements of a map, at once: the type of a
+/// map depends on all its elements.
 fn taken_over(paths: &[Path], prior: &Value, value: &Value) -> Value {
     let mut taken: Vec<(&[PathStep], Vec<&Str>)> = Vec::new();
     for path in paths {
@@ -118,7 +118,8 @@ fn taken_over(paths: &[Path], prior: &Value, value: &Value) -> Value {
     taken.iter().fold(value.clone(), |value, (steps, names)| take_over(&value, prior, steps, names))
 }
 
-/// Replaces the named parts of the value after the steps, or all of it if none are named.
+/// Replaces the named attributes of the value after the steps, or the whole value if no attributes
+/// are named.
 fn take_over(value: &Value, prior: &Value, steps: &[PathStep], names: &[&Str]) -> Value {
     let Some((step, rest)) = steps.split_first() else {
         return if names.is_empty() { prior.clone() } else { take_parts(value, prior, names) };
@@ -161,7 +162,8 @@ fn take_over(value: &Value, prior: &Value, steps: &[PathStep], names: &[&Str]) -
 fn take_parts(value: &Value, prior: &Value, names: &[&Str]) -> Value {
     let is_map = |value: &Value| matches!(value.ty(), Type::Map(_));
     match value.as_mapping() {
-        // For a key that only one of the two has, the prior object decides.
+        // If only one of the two maps has a key, the prior object's map determines whether it
+        // exists.
         Some(parts) if is_map(value) => {
             let mut parts = parts.clone();
             for name in names {
@@ -185,8 +187,8 @@ fn take_parts(value: &Value, prior: &Value, names: &[&Str]) -> Value {
     }
 }
 
-/// Returns a map with these parts, converted to the type of another map if possible. Returns the
-/// other map if the parts have no common type.
+/// Returns a map with these elements, converted to the type of another map if possible. Returns the
+/// other map if the elements have no common type.
 fn map_of(map: &Value, parts: BTreeMap<Str, Value>) -> Value {
     let Type::Map(declared) = map.ty() else { return map.clone() };
     let has_type = |ty: &Type| parts.values().all(|part| part.ty() == ty);

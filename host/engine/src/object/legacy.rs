@@ -1,4 +1,4 @@
-//! Responses of legacy SDKs that the type system does not allow: nested blocks that are null
+//! Corrects responses of legacy SDKs that do not match the schema: nested blocks that are null
 //! instead of empty.
 
 use wardian_plugin::{Block, BlockNesting, NestedBlock};
@@ -29,7 +29,7 @@ fn without_nulls(nested: &NestedBlock, part: &Value) -> Value {
     }
 }
 
-/// Returns a collection with each of its elements changed.
+/// Applies a function to each element of a collection.
 pub(super) fn each(collection: &Value, change: &dyn Fn(&Value) -> Value) -> Value {
     if let Some(elements) = collection.as_mapping() {
         let changed = elements.iter().map(|(key, element)| (key.clone(), change(element)));

@@ -1,7 +1,7 @@
-//! Checks that a provider's plan follows the configuration.
+//! Checks that a provider's plan matches the configuration.
 //!
 //! A planned value must be the configured one, or the prior one (which means that the difference
-//! has no effect); without a configured value, only computed attributes may have a planned one.
+//! has no effect); without a configured value, only a computed attribute may have a planned value.
 //! The provider must never change the number of nested blocks.
 
 use std::collections::BTreeMap;
@@ -67,7 +67,7 @@ fn check_nested_block(
     found: &mut Vec<Violation>,
 ) {
     if !config.is_known() {
-        // An unknown dynamic block stays unchanged until it is known.
+        // Unknown blocks, as from a `dynamic` block, remain unchanged until they are known.
         if planned.is_known() {
             found.push((path.clone(), format!("{planned:?} is planned for blocks that are not known yet")));
         }
@@ -182,7 +182,8 @@ fn check_attribute(
     if same(planned, config) || (attribute.write_only && planned.is_null()) {
         return;
     }
-    // Planning the prior value for a configured one means "no real change".
+    // A provider plans the prior value instead of the configured one if the difference has no
+    // effect.
     if !prior.is_null() && !config.is_null() && same(planned, prior) {
         return;
     }
@@ -304,7 +305,7 @@ fn check_nested_object(
             }
         }
         ObjectNesting::Set => {
-            // Elements with unknown parts may become equal.
+            // Elements that are not wholly known may become equal.
             let (config_sizes, planned_sizes) = (possible_sizes(config), possible_sizes(planned));
             if planned_sizes.start() > config_sizes.end() || planned_sizes.end() < config_sizes.start() {
                 let text = format!(

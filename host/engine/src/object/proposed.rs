@@ -1,11 +1,11 @@
-//! The proposed new object, which combines prior state and configuration before the provider
-//! plans.
+//! Computes the proposed new object, which combines prior state and configuration before the
+//! provider makes a plan.
 //!
 //! A computed attribute that cannot be set keeps its prior value; an optional and computed
 //! attribute keeps it if the configuration does not set it; all other values come from the
-//! configuration. Elements of nested lists are matched by position, of maps by key, of sets by
-//! "this could be the prior element". Cost: O(size of both objects), but O(n·m) for nested sets
-//! of n and m elements.
+//! configuration. Elements of nested lists are matched by position, elements of maps by key, and
+//! elements of sets if the prior element could have been planned from the configured one. Cost:
+//! O(size of both objects), but O(n·m) for nested sets of n and m elements.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +25,8 @@ pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
     propose_block(block, prior, config)
 }
 
-/// Returns a placeholder for an unknown object: every attribute that the configuration leaves to
-/// the provider is unknown.
+/// Returns a placeholder for an unknown object: every attribute that the provider determines is
+/// unknown.
 pub fn placeholder(block: &Block, config: &Value) -> Value {
     propose_block(block, &Value::unknown(block.implied_type()), config)
 }
@@ -53,8 +53,8 @@ fn part(attributes: &BTreeMap<Str, Value>, name: &str, absent: impl FnOnce() -> 
     attributes.get(name).cloned().unwrap_or_else(absent)
 }
 
-/// Returns a part of the prior object. A wholly unknown prior object has unknown parts, a null
-/// one null parts.
+/// Returns an attribute of the prior object. If the prior object is unknown or null, so is the
+/// attribute.
 fn prior_part(prior: &Value, name: &str, ty: impl FnOnce() -> Type) -> Value {
     match prior.view() {
         View::Object(attributes) | View::Map(attributes) => {
@@ -82,7 +82,7 @@ fn propose_attribute(attribute: &Attribute, prior: &Value, config: &Value) -> Va
 }
 
 /// Whether the prior value of an optional and computed structure contains a value that only a
-/// configuration can have set: its absence now means removal.
+/// configuration can have set: if it is absent now, it was removed.
 fn was_configured(object: &NestedObject, prior: &Value) -> bool {
     let objects: Vec<&Value> = match (object.nesting, prior.view()) {
         (ObjectNesting::Single, View::Object(_)) => vec![prior],
@@ -222,8 +222,8 @@ fn by_match(
     Value::set((**element_type).clone(), proposed)
 }
 
-/// Whether a prior element and a configured one differ only in attributes that the configuration
-/// leaves to the provider.
+/// Whether a prior element and a configured one differ only in attributes that the provider
+/// determines.
 fn attributes_could_come_from(attributes: &BTreeMap<Str, Attribute>, prior: &Value, config: &Value) -> bool {
     if prior == config {
         return true;

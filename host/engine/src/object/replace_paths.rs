@@ -1,4 +1,4 @@
-//! The paths that force a replacement: those of the provider's paths whose values change.
+//! The paths that force a replacement: of the provider's paths, those whose values change.
 
 use wardian_plugin::{Attribute, AttributeType, Block};
 use wardian_value::{Path, PathStep, Value, View};
@@ -11,7 +11,7 @@ enum Found<'a> {
     Unknown,
     /// A step of the path is null, or a collection without the element.
     Absent,
-    /// There is no such attribute.
+    /// The object has no such attribute.
     Nowhere,
 }
 
@@ -32,7 +32,8 @@ pub fn changing_paths(
     for path in paths {
         let changes = match (find(path, prior), find(path, planned)) {
             (Found::Nowhere, Found::Nowhere) => return Err(path.clone()),
-            // The state never contains the value, so only the provider knows whether it changes.
+            // The state does not contain the value, so only the provider can know whether it
+            // changes.
             _ if is_write_only(block, path) => true,
             (Found::Value(before), Found::Value(after)) => before != after || !after.is_wholly_known(),
             (Found::Value(one), Found::Absent | Found::Nowhere)
@@ -136,20 +137,20 @@ mod tests {
             changing_paths(&block, &paths, prior, planned)
         };
         let prior = object(a(), Some("1"));
-        // Equal, different, unknown.
+        // Values that are equal, different, and unknown.
         assert_eq!(kept(&prior, &prior, &[&name, &port]), Ok(vec![]));
         assert_eq!(kept(&prior, &object(a(), Some("2")), &[&port, &name]), Ok(vec![port.clone()]));
         assert_eq!(
             kept(&prior, &object(Value::unknown(Type::String), Some("1")), &[&name]),
             Ok(vec![name.clone()])
         );
-        // An element that one object has; an element that neither has.
+        // An element that only one object has, and an element that neither has.
         assert_eq!(kept(&prior, &object(a(), None), &[&port]), Ok(vec![port.clone()]));
         assert_eq!(kept(&object(a(), None), &object(a(), None), &[&port]), Ok(vec![]));
-        // Write-only paths are kept, nonexistent ones rejected.
+        // Write-only paths are retained, nonexistent ones are rejected.
         assert_eq!(kept(&prior, &prior, &[&secret]), Ok(vec![secret.clone()]));
         assert_eq!(kept(&prior, &prior, &[&name, &ghost]), Err(ghost.clone()));
-        // There is nothing to replace.
+        // Without an object, nothing is replaced.
         let none = Value::null(prior.ty().clone());
         assert_eq!(kept(&none, &prior, &[&name, &ghost]), Ok(vec![]));
     }

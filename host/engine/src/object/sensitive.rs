@@ -1,4 +1,4 @@
-//! The parts of an object that its schema declares sensitive.
+//! The attributes of an object that its schema declares sensitive.
 
 use wardian_plugin::{Attribute, AttributeType, Block, ObjectNesting};
 use wardian_value::{Marks, Path, PathMarks, PathStep, Value, View};
@@ -64,8 +64,8 @@ fn visit_attribute(attribute: &Attribute, value: &Value, path: &Path, found: &mu
     });
 }
 
-/// Calls `visit` with each object of a collection and its path; with `None` for elements of a
-/// set, which have no path.
+/// Calls `visit` with each object of a collection and its path. For elements of a set, which have
+/// no path, the path is `None`.
 fn each_object(value: &Value, path: &Path, visit: &mut dyn FnMut(&Value, Option<&Path>)) {
     match value.view() {
         View::Object(_) => visit(value, Some(path)),

@@ -1,6 +1,7 @@
-//! Stored attributes that the schema no longer has. They are removed before a provider receives
-//! the object, because a provider with an unchanged schema version may not recognize them. If an
-//! object is not stored in the form of its type, the next change stores it in that form.
+//! Stored attributes that the schema does not contain any more. They are removed before a provider
+//! receives the object, because a provider with an unchanged schema version may not recognize them.
+//! If an object is not stored in the encoding of its type, the next change stores it in that
+//! encoding.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,8 +10,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use wardian_value::Type;
 
 /// Returns the stored object without attributes that its type does not have. Invalid JSON is
-/// unchanged: the provider reports the error. Cost: one pass over the text, without parsing it,
-/// if nothing is stale.
+/// returned unchanged: the provider reports the error. Cost: if no attribute is stale, one pass
+/// over the text without decoding it.
 pub fn without_stale<'a>(stored: &'a str, ty: &Type) -> Cow<'a, str> {
     let mut reader = serde_json::Deserializer::from_str(stored);
     if !matches!(Look(ty).deserialize(&mut reader), Ok(Fit::Stale)) {
@@ -49,7 +50,7 @@ fn remove(value: &mut serde_json::Value, ty: &Type) {
     }
 }
 
-/// Whether a stored object has the form in which values of its type are stored now.
+/// Whether a stored object has the encoding in which values of its type are stored now.
 pub fn is_as_stored_now(stored: &str, ty: &Type) -> bool {
     let mut reader = serde_json::Deserializer::from_str(stored);
     matches!(Look(ty).deserialize(&mut reader), Ok(Fit::Same))
@@ -58,9 +59,9 @@ pub fn is_as_stored_now(stored: &str, ty: &Type) -> bool {
 /// How a stored value matches a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
-    /// It has the form in which it would be stored now.
+    /// It has the encoding in which it would be stored now.
     Same,
-    /// It lacks attributes, or has another form of a value of the type.
+    /// Attributes are missing, or it has another encoding of a value of the type.
     Other,
     /// It has attributes that the type does not have.
     Stale,

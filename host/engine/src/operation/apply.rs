@@ -1,4 +1,4 @@
-//! Applying the planned change of one managed object.
+//! Applies the planned change of one managed object.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::object::compatible::completion_violations;
 use crate::object::legacy::without_null_blocks;
 use crate::plan::{Action, ResourceChange};
 
-/// The result of an operation, also of a failed one.
+/// The result of an operation, which may have failed.
 pub struct ApplyOutcome {
-    /// The object to store; `None` if there is none.
+    /// The object to store; `None` if the object does not exist.
     pub object: Option<Arc<Object>>,
-    /// The object as a value; null if there is none.
+    /// The object as a value; null if the object does not exist.
     pub value: Value,
     /// The warnings and errors; after an error, the operation failed.
     pub diagnostics: Diagnostics,
@@ -59,8 +59,8 @@ pub async fn plan_and_destroy(
     }
 }
 
-/// Destroys an object; `progress` is set if its start was already reported. After a failure the
-/// object that the provider returns is stored.
+/// Destroys an object; `progress` is set if the start was already reported. After a failure, the
+/// object in the provider's response is stored.
 pub async fn destroy(
     subject: &Subject,
     change: &ResourceChange,
@@ -88,11 +88,11 @@ pub async fn destroy(
             fits.map_err(|problem| diagnostics.push(problem)).is_ok()
         });
         let left = left.unwrap_or_else(|| {
-            // Without a response the object is unchanged.
+            // Without a response, the object is considered unchanged.
             if diagnostics.has_errors() { prior.clone() } else { subject.null() }
         });
         if left.is_null() && diagnostics.has_errors() {
-            // The provider did not state that the object is gone.
+            // The provider did not report that the object was destroyed.
             return ApplyOutcome {
                 object: Some(Arc::clone(object)),
                 value: change.before.clone(),
@@ -130,7 +130,7 @@ pub fn ended(outcome: &ApplyOutcome) -> Completion {
     if outcome.failed() { Completion::Failed } else { Completion::Succeeded(object_id(&outcome.value)) }
 }
 
-/// Returns the result of a failed destruction: the object as the provider returned it.
+/// Returns the result of a failed destruction: the object in the provider's response.
 fn after_failed_destroy(
     subject: &Subject,
     left: &Value,
@@ -163,7 +163,7 @@ fn after_failed_destroy(
 pub struct ApplyInput {
     /// The planned change.
     pub change: ResourceChange,
-    /// The configuration as it is known now, with marks.
+    /// The configuration, evaluated with the values that are now known, with marks.
     pub config: Value,
     /// The stored object of an update; `None` for a create and for the creation of a
     /// replacement.
@@ -178,7 +178,7 @@ pub struct ApplyInput {
 /// The steps after an object is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Afterwards {
-    /// None.
+    /// No steps.
     Nothing,
     /// Provisioners, which complete the creation.
     Provisioning,
@@ -200,7 +200,7 @@ pub async fn apply(subject: &Subject, input: &ApplyInput) -> ApplyOutcome {
     let Diagnosed { value: planned, diagnostics } = final_plan(subject, input, &prior).await;
     let Some((planned, private)) = planned else { return unchanged(diagnostics) };
     if action == Action::Update && planned == prior {
-        // Only marks changed, or the provider now sees no difference.
+        // Only marks change, or the provider does not plan a difference any more.
         return store(subject, input, &planned, stored_private(input), ObjectStatus::Ready, diagnostics);
     }
     let work = async {
@@ -269,7 +269,7 @@ async fn final_plan(
     let proposal = PlanProposal { prior, config: &config, ignored: &input.ignore_changes, marked: &marked };
     let planned = request_plan(subject, &proposal, private).await.take(&mut diagnostics);
     let Some(planned) = planned else { return Diagnosed::failed(diagnostics) };
-    // An update may become a no-op, but not a replacement.
+    // An update may become a no-op, but it must not become a replacement.
     if !planned.required_replace.is_empty() {
         let paths: Vec<String> = planned.required_replace.iter().map(ToString::to_string).collect();
         diagnostics.push(subject.provider_error(
@@ -324,7 +324,7 @@ fn finish(
                 &format!("returned no object for {} without reporting an error.", subject.address),
             ));
         }
-        // The provider returned no object: the prior object is retained.
+        // The provider returned no object, so the prior object is kept.
         return ApplyOutcome {
             object: input.stored.clone(),
             value: if creating { subject.null() } else { input.change.before.clone() },
@@ -356,7 +356,7 @@ fn finish(
         }
     }
     let new = without_unknowns(&new);
-    // A failed create may leave an incomplete object.
+    // A failed creation may leave an incomplete object.
     let status = if diagnostics.has_errors() && creating {
         ObjectStatus::Tainted
     } else {
@@ -383,7 +383,7 @@ fn store(
     }
 }
 
-/// Replaces unknown parts with null.
+/// Replaces unknown values with null, at any depth.
 pub fn without_unknowns(value: &Value) -> Value {
     if value.is_wholly_known() {
         return value.clone();

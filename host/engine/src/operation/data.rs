@@ -1,4 +1,4 @@
-//! Reading a data source.
+//! Reads a data source.
 
 use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_plugin::{ClientCapabilities, ConfigKind, ReadDataSourceRequest, ValidateConfigRequest};
@@ -68,7 +68,7 @@ pub async fn read(subject: &Subject, config: &Value) -> Diagnosed<Value> {
 
 /// Returns a value with the marks of its configuration and schema.
 pub fn marked(subject: &Subject, config: &Value, value: &Value) -> Value {
-    // Ephemeral values are allowed only in parts that are not stored.
+    // Ephemeral values are allowed only in attributes that are not stored.
     let marks: Vec<(Path, Marks)> = config
         .mark_paths()
         .into_iter()

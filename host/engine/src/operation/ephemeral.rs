@@ -1,8 +1,8 @@
-//! Opening, renewing and closing ephemeral resources.
+//! Opens, renews and closes ephemeral resources.
 //!
-//! A [`Lease`] holds an open resource: it is renewed at the times that the provider sets as long
-//! as the lease exists, and closed with the private data from its opening, not from a renewal. A
-//! dropped lease is no longer renewed.
+//! A [`Lease`] represents an open resource. While the lease exists, the resource is renewed at the
+//! times that the provider sets. It is closed with the private data from the open call, not from a
+//! renewal. Dropping the lease ends the renewals.
 
 use std::future::Future;
 use std::time::{Duration, Instant, SystemTime};
@@ -25,11 +25,11 @@ use crate::object::proposed::placeholder;
 /// The minimum interval of renewals, for a provider that returns times in the past.
 const MIN_RENEWAL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// An ephemeral resource for other objects.
+/// The result of opening an ephemeral resource.
 pub struct OpenedEphemeral {
     /// The value, marked as ephemeral.
     pub value: Value,
-    /// The lease to close; `None` if the resource is not opened yet.
+    /// The lease; `None` if the resource is not open yet.
     pub lease: Option<Lease>,
 }
 
@@ -82,7 +82,7 @@ async fn try_open(
             Ok(value) => Ok((value, response, diagnostics)),
             Err(problem) => {
                 diagnostics.extend(problem);
-                // The resource may be open nevertheless.
+                // The resource may be open, although its value cannot be used.
                 diagnostics.extend(end(subject, response.private).await);
                 Err(diagnostics)
             }
@@ -137,7 +137,8 @@ fn ephemeral(subject: &Subject, config: &Value, value: &Value) -> Value {
     marked(subject, config, value).with_marks(Marks::EPHEMERAL)
 }
 
-/// Renews until the lease ends, the provider requests no more renewals, or a renewal fails.
+/// Renews the resource until the lease ends, the provider requests no more renewals, or a renewal
+/// fails.
 async fn renew(
     subject: Subject,
     mut private: PrivateBytes,
@@ -185,7 +186,7 @@ impl Lease {
         &self.subject
     }
 
-    /// Closes the resource. Also returns the errors of renewals.
+    /// Closes the resource. The result includes the errors of renewals.
     pub async fn close(self) -> Diagnostics {
         let mut diagnostics = Diagnostics::new();
         if let Some(Renewals { end, task }) = self.renewals {

@@ -1,4 +1,4 @@
-//! Planning to forget an object.
+//! Plans the removal of an object from the state, without destroying it.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::refresh::refresh;
 use super::subject::Subject;
 use crate::plan::{Action, ActionReason, ResourceChange};
 
-/// Plans to remove an object from the state without changing it. The object is not read.
+/// Plans to remove an object from the state without destroying it. The object is not read.
 pub async fn plan_forget(
     subject: &Subject,
     object: &Arc<Object>,

@@ -1,4 +1,4 @@
-//! Importing an existing object.
+//! Imports an existing object.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::plan::{Action, Importing, ResourceChange};
 #[derive(Debug)]
 pub struct FoundObject {
     pub type_name: Str,
-    /// The object, possibly partial.
+    /// The object, which may be incomplete.
     pub value: Value,
     /// The private data.
     pub private: PrivateBytes,
@@ -39,7 +39,7 @@ pub struct Imported {
 /// An imported object with generated configuration.
 #[derive(Debug)]
 pub struct GeneratedOutcome {
-    /// The change that the configuration causes; a no-op if the configuration is not complete.
+    /// The change that the configuration causes; a no-op if the configuration is incomplete.
     pub change: ResourceChange,
     /// The object to store.
     pub object: Arc<Object>,
@@ -48,9 +48,9 @@ pub struct GeneratedOutcome {
 /// The source of generated configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigurationBy {
-    /// The schema: everything that can be set is set to its current value.
+    /// The schema: every argument is set to its current value.
     Schema,
-    /// The provider, which selects the arguments.
+    /// The provider, which chooses the arguments.
     Provider,
 }
 
@@ -62,7 +62,7 @@ pub fn importing(target: &ImportTarget) -> Importing {
     }
 }
 
-/// Returns the identification of the object as one line: `id=x`.
+/// Returns the identification of the object on one line: `id=x`.
 pub fn shown(target: &ImportTarget) -> String {
     match target {
         ImportTarget::Id(id) => format!("id={id}"),
@@ -79,7 +79,7 @@ pub fn shown(target: &ImportTarget) -> String {
     }
 }
 
-/// Finds the one object to import and reads it.
+/// Finds the object to import, which must be the only one, and reads it.
 pub async fn import(subject: &Subject, target: &ImportTarget) -> Diagnosed<Imported> {
     Diagnosed::from_result(try_import(subject, target).await)
 }
@@ -109,8 +109,8 @@ async fn try_import(
     Ok((imported, diagnostics))
 }
 
-/// Imports an object, generates its configuration and plans it. After an error past the import,
-/// the configuration is returned for the user to complete.
+/// Imports an object, generates its configuration and plans it. After an error that follows the
+/// import, the configuration is still returned, so that the user can complete it.
 pub async fn generate(
     subject: &Subject,
     target: ImportTarget,
@@ -163,7 +163,7 @@ pub async fn generate(
     Diagnosed::with_diagnostics(GeneratedOutcome { change, object }, diagnostics)
 }
 
-/// Asks the provider for all objects to import: at least one.
+/// Asks the provider for all objects to import. At least one must be found.
 pub async fn find(subject: &Subject, target: &ImportTarget) -> Diagnosed<Vec<FoundObject>> {
     Diagnosed::from_result(try_find(subject, target).await)
 }
@@ -216,7 +216,8 @@ fn accept(subject: &Subject, one: ImportedResource) -> Result<FoundObject, Diagn
     Ok(FoundObject { type_name: one.type_name, value: one.state, private: one.private })
 }
 
-/// Reads an object that was found and has the subject's type: the found object may be partial.
+/// Reads an object that was found and has the subject's type, since the found object may be
+/// incomplete.
 pub async fn read_found(subject: &Subject, found: FoundObject, target: &ImportTarget) -> Diagnosed<Imported> {
     Diagnosed::from_result(try_read_found(subject, found, target).await)
 }

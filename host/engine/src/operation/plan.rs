@@ -1,4 +1,4 @@
-//! Planning the change of one managed object.
+//! Plans the change of one managed object.
 
 use std::sync::Arc;
 
@@ -26,14 +26,14 @@ use crate::plan::{Action, ActionReason, ResourceChange};
 pub struct PlanInput {
     /// The object in the state.
     pub stored: Option<Arc<Object>>,
-    /// An object to import if the state has none.
+    /// The object to import if the state does not contain one.
     pub import: Option<ImportTarget>,
     /// Whether the object is read first.
     pub refresh: bool,
     /// The configuration, with marks.
     pub config: Value,
     pub ignore_changes: IgnoredAttributes,
-    /// Replaces the object independent of the provider's plan, for this reason.
+    /// The reason to replace the object regardless of the provider's plan.
     pub force_replace: Option<ActionReason>,
     /// The metadata to store with the object.
     pub meta: PersistedMeta,
@@ -42,11 +42,11 @@ pub struct PlanInput {
 /// A planned object.
 #[derive(Debug)]
 pub struct PlanOutcome {
-    /// The object before it was read; null if there was none.
+    /// The object before it was read; null if it did not exist.
     pub stored: Value,
-    /// The object as read, to store before the change.
+    /// The object after it was read, which is stored before the change.
     pub refreshed: Option<Arc<Object>>,
-    /// The object as read; null if there is none.
+    /// The object after it was read; null if it does not exist.
     pub current: Value,
     pub change: ResourceChange,
 }
@@ -74,8 +74,8 @@ pub async fn plan(subject: &Subject, input: PlanInput) -> Diagnosed<PlanOutcome>
     Diagnosed::with_diagnostics(PlanOutcome { stored, refreshed, current, change }, diagnostics)
 }
 
-/// Updates the stored dependencies of an object that was read. Dependencies from its creation
-/// are kept until it is changed, because its destruction depends on them.
+/// Updates the stored dependencies of an object that was read. The dependencies with which it was
+/// created are kept until it is changed, because its destruction depends on them.
 fn with_meta(object: Arc<Object>, input: &PlanInput, action: Action) -> Arc<Object> {
     let meta = &input.meta;
     let dependencies = if object.dependencies == meta.dependencies {
@@ -156,13 +156,13 @@ pub async fn plan_change(
             diagnostics.extend(replacement.diagnostics);
             return Diagnosed::failed(diagnostics);
         };
-        // The first plan has the same warnings.
+        // The first plan contains the same warnings.
         planned
     } else {
         first
     };
     let after = marked(subject, &input.config, &planned.object);
-    // Only marks changed: only the state is written.
+    // If only marks change, only the state is written.
     let marks_changed = action == Action::NoOp && after.mark_paths() != current.mark_paths();
     let action = if marks_changed { Action::Update } else { action };
     let change = ResourceChange {
@@ -184,7 +184,7 @@ fn replace_action(input: &PlanInput) -> Action {
     if input.meta.create_before_destroy { Action::CreateThenDelete } else { Action::DeleteThenCreate }
 }
 
-/// The inputs of a plan request. Values have no marks.
+/// The inputs of a plan request. The values have no marks.
 #[derive(Clone, Copy)]
 pub struct PlanProposal<'a> {
     /// The current object.
@@ -196,7 +196,7 @@ pub struct PlanProposal<'a> {
     pub marked: &'a PathMarks,
 }
 
-/// A checked plan of the provider.
+/// A plan of the provider that passed the checks.
 pub struct ProviderPlan {
     /// The planned object.
     pub object: Value,
@@ -314,11 +314,12 @@ pub async fn request_destroy_plan(
 pub struct DestroyOutcome {
     /// The object before it was read.
     pub stored: Value,
-    /// The object as read; `None` if it no longer exists.
+    /// The object after it was read; `None` if it does not exist any more.
     pub refreshed: Option<Arc<Object>>,
-    /// The object as read, as a value.
+    /// The object after it was read, as a value.
     pub current: Value,
-    /// The change; `None` if the object no longer exists, or the provider refuses to destroy it.
+    /// The change; `None` if the object does not exist any more, or if the provider refuses to
+    /// destroy it.
     pub change: Option<ResourceChange>,
 }
 

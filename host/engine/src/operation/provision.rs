@@ -1,4 +1,4 @@
-//! Running one provisioner for an object.
+//! Runs one provisioner for an object.
 
 use std::sync::Arc;
 
@@ -14,21 +14,21 @@ pub struct ProvisionStep {
     /// The provisioner's type name.
     pub type_name: Str,
     pub provisioner: Arc<dyn Provisioner>,
-    /// Its configuration, wholly known.
+    /// The provisioner's configuration, wholly known.
     pub config: Value,
-    /// The value of its connection blocks, wholly known; null if there are none.
+    /// The value of the provisioner's connection blocks, wholly known; null if it has none.
     pub connection: Value,
-    /// The resources that the object's provisioners share.
+    /// The connection and other state that the object's provisioners share.
     pub shared: SharedByObject,
-    /// The marks of all values in its configuration. Marked values may occur in its output,
-    /// which is not shown then.
+    /// The marks of all values in the provisioner's configuration. Its output may contain marked
+    /// values, so output is suppressed if there are any.
     pub marks: Marks,
 }
 
 /// Runs the provisioner and reports its output.
 pub async fn provision(subject: &Subject, step: ProvisionStep) -> Diagnostics {
     let ProvisionStep { type_name, provisioner, config, connection, shared, marks } = step;
-    // A provisioner receives none of the values that the provider received.
+    // The sensitive values that were passed to the provider are not passed to a provisioner.
     let context = CallContext::new(subject.address.to_string());
     let request = ProvisionRequest {
         config: context.unmark_and_register(&config),
@@ -77,7 +77,7 @@ fn withheld(marks: Marks) -> Option<&'static str> {
     }
 }
 
-/// Removes details, which may repeat the configuration and the output.
+/// Removes the details of diagnostics, which may contain parts of the configuration and the output.
 fn without_details(mut found: PluginDiagnostics, what: &str) -> PluginDiagnostics {
     for diagnostic in &mut found {
         diagnostic.detail = format!(

@@ -1,4 +1,4 @@
-//! Reading a managed object.
+//! Reads a managed object.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use crate::object::legacy::without_null_blocks;
 pub struct Refreshed {
     /// The object as it was stored.
     pub stored: Value,
-    /// The current object; null if it no longer exists.
+    /// The current object; null if it does not exist any more.
     pub current: Value,
-    /// The object to store; `None` if it no longer exists.
+    /// The object to store; `None` if it does not exist any more.
     pub object: Option<Arc<Object>>,
 }
 
@@ -41,7 +41,7 @@ fn as_stored(subject: &Subject, object: &Arc<Object>, stored: Value) -> Result<R
     Ok(Refreshed { current: stored.clone(), stored, object: Some(object) })
 }
 
-/// Reads an object whose stored value is decoded already.
+/// Reads an object whose stored value was already decoded.
 pub async fn read(subject: &Subject, object: &Arc<Object>, stored: Value) -> Diagnosed<Refreshed> {
     Diagnosed::from_result(try_read(subject, object, stored).await)
 }

@@ -55,8 +55,8 @@ pub struct PersistedMeta {
 }
 
 impl Subject {
-    /// Returns the subject for another object of the same provider; `None` if the provider has
-    /// no such type.
+    /// Returns the subject for another object of the same provider; `None` if the provider has no
+    /// such resource type.
     pub fn for_type(&self, type_name: &Str, name: Str, schema: &ProviderSchema) -> Option<Self> {
         let mut address = self.address.clone();
         address.resource.type_name = type_name.clone();
@@ -70,7 +70,7 @@ impl Subject {
         self.schema.implied_type()
     }
 
-    /// Returns null of the object's type.
+    /// Returns a null of the object's type.
     pub fn null(&self) -> Value {
         Value::null(self.ty().clone())
     }
@@ -97,8 +97,8 @@ impl Subject {
 
     /// Returns one error that lists how a response violates the protocol.
     ///
-    /// Values were compared without their marks: the message about a path at, inside or around a
-    /// path in `marked` contains no values.
+    /// Values were compared without their marks. The message about a path therefore contains no
+    /// values if a path in `marked` is equal to it, a prefix of it, or an extension of it.
     pub fn protocol_violations(
         &self,
         summary: &str,
@@ -118,10 +118,10 @@ impl Subject {
         self.provider_error(summary, &problem)
     }
 
-    /// Checks that a response has the type of the schema and no write-only values.
+    /// Checks that a response has the type of the schema and contains no write-only values.
     ///
     /// # Errors
-    /// The violation, which says that the provider `did` it.
+    /// The violation; `did` is the verb of the message.
     pub fn check_conformance(&self, answer: &Value, summary: &str, did: &str) -> Result<(), Diagnostic> {
         if let Some(path) = set_write_only_paths(&self.schema.block, answer).first() {
             let problem = format!(
@@ -147,7 +147,7 @@ impl Subject {
 
     /// Logs protocol violations of a legacy SDK, which are allowed.
     pub fn warn_legacy_sdk(&self, summary: &str, violations: &[Violation]) {
-        // Values may be sensitive, so only paths are logged.
+        // Values can be sensitive, so only paths are logged.
         let places: Vec<String> = violations.iter().map(|(path, _)| path.to_string()).collect();
         tracing::warn!(
             address = %self.address,
@@ -213,7 +213,7 @@ impl Subject {
         }
     }
 
-    /// Whether an object is stored in the form of the current schema.
+    /// Whether an object is stored in the encoding of the current schema.
     pub fn is_as_stored_now(&self, object: &Object) -> bool {
         match &object.attributes {
             Attributes::Json(json) => {
@@ -224,15 +224,15 @@ impl Subject {
         }
     }
 
-    /// Returns the value with its stored marks and those of the schema.
+    /// Adds the stored marks and the marks of the schema to a value.
     pub fn mark_stored(&self, object: &Object, value: &Value) -> Value {
         let stored: Vec<(Path, Marks)> =
             object.sensitive_paths.iter().map(|path| (path.clone(), Marks::SENSITIVE)).collect();
         mark_by_schema(&self.schema.block, &value.mark_at(&stored))
     }
 
-    /// Encodes an object for the state. The value is wholly known; its marks become sensitive
-    /// paths.
+    /// Encodes an object for the state. The value must be wholly known; its marks are stored as
+    /// sensitive paths.
     pub fn encode(
         &self,
         value: &Value,
@@ -338,7 +338,7 @@ impl ProgressReporter {
 
 /// The completion of an operation.
 pub enum Completion {
-    /// It succeeded; the provider's ID of the object.
+    /// It succeeded. Contains the provider's ID of the object.
     Succeeded(Option<String>),
     /// It failed.
     Failed,

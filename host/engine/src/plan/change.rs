@@ -20,9 +20,9 @@ pub enum Action {
     Update,
     /// The object is destroyed.
     Delete,
-    /// The object is destroyed, then recreated.
+    /// The object is destroyed, then created again.
     DeleteThenCreate,
-    /// The object is recreated, then the old one is destroyed.
+    /// The replacement is created, then the old object is destroyed.
     CreateThenDelete,
     /// The object is removed from the state without being destroyed.
     Forget,
@@ -38,7 +38,7 @@ impl Action {
 /// The reason for an action that is not obvious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ActionReason {
-    /// The object is not complete.
+    /// The object is tainted.
     ReplaceBecauseTainted,
     /// An attribute cannot be changed in place.
     ReplaceBecauseCannotUpdate,
@@ -46,21 +46,21 @@ pub enum ActionReason {
     ReplaceByRequest,
     /// `replace_triggered_by` requires it.
     ReplaceByTriggers,
-    /// The configuration has no such resource.
+    /// The resource is not in the configuration.
     DeleteBecauseNoResourceConfig,
-    /// The configuration has no such module instance.
+    /// The module instance is not in the configuration.
     DeleteBecauseNoModule,
-    /// The resource's `count` or `for_each` was added, removed or replaced by the other.
+    /// `count` or `for_each` of the resource was added, removed, or replaced by the other.
     DeleteBecauseWrongRepetition,
-    /// The index is not below `count`.
+    /// The index is not less than `count`.
     DeleteBecauseCountIndex,
     /// The key is not in `for_each`.
     DeleteBecauseEachKey,
-    /// A `moved` block names an instance that the configuration does not have.
+    /// The target of a `moved` block is an instance that is not in the configuration.
     DeleteBecauseNoMoveTarget,
     /// The configuration of a data source is not known yet.
     ReadBecauseConfigUnknown,
-    /// The data source depends on an object that is still to change.
+    /// The data source depends on an object that is about to change.
     ReadBecauseDependencyPending,
     /// The data source is nested in a `check` block, which is evaluated again after the apply.
     ReadBecauseCheckNested,
@@ -109,9 +109,9 @@ impl ActionReason {
 pub enum Importing {
     /// The provider's ID of the object.
     Id(Str),
-    /// The attributes of its identity.
+    /// The attributes of the object's identity.
     Identity(Value),
-    /// Unknown before the apply.
+    /// The identification is unknown before the apply.
     Unknown,
 }
 
@@ -119,18 +119,18 @@ pub enum Importing {
 #[derive(Clone, Debug)]
 pub struct ResourceChange {
     pub address: ResourceInstanceAddress,
-    /// Its address before it was moved.
+    /// The object's address before it was moved.
     pub previous_address: Option<ResourceInstanceAddress>,
-    /// The key of a deposed object; `None` for the current one.
+    /// The key of a deposed object; `None` for the current object.
     pub deposed: Option<Str>,
     /// The provider configuration.
     pub provider: ProviderConfigAddress,
     pub action: Action,
     /// The reason, if it is not obvious.
     pub reason: Option<ActionReason>,
-    /// The current object; null if there is none. Sensitive parts are marked.
+    /// The current object; null if it does not exist. Sensitive attributes are marked.
     pub before: Value,
-    /// The object after the change; null if there will be none. Sensitive parts are marked.
+    /// The object after the change; null if it will not exist. Sensitive attributes are marked.
     pub after: Value,
     /// Paths whose change forces a replacement.
     pub required_replace: Vec<Path>,
@@ -138,15 +138,14 @@ pub struct ResourceChange {
     pub planned_private: PrivateBytes,
     /// The resource's schema.
     pub schema: Arc<Schema>,
-    /// The identification of an object that was not managed before.
+    /// The identification of an object that is being imported.
     pub importing: Option<Importing>,
     /// The generated configuration of an imported object, if the user requested it.
     pub generated_config: Option<String>,
 }
 
 impl ResourceChange {
-    /// Returns the change of a current object that is neither moved nor imported, without a
-    /// reason.
+    /// Returns a change without a reason, of a current object that is neither moved nor imported.
     pub fn new(
         address: ResourceInstanceAddress,
         provider: ProviderConfigAddress,
@@ -176,20 +175,21 @@ impl ResourceChange {
         self.previous_address.as_ref().is_some_and(|from| *from != self.address)
     }
 
-    /// Whether an apply has to do something: changes of managed objects, reads of data sources.
+    /// Whether an apply executes the change: changes of managed objects, reads of data sources.
     pub fn is_effective(&self) -> bool {
         self.action != Action::NoOp
     }
 }
 
-/// The planned change of a root output. Values have no marks; `Debug` redacts sensitive values.
+/// The planned change of an output of the root module. Values have no marks; `Debug` redacts
+/// sensitive values.
 #[derive(Clone)]
 pub struct OutputChange {
     /// Create, update, delete or nothing.
     pub action: Action,
-    /// The value in the state; null if there is none.
+    /// The value in the state; null if the state has none.
     pub before: Value,
-    /// The value after the apply; null if there will be none.
+    /// The value after the apply; null if the output will not exist.
     pub after: Value,
     /// Whether the value must not be shown.
     pub sensitive: bool,

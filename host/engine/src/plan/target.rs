@@ -8,11 +8,11 @@ use wardian_address::{InstanceAddressError, ModuleInstance, ResourceInstanceAddr
 /// An address of `-target` or `-exclude`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TargetAddress {
-    /// A module instance, or all instances of a module, with everything inside.
+    /// A module instance, or all instances of a module, including all objects in them.
     Module(ModuleInstance),
     /// A resource with all its instances in all instances of its module.
     Resource(wardian_address::ResourceAddress),
-    /// One instance.
+    /// One resource instance.
     Instance(ResourceInstanceAddress),
 }
 
@@ -22,8 +22,8 @@ impl TargetAddress {
         match self {
             Self::Module(module) => lies_in(address.module(), module),
             Self::Resource(resource) => address.config() == *resource,
-            // A resource without a key selects all its instances, even if the modules around it
-            // have keys.
+            // A resource without a key selects all its instances, even if enclosing modules have
+            // keys.
             Self::Instance(instance) => {
                 address.resource == instance.resource
                     && (instance.key.is_none() || address.key == instance.key)
@@ -32,8 +32,8 @@ impl TargetAddress {
     }
 }
 
-/// Whether a module instance is the target or inside it. A step without a key selects all
-/// instances of the call.
+/// Whether a module instance is the target, or is inside it. A module step without a key selects
+/// all instances of the call.
 fn lies_in(module: &ModuleInstance, target: &ModuleInstance) -> bool {
     module.steps().len() >= target.steps().len()
         && module.steps().iter().zip(target.steps()).all(|(step, wanted)| {
@@ -61,7 +61,7 @@ impl FromStr for TargetAddress {
         }
         match text.parse() {
             Ok(instance) => Ok(Self::Instance(instance)),
-            // The root module's address is empty, but an empty argument is a mistake.
+            // The address of the root module is empty, but an empty argument is a mistake.
             Err(problem) if text.is_empty() => Err(problem),
             Err(problem) => text.parse().map(Self::Module).map_err(|_| problem),
         }

@@ -10,11 +10,11 @@ use super::Plan;
 use crate::evaluator::declared_marks;
 
 impl Plan {
-    /// Sets values for the ephemeral variables of a saved plan: for those that had a value when
-    /// the plan was made, and no others.
+    /// Sets the values of the ephemeral variables of a saved plan: exactly those that had a value
+    /// when the plan was made.
     ///
     /// # Errors
-    /// A value that is missing, or that the plan did not have.
+    /// A value is missing, or a variable did not have a value in the plan.
     pub fn give_ephemeral_variables(
         &mut self,
         configuration: &Configuration,

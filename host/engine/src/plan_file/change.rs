@@ -1,4 +1,4 @@
-//! Changes of resources in a plan file.
+//! Encodes changes of resources in a plan file.
 
 use std::sync::Arc;
 

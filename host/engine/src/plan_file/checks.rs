@@ -1,4 +1,4 @@
-//! Results of conditions and relevant attributes in a plan file.
+//! Encodes the results of conditions and the relevant attributes in a plan file.
 
 use serde::{Deserialize, Serialize};
 use wardian_state::{CheckKind, CheckObject, CheckResult, CheckStatus};

@@ -1,4 +1,4 @@
-//! Results of provider functions in a plan file.
+//! Encodes the results of provider functions in a plan file.
 
 use std::collections::BTreeMap;
 

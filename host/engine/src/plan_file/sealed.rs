@@ -9,9 +9,10 @@
 //! | 12 | nonce |
 //! | rest | the archive, encrypted with AES-256-GCM |
 //!
-//! Argon2id derives 48 bytes from passphrase and salt: the key, which is unique for each file,
-//! and the check. Everything before the archive is authenticated with it. The check does not
-//! help an attacker to guess the passphrase: the archive's tag reveals as much.
+//! Argon2id derives 48 bytes from passphrase and salt: the key, which is unique for each file, and
+//! the check. Everything before the archive is authenticated with it. The check does not help an
+//! attacker to guess the passphrase: the authentication tag of the archive can be used in the same
+//! way.
 
 use aes_gcm::Aes256Gcm;
 use aes_gcm::aead::{Aead, KeyInit, Nonce, Payload};
@@ -25,8 +26,8 @@ const KEY: usize = 32;
 const PARAMETERS: usize = 12;
 const HEADER: usize = MAGIC.len() + PARAMETERS + SALT + CHECK + NONCE;
 
-/// 64 MiB and three passes: the second recommended option of RFC 9106, which small machines can
-/// compute, too.
+/// 64 MiB and three passes: the second recommended option of RFC 9106, which is also feasible on
+/// small machines.
 const DEFAULT_PARAMETERS: [u32; 3] = [64 * 1024, 3, 4];
 /// The maximum parameters that a reader accepts.
 const MAX_PARAMETERS: [u32; 3] = [1024 * 1024, 16, 16];
@@ -34,7 +35,7 @@ const MAX_PARAMETERS: [u32; 3] = [1024 * 1024, 16, 16];
 /// A reason why a file cannot be sealed or opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
-    /// The passphrase is not the one that the file was sealed with.
+    /// The passphrase is not the one with which the file was sealed.
     #[error("it is encrypted with a different passphrase")]
     WrongPassphrase,
     /// The file was changed.
@@ -43,12 +44,12 @@ pub enum SealError {
     /// The key derivation exceeds the maximum parameters.
     #[error("it is encrypted in a way that this program does not support")]
     Unreadable,
-    /// The system has no randomness or not enough memory.
+    /// The system has no source of randomness, or not enough memory.
     #[error("it cannot be encrypted: there is no randomness or not enough memory")]
     NoMeans,
 }
 
-/// Whether bytes are those of a sealed file.
+/// Whether the bytes are a sealed file.
 pub fn is_sealed(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
@@ -56,7 +57,7 @@ pub fn is_sealed(bytes: &[u8]) -> bool {
 /// Seals a file.
 ///
 /// # Errors
-/// The system has no randomness or not enough memory.
+/// The system has no source of randomness, or not enough memory.
 pub fn seal(bytes: &[u8], passphrase: &str) -> Result<Vec<u8>, SealError> {
     let mut random = [0; SALT + NONCE];
     getrandom::fill(&mut random).map_err(|_| SealError::NoMeans)?;
@@ -136,7 +137,7 @@ mod tests {
         }
         assert_eq!(open(&sealed[..sealed.len() - 1], "open sesame"), Err(SealError::Changed));
         assert_eq!(open(&sealed[..40], "open sesame"), Err(SealError::Changed));
-        // A file cannot make its reader use unlimited memory.
+        // A file must not make its reader allocate unlimited memory.
         let mut greedy = sealed.clone();
         greedy[16..20].copy_from_slice(&u32::MAX.to_be_bytes());
         assert_eq!(open(&greedy, "open sesame"), Err(SealError::Unreadable));

@@ -1,4 +1,4 @@
-//! Values of any type, with their marks, and paths in a plan file.
+//! Encodes values of any type with their marks, and paths, in a plan file.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -17,7 +17,7 @@ pub(super) struct Encoded {
     sensitive: Vec<Vec<Step>>,
 }
 
-/// A value of a type that writer and reader know, with its marks.
+/// A value with its marks. Writer and reader know the type.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Typed {
     value: String,

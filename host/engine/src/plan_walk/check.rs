@@ -11,8 +11,7 @@ use crate::plan::Mode;
 use crate::scheduler::VisitResult;
 
 impl PlanWalk<'_> {
-    /// Visits a variable of the root module. A rejected value is also an error in a destroy
-    /// plan.
+    /// Visits a variable of the root module. A rejected value is an error even in a destroy plan.
     pub(super) fn visit_root_variable(&mut self, name: &Str) -> VisitResult<Pending> {
         if let Some(found) = self.refused.remove(name) {
             self.diagnostics.extend(found);
@@ -34,8 +33,8 @@ impl PlanWalk<'_> {
         }
     }
 
-    /// Lists the checks of a module in all its instances, even if the objects that they refer to
-    /// fail.
+    /// Lists the checks of a module in all its instances, even if the evaluation of the objects to
+    /// which they refer fails.
     pub(super) fn expand_checks(&mut self, path: &ModulePath) {
         let Some(node) = self.context.configuration.module(path) else { return };
         for name in node.module.checks.keys() {
@@ -47,7 +46,7 @@ impl PlanWalk<'_> {
         }
     }
 
-    /// Returns the results of all conditions; a destroy plan has none for its objects.
+    /// Returns the results of all conditions. A destroy plan has no results for its objects.
     pub(super) fn check_results(&self) -> Vec<CheckResult> {
         if self.options.mode != Mode::Destroy {
             return self.evaluator.checks.results();

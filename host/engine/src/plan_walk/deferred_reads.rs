@@ -1,10 +1,11 @@
-//! Data sources that the apply reads although their configuration is known: those that depend on
-//! a managed resource that is still to change.
+//! Data sources that the apply reads although their configuration is known: those that depend on a
+//! managed resource that is about to change.
 //!
-//! A data source depends on the resources in its arguments, and on those in `depends_on`, its
-//! own or that of a module around it. Resources behind a local value, an argument or an output
-//! of a module do not count, unless `depends_on` names it, or the data source has a condition: a
-//! pending change may make the condition hold. Other data sources have no effects to wait for.
+//! A data source depends on the resources in its arguments, and on the resources in its
+//! `depends_on` and that of the enclosing modules. Resources to which it refers through a local
+//! value, an argument or an output of a module do not count, unless `depends_on` contains that
+//! object, or the data source has a condition: a pending change may make the condition true. For
+//! other data sources, the order has no effect.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -21,9 +22,9 @@ use crate::plan::ResourceChange;
 /// The pending changes so far, and the resources that defer reads.
 #[derive(Default)]
 pub(super) struct PendingChanges {
-    /// The module instances in which a managed resource is to change.
+    /// The module instances in which a managed resource is about to change.
     changing: HashMap<ResourceAddress, HashSet<ModuleInstance>>,
-    /// The resources that a resource waits for, found for its first instance.
+    /// The resources for which a resource waits, computed for its first instance.
     by_resource: HashMap<ResourceAddress, Arc<BTreeSet<ResourceAddress>>>,
 }
 
@@ -35,8 +36,8 @@ impl PendingChanges {
         }
     }
 
-    /// Whether a resource is to change, as seen from a module instance: changes in other
-    /// instances of the same module do not count.
+    /// Whether a resource is about to change, from the viewpoint of a module instance: changes in
+    /// other instances of the same module do not count.
     fn is_changing(&self, resource: &ResourceAddress, seen_from: &ModuleInstance) -> bool {
         self.changing
             .get(resource)
@@ -45,8 +46,8 @@ impl PendingChanges {
 }
 
 impl PlanWalk<'_> {
-    /// Whether anything that an instance of a data source or ephemeral resource depends on is
-    /// still to change.
+    /// Whether a dependency of an instance of a data source or ephemeral resource is about to
+    /// change.
     pub(super) fn waits_for_changes(
         &mut self,
         resource: &Resource,
@@ -88,7 +89,7 @@ impl PlanWalk<'_> {
         found
     }
 
-    /// Adds a resource itself, or all resources that another object depends on.
+    /// Adds a resource itself, or for another kind of object, all resources on which it depends.
     fn wait_for(
         &mut self,
         module: &ModulePath,
@@ -103,7 +104,7 @@ impl PlanWalk<'_> {
         }
     }
 
-    /// Adds the dependencies of the calls of a module and of the modules around it.
+    /// Adds the dependencies of the calls of a module and of the enclosing modules.
     fn wait_around(&mut self, module: &ModulePath, found: &mut BTreeSet<ResourceAddress>) {
         let context = self.context;
         let mut path = module.clone();

@@ -1,5 +1,5 @@
-//! Ephemeral resources in a plan: opened if their configuration is known, and otherwise unknown
-//! until the apply.
+//! Ephemeral resources in a plan: they are opened if their configuration is known; otherwise their
+//! values are unknown until the apply.
 
 use wardian_address::ResourceInstanceAddress;
 

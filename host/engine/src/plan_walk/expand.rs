@@ -1,4 +1,4 @@
-//! The operations that a resource needs after its instances are known.
+//! Determines the operations for a resource after its instances are known.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -196,7 +196,8 @@ impl PlanWalk<'_> {
         pending
     }
 
-    /// Returns the operations for state objects of a resource that is not in the configuration.
+    /// Returns the operations for the objects in the state of a resource that is not in the
+    /// configuration.
     pub(super) fn end_orphan(
         &mut self,
         address: &AbsoluteResourceAddress,

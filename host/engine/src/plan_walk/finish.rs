@@ -1,4 +1,4 @@
-//! Recording the outcomes of operations: values, changes and the refreshed state.
+//! Records the outcomes of operations: values, changes and the refreshed state.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -49,7 +49,8 @@ impl PlanWalk<'_> {
     fn record_drift(&mut self, subject: &Subject, stored: &Value, current: &Value) {
         let previous_address = self.moved.get(&subject.address).cloned();
         let is_same = stored.unmark_deep() == current.unmark_deep();
-        // Only in a refresh-only plan a mere move is drift; otherwise it is a change.
+        // A move without another change is drift only in a refresh-only plan; otherwise it is a
+        // change.
         let is_mere_move = is_same && previous_address.is_some() && self.options.mode == Mode::RefreshOnly;
         if stored.is_null() || is_same && !is_mere_move {
             return;
@@ -103,8 +104,8 @@ impl PlanWalk<'_> {
         }
     }
 
-    /// Records that a data source could not be read. If it is nested in a check, the apply reads
-    /// it again.
+    /// Records that a data source could not be read. If it is nested in a check, the apply reads it
+    /// again.
     fn record_unreadable_data(&mut self, subject: &Subject, config: &Value, found: Diagnostics) -> bool {
         let address = &subject.address;
         let Some(check) = self.evaluator.checks.check_around(&address.config()) else {
@@ -144,11 +145,11 @@ impl PlanWalk<'_> {
         }
         let unmarked = placeholder(&subject.schema.block, &config.unmark_deep());
         let after = data::marked(subject, config, &unmarked);
-        // The value in the state is out of date.
+        // The value in the state is outdated.
         self.state.set_current(address, &subject.provider_config, None);
         self.evaluator.values.set_instance(address, after.clone());
         self.push_read(subject, after.clone(), reason);
-        // Postconditions may be known although the data is not.
+        // The result of a postcondition may be known although the data is not.
         resource_of(&self.context.configuration, address)
             .is_none_or(|resource| self.parts().postconditions_hold(resource, address, after))
     }
@@ -172,7 +173,8 @@ impl PlanWalk<'_> {
             None => {
                 self.state.set_current(address, &subject.provider_config, outcome.refreshed);
                 self.record_drift(subject, &outcome.stored, &outcome.current);
-                // A destroyed object is unknown to its dependents: the next plan recreates it.
+                // For its dependents, a destroyed object is unknown: the next plan creates it
+                // again.
                 if (keep || self.options.mode == Mode::Destroy) && !outcome.current.is_null() {
                     self.evaluator.values.set_instance(address, outcome.current);
                 }
@@ -200,14 +202,14 @@ impl PlanWalk<'_> {
         true
     }
 
-    /// Records an object that cannot be destroyed. In a destroy plan its dependents are still
-    /// planned; its dependencies stay, too.
+    /// Records an object that cannot be destroyed. In a destroy plan, its dependents are still
+    /// planned, but its dependencies are kept as well.
     fn record_undestroyable(&mut self, address: &ResourceInstanceAddress) -> bool {
         self.undestroyable.push(address.clone());
         self.options.mode == Mode::Destroy
     }
 
-    /// Returns the resources that objects which cannot be destroyed depend on.
+    /// Returns the dependencies of objects that cannot be destroyed.
     pub(super) fn needed_by_undestroyable(&self) -> HashSet<ResourceAddress> {
         let objects = self.undestroyable.iter().filter_map(|address| self.state.current(address));
         let dependencies = objects.flat_map(|object| object.dependencies.iter());
@@ -215,8 +217,9 @@ impl PlanWalk<'_> {
         dependencies.map(|dependency| ResourceAddress::clone(dependency)).collect()
     }
 
-    /// Whether the plan has a root output. It does not if the output is not targeted, if an
-    /// error prevented its evaluation, or if a destroy plan finds no value of it in the state.
+    /// Whether the plan contains an output of the root module. It does not if the output is not
+    /// targeted, if an error prevented its evaluation, or if a destroy plan finds no value for it
+    /// in the state.
     fn has_output(&self, name: &Str) -> bool {
         let node = || self.graph.id(&Node::Output(ModulePath::root(), name.clone()));
         let root = || self.evaluator.values.module(&ModuleInstance::root());

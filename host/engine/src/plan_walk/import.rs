@@ -31,7 +31,7 @@ pub(super) struct ImportedObject {
 }
 
 impl PlanWalk<'_> {
-    /// Returns the objects that blocks import to a resource; `None` after an error.
+    /// Returns the objects that `import` blocks import for a resource; `None` after an error.
     pub(super) fn planned_imports(
         &mut self,
         address: &ResourceAddress,
@@ -53,8 +53,8 @@ impl PlanWalk<'_> {
         }
     }
 
-    /// Checks that the configuration has all instances to import to; `left` are the missing
-    /// ones.
+    /// Checks that all resource instances for imports are in the configuration; `left` contains
+    /// those that are not.
     pub(super) fn all_found(&mut self, left: &HashMap<ResourceInstanceAddress, PlannedImport>) -> bool {
         let mut left: Vec<&PlannedImport> = left.values().collect();
         left.sort_by(|a, b| a.address.cmp(&b.address));
@@ -249,7 +249,7 @@ impl PlanWalk<'_> {
         true
     }
 
-    /// Whether a provider can be configured: a direct import needs a known configuration.
+    /// Whether a provider can be configured. A direct import requires a known configuration.
     pub(super) fn may_configure(&mut self, address: &ProviderConfigAddress, config: &Value) -> bool {
         if matches!(self.purpose, Purpose::Plan) || config.is_wholly_known() {
             return true;

@@ -7,7 +7,7 @@ use wardian_state::State;
 use crate::context::EngineContext;
 use crate::nodes::provider_block;
 
-/// A resource in the state that the configuration does not have.
+/// A resource in the state that is not in the configuration.
 pub(super) struct Orphan {
     pub(super) address: AbsoluteResourceAddress,
     pub(super) provider: ProviderConfigAddress,
@@ -17,7 +17,8 @@ pub(super) struct Orphan {
 ///
 /// # Errors
 /// The provider configuration of a managed object is not in the configuration either. Another
-/// one may be for another account or region, so it must not be asked about the object.
+/// provider configuration may use another account or region, so it must not be used to read the
+/// object.
 pub(super) fn orphans(context: &EngineContext, state: &State) -> Result<Vec<Orphan>, Diagnostics> {
     let mut orphans = Vec::new();
     let mut problems = Diagnostics::new();
@@ -38,8 +39,8 @@ pub(super) fn orphans(context: &EngineContext, state: &State) -> Result<Vec<Orph
     problems.into_result(orphans)
 }
 
-/// Whether a provider configuration exists: the root module has the default configuration of
-/// each provider, even without a block.
+/// Whether a provider configuration exists. The default configuration of each provider exists in
+/// the root module even without a block.
 fn is_there(context: &EngineContext, provider: &ProviderConfigAddress) -> bool {
     provider.module.is_root() && provider.alias.is_none()
         || provider_block(&context.configuration, provider).is_some()

@@ -37,11 +37,11 @@ pub(super) struct Prepared {
     pub(super) for_providers: HashSet<ResourceAddress>,
 }
 
-/// Why no walk takes place.
+/// The reason why no walk is started.
 pub(super) enum Unprepared {
-    /// There are errors.
+    /// Errors occurred.
     Failed(Diagnostics),
-    /// There are errors, and a plan without changes to show.
+    /// Errors occurred. Contains a plan without changes, to be shown.
     Errored(Box<(Plan, Evaluator)>, Diagnostics),
 }
 
@@ -51,7 +51,7 @@ impl From<Diagnostics> for Unprepared {
     }
 }
 
-/// Prepares a walk: builds the graph, carries out moves and selects the targets.
+/// Prepares a walk: builds the graph, applies the moves to the state and selects the targets.
 ///
 /// # Errors
 /// A cycle, a move or an import that is not possible, an object without a provider.
@@ -147,7 +147,8 @@ pub(super) struct PlanVariables {
 }
 
 impl PlanVariables {
-    /// Adds defaults and declared marks. Also returns the errors of values with a wrong type.
+    /// Adds defaults and the marks of the declarations. Also returns the errors of values with a
+    /// wrong type.
     fn new(context: &EngineContext, variables: RootVariables) -> (Self, BTreeMap<Str, Diagnostics>) {
         let declared = &context.configuration.root().module.variables;
         let RootVariables { mut values, mut given, refused } = variables;

@@ -1,4 +1,4 @@
-//! Starting operations: evaluating their inputs.
+//! Starts operations: evaluates their inputs.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -37,8 +37,8 @@ impl<'a> PlanWalk<'a> {
         self.parts().start_configure(address, config)
     }
 
-    /// Returns the subject of an operation; `None` if the provider is not configured or has no
-    /// such type, which is reported.
+    /// Returns the subject of an operation; `None`, after reporting the error, if the provider is
+    /// not configured or does not have the resource type.
     pub(super) fn subject(
         &mut self,
         address: ResourceInstanceAddress,
@@ -120,7 +120,7 @@ impl<'a> PlanWalk<'a> {
             None
         };
         let stored = self.state.current(&subject.address).cloned();
-        // The metadata of a new object is computed when it is created.
+        // The metadata of a new object is computed when the object is created.
         let is_there = stored.is_some() || import.is_some();
         let meta = if is_there {
             self.metas.for_resource(&subject.address.config())
@@ -156,7 +156,7 @@ impl<'a> PlanWalk<'a> {
                 inner: self.evaluator.scope(module, repetition.clone()),
                 index: RefCell::new(None),
             };
-            // Only the index matters; the object need not exist.
+            // Only the index matters; the object may not exist.
             let _ = expression.evaluate(&scope);
             let index = scope.index.take();
             triggers.extend(expression.references().iter().filter_map(|reference| {
@@ -261,13 +261,13 @@ impl<'a> PlanWalk<'a> {
 /// An object in `replace_triggered_by`.
 struct Trigger {
     resource: ResourceAddress,
-    /// One instance; `None` for any.
+    /// The key of one instance; `None` for any instance.
     key: Option<InstanceKey>,
     /// The path in the object.
     path: wardian_value::Path,
 }
 
-/// Records the index with which a resource is looked up.
+/// Records the index that is applied to a resource.
 struct IndexScope<'a> {
     inner: ModuleScope<'a>,
     index: RefCell<Option<InstanceKey>>,

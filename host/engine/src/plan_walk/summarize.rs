@@ -17,7 +17,7 @@ impl PlanWalk<'_> {
         let options = self.options;
         if options.mode != Mode::Destroy || options.refresh {
             let found = moves.check(&self.evaluator, options.mode);
-            // Objects at wrong addresses cause errors of all kinds.
+            // Objects at wrong addresses cause many further errors.
             if found.has_errors() {
                 return Diagnosed::failed(found);
             }
@@ -67,8 +67,8 @@ impl PlanWalk<'_> {
     }
 }
 
-/// Warns of `-replace` options that replace nothing, which is not an error: the object may
-/// be gone already.
+/// Warns about `-replace` options without a matching object. This is not an error, since the object
+/// may already be gone.
 fn unmatched_replacements(requested: &[ResourceInstanceAddress], changes: &[ResourceChange]) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     let planned: HashSet<&ResourceInstanceAddress> = changes.iter().map(|change| &change.address).collect();

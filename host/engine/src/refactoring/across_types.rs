@@ -28,11 +28,11 @@ pub struct TypeConversion {
 }
 
 impl TypeConversion {
-    /// Returns the conversion if a move changes the type; `None` if the configuration does not
-    /// have the new resource, so that the object is destroyed as the old type.
+    /// Returns the conversion if a move changes the type; `None` if the new resource is not in the
+    /// configuration, so that the object is destroyed under its old type.
     ///
     /// # Errors
-    /// The provider does not support it.
+    /// The provider does not support the conversion.
     pub fn for_move(
         evaluator: &Evaluator,
         statement: &Statement,
@@ -77,7 +77,7 @@ impl TypeConversion {
         &self.target
     }
 
-    /// Returns the object as one of the new type.
+    /// Returns the object, converted to the new type.
     ///
     /// # Errors
     /// The provider rejects it, or returns an invalid object.
@@ -146,7 +146,7 @@ fn located(problem: Diagnostic, origin: &Origin) -> Diagnostic {
     }
 }
 
-/// Returns the provider configuration of a resource if the configuration has the resource.
+/// Returns the provider configuration of a resource, if the resource is in the configuration.
 fn declared_provider(
     configuration: &Configuration,
     address: &AbsoluteResourceAddress,

@@ -1,4 +1,4 @@
-//! Applying moves to a state.
+//! Applies moves to a state.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::evaluator::Evaluator;
 pub struct CarriedOut {
     /// The original address of each moved object, by its current address.
     pub moved: HashMap<ResourceInstanceAddress, ResourceInstanceAddress>,
-    /// The addresses that objects could not move to, by the current address.
+    /// The addresses to which objects could not move, by current address.
     pub blocked: BTreeMap<String, String>,
 }
 
@@ -75,7 +75,7 @@ impl Mover<'_> {
         }
     }
 
-    /// Moves a resource to an address without a resource.
+    /// Moves a resource to an address that no resource has.
     fn move_resource(&mut self, from: &AbsoluteResourceAddress, to: AbsoluteResourceAddress) {
         let Some(resource) = self.state.remove_resource(from) else { return };
         for key in resource.instances.keys() {
@@ -195,7 +195,7 @@ impl Mover<'_> {
         self.moved(from.clone(), to.clone());
     }
 
-    /// Records a move; an object that moves again keeps its first address as the original one.
+    /// Records a move. If an object moves again, its first address remains the original one.
     fn moved(&mut self, from: ResourceInstanceAddress, to: ResourceInstanceAddress) {
         let first = self.result.moved.remove(&from).unwrap_or(from);
         self.result.moved.insert(to, first);

@@ -1,4 +1,4 @@
-//! Checks of move statements after the declared instances are known.
+//! Checks move statements after the declared instances are known.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,11 +14,11 @@ use super::statement::{Origin, Statement};
 use crate::evaluator::Evaluator;
 use crate::plan::Mode;
 
-/// The other end of the first statement with an end, and its position.
+/// The other end of the first statement with this end, and the statement's position.
 type Said<'a> = HashMap<Moveable, (Moveable, &'a Span)>;
 
 impl Moves {
-    /// Returns the errors of the statements; with errors there is no plan.
+    /// Returns the errors of the statements. If there are any, no plan is returned.
     pub fn check(&self, evaluator: &Evaluator, mode: Mode) -> Diagnostics {
         let mut problems = Diagnostics::new();
         let mut declared = Declared { evaluator, mode, instances: HashMap::new() };
@@ -34,7 +34,7 @@ impl Moves {
                 problems.extend(found.map(|problem| problem.at(block.clone())));
             }
         }
-        // The errors above usually explain a cycle better.
+        // The other errors usually explain a cycle better.
         if !problems.has_errors()
             && let Err(cycles) = order::order(&self.statements)
         {
@@ -64,7 +64,8 @@ impl Moves {
     }
 }
 
-/// Checks that an object moves to one address, and that one object moves to an address.
+/// Checks that each object moves to only one address, and that only one object moves to each
+/// address.
 fn ambiguous<'a>(
     left: &mut Said<'a>,
     arrived: &mut Said<'a>,
@@ -137,7 +138,7 @@ struct Declared<'a> {
 }
 
 impl<'a> Declared<'a> {
-    /// Checks that the old address is no longer declared.
+    /// Checks that the old address is not declared any more.
     fn check(&mut self, from: &Moveable, to: &Moveable) -> Result<(), Diagnostic> {
         if from == to {
             let detail =
@@ -153,7 +154,7 @@ impl<'a> Declared<'a> {
         Err(Diagnostic::error("Moved object still exists", detail))
     }
 
-    /// Returns the position of a declaration; `None` if there is none.
+    /// Returns the position of a declaration; `None` if it does not exist.
     fn place(&mut self, what: &Moveable) -> Option<&'a Span> {
         match what {
             Moveable::Call(caller, name) => {
@@ -178,7 +179,7 @@ impl<'a> Declared<'a> {
                 }
                 let (count, for_each) = (resource.count.as_ref(), resource.for_each.as_ref());
                 let is_there = if self.mode == Mode::Destroy {
-                    // In a destroy plan the walk has only the instances of the state.
+                    // In a destroy plan, the walk knows only the instances in the state.
                     let repetition = self.evaluator.repetition(address.module(), count, for_each);
                     repetition.is_ok_and(|repetition| repetition.contains(&address.key))
                 } else {

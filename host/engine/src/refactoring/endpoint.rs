@@ -1,4 +1,4 @@
-//! The two ends of a move: the addresses that they match.
+//! The two ends of a move, and the addresses that they match.
 
 use wardian_address::{
     AbsoluteResourceAddress, InstanceKey, ModuleInstance, ModulePath, ModuleStep, ResourceInstanceAddress,
@@ -10,9 +10,9 @@ use wardian_value::{PathStep, Str};
 /// The instances of a call or a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Keys {
-    /// All.
+    /// All instances.
     Any,
-    /// The one with this key, or the only one.
+    /// The instance with this key, or the only instance.
     One(InstanceKey),
 }
 
@@ -25,7 +25,7 @@ impl Keys {
         }
     }
 
-    /// Returns the key of an instance at the other end of a move.
+    /// Returns the key that an instance has at the other end of a move.
     fn at_the_other_end(&self, key: &InstanceKey) -> InstanceKey {
         match self {
             Self::Any => key.clone(),
@@ -47,14 +47,14 @@ pub type ResourceName = (ResourceMode, Str, Str);
 /// One end of a move: its addresses in all instances of the module that contains the statement.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoint {
-    /// The calls from the root module. For the calls that lead to the module that contains the
-    /// statement, all instances match.
+    /// The module calls from the root module. All instances match for the calls on the path to the
+    /// module that contains the statement.
     pub modules: Vec<MoveStep>,
     /// The resource in the last module; `None` if the end is a module.
     pub resource: Option<(ResourceName, Keys)>,
 }
 
-/// Returns the two ends of a block in a module; `None` if one is a resource and the other a
+/// Returns the two ends of a block in a module; `None` if one end is a resource and the other one a
 /// module.
 ///
 /// An end without keys matches all instances of a resource or call; but if only one end has a
@@ -97,7 +97,7 @@ fn instance_key(step: Option<&PathStep>) -> InstanceKey {
 }
 
 impl Endpoint {
-    /// Returns the end for one instance of a resource.
+    /// Returns the end that matches one resource instance.
     pub fn from_instance(address: &ResourceInstanceAddress) -> Self {
         let step =
             |step: &ModuleStep| MoveStep { name: step.name.clone(), keys: Keys::One(step.key.clone()) };
@@ -116,7 +116,7 @@ impl Endpoint {
             && self.matches(&address.module)
     }
 
-    /// Whether a module instance is, or is inside, a module of this end.
+    /// Whether a module instance matches this end, or is inside a module that does.
     pub fn matches(&self, module: &ModuleInstance) -> bool {
         module.steps().len() >= self.modules.len()
             && self
@@ -126,9 +126,9 @@ impl Endpoint {
                 .all(|(wanted, step)| wanted.name == step.name && wanted.keys.include(&step.key))
     }
 
-    /// Returns the module at this end for a module instance that the other end matches. `depth`
-    /// is the depth of the module that contains the statement, and `other` the number of calls
-    /// at the other end: deeper modules move along.
+    /// Returns the module at this end for a module instance that the other end matches. `depth` is
+    /// the depth of the module that contains the statement, and `other` the number of calls at the
+    /// other end: nested modules move with their parent.
     pub fn module_at_this_end(&self, module: &ModuleInstance, depth: usize, other: usize) -> ModuleInstance {
         let steps = module.steps();
         let last_key = other.checked_sub(1).and_then(|last| steps.get(last)).map(|step| &step.key);
@@ -139,7 +139,7 @@ impl Endpoint {
         steps.iter().take(depth).cloned().chain(inner).chain(steps.iter().skip(other).cloned()).collect()
     }
 
-    /// Returns the key at this end for a key at the other end.
+    /// Returns the key at this end that corresponds to a key at the other end.
     pub fn key_at_this_end(&self, key: &InstanceKey) -> InstanceKey {
         self.resource.as_ref().map_or(InstanceKey::None, |(_, keys)| keys.at_the_other_end(key))
     }

@@ -3,7 +3,7 @@
 //! A statement waits for another one
 //!
 //! - if it moves objects away from the other's target: chains are completed;
-//! - if its addresses are inside a module that the other one moves there;
+//! - if its addresses are inside a module to which the other one moves objects;
 //! - if it moves a module, and the other one's addresses are inside that module before the move.
 //!
 //! If only its keys change, a module has the same name before and after: statements inside
@@ -63,7 +63,7 @@ fn waits_for_nested(waiting: &Statement, other: &Statement) -> bool {
     waiting.depth() >= other.depth() || !waiting.changes_module_keys_only()
 }
 
-/// Returns the modules around an address.
+/// Returns the modules that enclose an address.
 fn enclosing_modules(endpoint: &Endpoint) -> impl Iterator<Item = Address<'_>> {
     let deepest =
         endpoint.modules.len() - usize::from(endpoint.resource.is_none() && !endpoint.modules.is_empty());
@@ -77,7 +77,7 @@ fn enclosing_modules(endpoint: &Endpoint) -> impl Iterator<Item = Address<'_>> {
     })
 }
 
-/// An address, split into parts that must be equal and parts that must be compatible.
+/// An address, split into components that must be equal and components that must be compatible.
 struct Address<'a> {
     names: Vec<&'a Str>,
     resource: Option<&'a ResourceName>,
@@ -123,7 +123,7 @@ struct Index<'a> {
 #[derive(Default)]
 struct SameName<'a> {
     by_shape: HashMap<Shape, Vec<(usize, Vec<&'a Keys>)>>,
-    /// For a shape and the compared positions: the statements by their keys there.
+    /// The statements by their keys, for a shape and the positions that are compared.
     compared: HashMap<(Shape, Shape), ByKeys<'a>>,
 }
 

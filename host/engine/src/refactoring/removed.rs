@@ -8,7 +8,7 @@ use wardian_diagnostic::{Diagnostic, Diagnostics};
 
 use crate::plan::{Action, ResourceChange};
 
-/// The addresses that are forgotten after their blocks are removed.
+/// The addresses whose objects are forgotten because a `removed` block replaced their block.
 #[derive(Debug, Default)]
 pub struct Forgotten {
     resources: HashSet<ResourceAddress>,
@@ -38,8 +38,8 @@ impl Removed {
     }
 }
 
-/// Returns the blocks with destroy-time provisioners. If two name the same resource, the first
-/// one applies.
+/// Returns the blocks with destroy-time provisioners. If two blocks have the same address, the
+/// first one applies.
 pub fn with_provisioners(configuration: &Configuration) -> HashMap<ResourceAddress, &RemovedBlock> {
     let mut found = HashMap::new();
     for node in configuration.modules() {
@@ -54,7 +54,7 @@ pub fn with_provisioners(configuration: &Configuration) -> HashMap<ResourceAddre
 }
 
 impl Forgotten {
-    /// Collects the `removed` blocks of a configuration. If two name the same address, the first
+    /// Collects the `removed` blocks of a configuration. If two have the same address, the first
     /// one applies.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! The modules of a state as a tree, which finds the modules of an address without visiting all
 //! modules.
 //!
-//! The nodes are stored in one table and are walked without recursion: a state file may nest
-//! modules to any depth.
+//! The nodes are stored in one table and are walked without recursion: a state file can contain
+//! modules at any depth.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -23,7 +23,7 @@ pub struct StateTree {
 
 #[derive(Debug, Default)]
 struct ModuleNode {
-    /// The module instance, if it has resources.
+    /// The module instance, if it contains resources.
     instance: Option<ModuleInstance>,
     calls: HashMap<Str, BTreeMap<InstanceKey, ModuleNumber>>,
     resources: BTreeSet<ResourceName>,
@@ -63,12 +63,12 @@ impl StateTree {
         }
     }
 
-    /// Whether a module instance itself has a resource.
+    /// Whether a module instance contains resources itself.
     pub fn is_module(&self, instance: &ModuleInstance) -> bool {
         self.find(instance).is_some_and(|number| !self.nodes[number].resources.is_empty())
     }
 
-    /// Returns the resources of a module and its instance.
+    /// Returns a module instance and its resources.
     pub fn resources(&self, number: ModuleNumber) -> Option<(&ModuleInstance, &BTreeSet<ResourceName>)> {
         let node = &self.nodes[number];
         let instance = node.instance.as_ref()?;

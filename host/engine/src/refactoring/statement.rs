@@ -1,4 +1,4 @@
-//! Move statements: those of `moved` blocks, and those that `count` implies.
+//! Move statements: those of `moved` blocks, and implied statements for changes of `count`.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use super::endpoint::{Endpoint, endpoints};
 /// A statement that objects have moved.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// The module that contains the statement, which applies to each of its instances.
+    /// The module that contains the statement. The statement applies to each of its instances.
     pub module: ModulePath,
     pub from: Endpoint,
     pub to: Endpoint,
@@ -25,9 +25,9 @@ pub struct Statement {
 pub enum Origin {
     /// A `moved` block.
     Written {
-        /// Its header.
+        /// The header of the block.
         block: Span,
-        /// Its new address.
+        /// The new address in the block.
         to: Span,
     },
     /// A `count` that was added or removed.
@@ -60,7 +60,7 @@ pub fn explicit(configuration: &Configuration) -> Vec<Statement> {
     let mut statements = Vec::new();
     for node in configuration.modules() {
         for block in &node.module.moved {
-            // The loader reports addresses of different kinds.
+            // The loader reports a move between addresses of different kinds.
             if let Some((from, to)) = endpoints(&node.path, &block.from, &block.to) {
                 let origin = Origin::Written { block: block.span.clone(), to: block.to_span.clone() };
                 statements.push(Statement { module: node.path.clone(), from, to, origin });
@@ -70,8 +70,8 @@ pub fn explicit(configuration: &Configuration) -> Vec<Statement> {
     statements
 }
 
-/// Returns the implied statements: if `count` is added or removed, the single object and the
-/// first one are the same, unless a block moves the resource.
+/// Returns the implied statements: if `count` is added or removed, the object without a key and the
+/// object with index 0 are the same, unless a block moves the resource.
 pub fn implied(configuration: &Configuration, state: &State, written: &[Statement]) -> Vec<Statement> {
     let mut told: HashMap<ResourceAddress, Vec<&Endpoint>> = HashMap::new();
     for endpoint in written.iter().flat_map(|statement| [&statement.from, &statement.to]) {

@@ -1,4 +1,5 @@
-//! Targets and moves: a target that includes one address of a moved object must include both.
+//! Checks targets against moves: a target that includes one address of a moved object must include
+//! both.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use wardian_diagnostic::Diagnostic;
 use super::Moves;
 use crate::plan::TargetAddress;
 
-/// Returns an error if targets leave out an old or a new address of moved objects.
+/// Returns an error if targets include only one of the two addresses of a moved object.
 pub fn check(moves: &Moves, targets: &[TargetAddress]) -> Option<Diagnostic> {
     if targets.is_empty() {
         return None;

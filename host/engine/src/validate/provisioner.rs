@@ -1,4 +1,4 @@
-//! Validation of provisioners and their connections.
+//! Validates provisioners and their connections.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use crate::diagnostic_spans::in_provisioner;
 use crate::plugin_diagnostics::from_plugin_about;
 use crate::provisioners::{Provisioners, connection_schema};
 
-/// A configuration that the provisioner itself has yet to validate.
+/// A configuration that the provisioner itself must still validate.
 pub(super) struct Unchecked<'a> {
     block: &'a ProvisionerBlock,
     provisioner: Arc<dyn Provisioner>,
     config: Value,
 }
 
-/// Validates a provisioner against its schema; `self` in the scope is its object. `around` is
-/// the connection block of the resource.
+/// Validates a provisioner against its schema; `self` in the scope is the provisioner's object.
+/// `around` is the connection block of the resource.
 pub(super) fn validate<'a>(
     block: &'a ProvisionerBlock,
     around: Option<&Body>,

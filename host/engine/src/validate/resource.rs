@@ -1,4 +1,4 @@
-//! Validation of resources, data sources and ephemeral resources.
+//! Validates resources, data sources and ephemeral resources.
 
 use wardian_address::{InstanceKey, ModuleInstance, ResourceMode};
 use wardian_config::{IgnoreChanges, Resource, decode_body};
@@ -19,7 +19,7 @@ use crate::reference_check::invalid_step;
 use crate::repeats::resource_repeats;
 use crate::values::RepetitionData;
 
-/// Validates a resource: its arguments by the schema and by the provider, and its
+/// Validates a resource: its arguments against the schema and by the provider, and its
 /// meta-arguments.
 pub(super) async fn validate(
     evaluator: &Evaluator,
@@ -64,7 +64,7 @@ pub(super) async fn validate(
     diagnostics
 }
 
-/// Evaluates the configuration for any instance.
+/// Evaluates the configuration of an arbitrary instance.
 fn decode(
     evaluator: &Evaluator,
     module: &ModuleInstance,
@@ -84,8 +84,8 @@ fn decode(
     (config, diagnostics)
 }
 
-/// Validates conditions, provisioners and the lifecycle. Also returns the configurations that
-/// provisioners have yet to validate.
+/// Validates conditions, provisioners and the lifecycle settings. Also returns the configurations
+/// that provisioners must still validate.
 fn around<'a>(
     evaluator: &Evaluator,
     module: &ModuleInstance,

@@ -1,4 +1,4 @@
-//! Configuring providers.
+//! Configures providers.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Ephemeral resources and variables, write-only attributes, and provider functions: values that
-//! are stored in neither the state nor the plan, and results that must not change between plan
-//! and apply.
+//! neither the state nor the plan contains, and results that must not change between plan and
+//! apply.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ fn ephemeral_resource_opens_per_phase_and_is_not_stored() {
     assert_eq!(addresses(&fixture.state), ["memory_thing.a"]);
     assert!(!format!("{:?}", fixture.state).contains("token"));
 
-    // Nothing changed, so objects are only read.
+    // No configuration changed, so objects are only read.
     fixture.world.forget_calls();
     assert!(!fixture.plan(CONSUMED).has_changes());
     assert_eq!(fixture.world.calls(), ["open t", "read a", "close t"]);

@@ -1,4 +1,4 @@
-//! Runs configurations, given as text, against a state that persists between runs.
+//! Runs configurations, given as text, on a state that is kept between runs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -24,7 +24,7 @@ terraform {
 }
 "#;
 
-/// A state, and the objects that the memory provider has.
+/// A state, and the objects of the memory provider.
 pub struct Fixture {
     pub world: Arc<World>,
     pub state: State,
@@ -121,7 +121,7 @@ impl Fixture {
         })
     }
 
-    /// Runs a future to its end.
+    /// Runs a future to completion.
     pub fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime.block_on(work)
     }
@@ -135,7 +135,7 @@ impl Fixture {
         self.plan_given(configuration, modules, BTreeMap::new(), options)
     }
 
-    /// Plans with values of root variables.
+    /// Makes a plan with values of root variables.
     pub fn plan_given(
         &self,
         configuration: &str,
@@ -179,7 +179,7 @@ impl Fixture {
         }
     }
 
-    /// Plans and applies; the state is kept also after errors.
+    /// Makes a plan and applies it. The state is kept even after errors.
     pub fn apply_with(
         &mut self,
         configuration: &str,
@@ -194,7 +194,7 @@ impl Fixture {
         let applied =
             self.runtime.block_on(run.apply(&plan, &mut recorded, options.parallelism, StopSignal::never()));
         self.state = applied.state.clone();
-        // Every call that changes a managed object was recorded before.
+        // Every call that changes a managed object must have been recorded before.
         let asks =
             |change: &&ResourceChange| !matches!(change.action, Action::NoOp | Action::Read | Action::Forget);
         let asked: Vec<String> = plan.changes.iter().filter(asks).map(|c| c.address.to_string()).collect();
@@ -207,7 +207,7 @@ impl Fixture {
         (applied, recorded.0)
     }
 
-    /// Applies a plan; the state is kept also after errors.
+    /// Applies a plan. The state is kept even after errors.
     pub fn apply_plan(&mut self, configuration: &str, plan: &Plan) -> Applied {
         let run = self.run_with_modules(configuration, &[]).expect("a configuration");
         let mut recorded = Recorded::default();

@@ -1,4 +1,4 @@
-//! Imports by blocks, and direct imports.
+//! Imports through blocks, and direct imports.
 
 use wardian_config::RootVariables;
 use wardian_diagnostic::Diagnostics;
@@ -286,7 +286,8 @@ fn generated_configuration_is_imported_by_its_plan() {
     let (applied, recorded) = fixture.apply_with(text, &[], &generating());
     assert!(!applied.diagnostics.has_errors(), "{}", applied.diagnostics);
     assert_eq!((applied.counts.import, recorded), (1, vec!["memory_thing.a here".to_owned()]));
-    // Without a configuration the imported object would be destroyed, which is not intended.
+    // Without a configuration, the imported object would be destroyed, which is not the user's
+    // intention.
     for options in [PlanOptions::default(), generating()] {
         let (_, found) = fixture.plan_with(text, &[], &options);
         assert_eq!(places(&found), ["2 Configuration for import target does not exist"]);

@@ -1,4 +1,4 @@
-//! Invalid responses of providers, row by row: the diagnostics and the state afterwards.
+//! Invalid responses of providers: the diagnostics, and the state afterwards.
 
 use std::sync::{Arc, Mutex};
 
@@ -84,7 +84,7 @@ fn planned_update_must_match_configuration_or_prior_state() {
         &errors,
         &["Provider produced invalid plan", ".name", "\"b\"", "the prior value is \"a\""],
     );
-    // If a provider plans the prior value, the difference has no effect.
+    // A provider plans the prior value if the difference has no effect.
     fixture.twist(|twist| {
         twist.plan = Some(Box::new(|q, a| a.planned_state = Some(q.prior_state.clone())));
     });
@@ -382,7 +382,7 @@ fn legacy_providers_may_violate_rules() {
         }));
     });
     fixture.apply(THING);
-    // Ignored attributes stay ignored, whatever a legacy provider plans.
+    // Ignored attributes remain ignored, even if a legacy provider plans other values.
     let left_alone = "resource \"memory_thing\" \"a\" {\n name = \"a\"\n lifecycle {\n ignore_changes = [name, size]\n }\n}";
     fixture.twist(|twist| {
         twist.plan = Some(Box::new(|_, a| {

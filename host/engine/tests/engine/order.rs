@@ -59,7 +59,7 @@ fn failed_replacement_keeps_old_object() {
     let (_, _, instance) = fixture.state.instances().next().unwrap();
     assert!(instance.current.is_some() && instance.deposed.is_empty());
 
-    // A failure between both steps leaves both objects; the next run removes one.
+    // A failure between the two steps leaves both objects; the next run destroys one of them.
     fixture.apply_errors(&with("3", "mischief = \"fail half way\""));
     let (_, _, instance) = fixture.state.instances().next().unwrap();
     assert!(instance.current.as_ref().unwrap().is_tainted() && instance.deposed.len() == 1);

@@ -327,7 +327,7 @@ fn modules_repeat_and_pass_values() {
     assert_eq!(addresses(&fixture.state), expected);
     assert_eq!(fixture.state.outputs["x"].value, Value::number(1_i64));
 
-    // An instance of the module is removed with its contents.
+    // A module instance is removed with all its objects.
     let fewer = root.replace("{ x = 1, y = 2 }", "{ x = 1 }");
     let (plan, _) = fixture.plan_with(&fewer, &modules, &PlanOptions::default());
     let plan = plan.unwrap();
@@ -469,8 +469,8 @@ fn references_by_index_cost_linear_time() {
     "#;
     let started = std::time::Instant::now();
     assert_eq!(fixture.plan(configuration).changes.len(), 2000);
-    // The limit is far above the actual time, and far below the time that it would take if each
-    // reference built all instances.
+    // The limit is much greater than the actual time, and much less than the time that it would
+    // take if each reference built all instances.
     assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
 }
 

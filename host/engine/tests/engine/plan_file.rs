@@ -48,7 +48,8 @@ fn plan_survives_encoding() {
 fn other_format_version_is_rejected() {
     let plan = Fixture::new().plan("");
     let bytes = plan_file::encode(&plan, &PlanOrigin::default()).unwrap();
-    // Stored entries can be changed in place; the archive's checksum reports that as an error.
+    // Stored entries are not compressed, so their bytes can be changed; the archive's checksum
+    // detects the change.
     let damaged: Vec<u8> = bytes.iter().map(|b| b ^ 1).collect();
     assert!(matches!(plan_file::decode(&damaged), Err(PlanFileError::NotAPlan(_))));
 }

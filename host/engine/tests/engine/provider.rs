@@ -1,9 +1,9 @@
 //! A provider of in-memory objects.
 //!
-//! `memory_thing` has `name`, `size`, `fixed` (forces a replacement), `secret` (sensitive),
-//! `label` (optional and computed), `id` (computed), and `mischief`, which selects a
-//! misbehavior. `memory_gadget` has the same, and a `memory_thing` can move to it.
-//! `memory_lookup` is a data source that finds all objects that are not gone.
+//! `memory_thing` has `name`, `size`, `fixed` (forces a replacement), `secret` (sensitive), `label`
+//! (optional and computed), `id` (computed), and `mischief`, which selects a misbehavior.
+//! `memory_gadget` has the same attributes, and a `memory_thing` can move to it. `memory_lookup` is
+//! a data source that finds all objects that are not gone.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,17 +19,17 @@ use crate::token;
 pub struct World {
     /// One line for each call that changes or reads an object: `create a`, `read a`, ...
     pub calls: Mutex<Vec<String>>,
-    /// Names of objects that are missing when they are read.
+    /// The names of objects that are reported as missing when they are read.
     pub gone: Mutex<Vec<String>>,
-    /// Changes of responses.
+    /// The changes of responses.
     pub twist: Mutex<Twist>,
     next: Mutex<u64>,
 }
 
-/// Changes a response before it is returned.
+/// A function that changes a response before it is returned.
 pub type Change<Q, A> = Option<Box<dyn Fn(&Q, &mut A) + Send>>;
 
-/// Misbehavior that the configuration does not select.
+/// Misbehavior that the test selects instead of the configuration.
 #[derive(Default)]
 pub struct Twist {
     pub validate: Change<ValidateConfigRequest, PluginDiagnostics>,
@@ -337,7 +337,7 @@ impl Provider for Memory {
         }
     }
 
-    /// Objects are found by their name; some names select a misbehavior.
+    /// Finds objects by name. Some names select a misbehavior.
     async fn import_resource_state(&self, _context: &CallContext, request: ImportRequest) -> ImportResponse {
         let ImportTarget::Id(id) = &request.target else {
             return ImportResponse { imported: Vec::new(), deferred: None, diagnostics: refuse() };

@@ -98,7 +98,7 @@ fn destroy_provisioner_has_self_and_key() {
         thing("b", "for_each = toset([\"k\"])", "when = destroy; command = \"say ${self.id} ${each.key}\"");
     fixture.apply(&(counted.clone() + &each));
     assert!(ran(&fixture).is_empty());
-    // One instance of an existing resource is removed.
+    // One instance of an existing resource is removed from the configuration.
     fixture.apply(&(counted.replace("count = 2", "count = 1") + &each));
     assert_eq!(ran(&fixture).len(), 1);
     assert!(
@@ -146,7 +146,7 @@ fn deposed_object_skips_destroy_provisioners() {
     fixture.world.forget_calls();
     fixture.apply(&thing("a", &format!("fixed = \"new\"\n{lifecycle}"), provisioners));
     assert_eq!(fixture.world.calls(), ["read a", "create a", "memory_thing.a: say hello", "destroy a"]);
-    // After a failed creation, both objects remain.
+    // If a creation fails, both objects remain.
     let failing = provisioners.replace("say hello", "fail hello");
     fixture.apply_errors(&thing("a", &format!("fixed = \"newer\"\n{lifecycle}"), &failing));
     assert_eq!(status(&fixture, "memory_thing.a"), Some(ObjectStatus::Tainted));
@@ -154,7 +154,7 @@ fn deposed_object_skips_destroy_provisioners() {
     assert_eq!(instance.deposed.len(), 1);
     let deposed = instance.deposed.values().next().unwrap();
     assert_eq!(deposed.status, ObjectStatus::Ready);
-    // Destroying both runs no provisioners.
+    // Provisioners do not run when both objects are destroyed.
     fixture.world.forget_calls();
     assert!(!fixture.destroy(&thing("a", lifecycle, provisioners)).diagnostics.has_errors());
     assert!(ran(&fixture).is_empty(), "{:?}", ran(&fixture));

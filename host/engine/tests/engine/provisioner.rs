@@ -1,7 +1,7 @@
-//! A provisioner that follows its command and records the calls.
+//! A provisioner that executes its command and records the calls.
 //!
-//! `say x` prints x; `fail x` prints x and fails; `wait` runs until a stop request; any other
-//! command does nothing.
+//! `say x` prints x; `fail x` prints x and fails; `wait` runs until a stop request; other commands
+//! do nothing.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Attributes that a plan depends on, and changes made outside of any run.
+//! Attributes on which a plan depends, and changes that were made outside of Wardian.
 
 use wardian_engine::{Action, Mode, Plan, PlanOptions};
 

@@ -1,7 +1,7 @@
 //! Ephemeral tokens and functions of the memory provider.
 //!
-//! A `memory_token` has `name`, `life` and `token` (computed). One with a `short` life is
-//! renewed repeatedly, one with a `bad` life fails to renew. `same` returns its argument,
+//! A `memory_token` has `name`, `life` and `token` (computed). A token with a `short` life is
+//! renewed repeatedly; renewing a token with a `bad` life fails. `same` returns its argument,
 //! `tally` the number of its calls so far.
 
 use std::collections::BTreeMap;

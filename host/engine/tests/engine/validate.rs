@@ -88,7 +88,7 @@ fn count_must_be_whole_and_not_negative() {
         ("true", Some("3,11-15 Incorrect value type")),
         ("\"2\"", None),
         ("var.ephemeral", Some("3,11-24 Invalid count argument")),
-        // Allowed, because the number of instances reveals nothing.
+        // This is allowed, because the number of instances does not reveal the value.
         ("var.sensitive", None),
         ("var.text", None),
         ("var.list", Some("3,11-19 Incorrect value type")),

@@ -57,12 +57,12 @@ fn write_plain(text: &mut String, value: &Value) {
     }
 }
 
-/// Returns the key of an object's attribute, without quotes if possible.
+/// Returns the notation of an attribute name as a key, without quotes if possible.
 pub fn key(name: &str) -> String {
     let mut letters = name.chars();
     let is_bare = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
         && letters.all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-'))
-        // `for` would start a `for` expression.
+        // `{ for` would start a `for` expression.
         && name != "for";
     if is_bare { name.to_owned() } else { quoted(name) }
 }

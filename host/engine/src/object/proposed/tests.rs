@@ -43,8 +43,8 @@ const BLOCKS: [(&str, BlockNesting); 5] = [
     ("single_block", BlockNesting::Single),
 ];
 
-/// Every kind of attribute and block; nested attributes once for the configuration alone and
-/// once, named `x_...`, also for the provider.
+/// Returns a schema with every kind of attribute and block. Each nested attribute occurs twice:
+/// once set only by the configuration, and once, named `x_...`, also set by the provider.
 fn schema() -> Block {
     let mut attributes = leaves();
     for (name, nesting) in OBJECTS {
@@ -118,8 +118,8 @@ fn object(of: Of) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// Returns the configuration that an object could have: without values that only the provider
-/// sets. Computed parts distinguish no elements of a set here.
+/// Returns a configuration for which an object could have been planned, without values that only
+/// the provider sets. Here, elements of sets do not differ only in computed attributes.
 fn asked_for(block: &Block, object: &Value) -> Value {
     crate::object::ignored::IgnoredAttributes::All.in_configuration(block, object, object)
 }
@@ -144,7 +144,7 @@ proptest! {
         let config = asked_for(&block, &prior);
         let proposed = proposed_new(&block, &prior, &config);
         for (name, value) in prior.as_mapping().unwrap() {
-            // Set elements that differ only in computed parts are a single element in the
+            // Set elements that differ only in computed attributes are a single element in the
             // configuration.
             if !name.contains("set") {
                 prop_assert_eq!(proposed.get(name), Some(value), "{}", name);
@@ -175,7 +175,7 @@ proptest! {
     fn placeholder_accepts_any_completion(config in object(Of::Configuration), answer in object(Of::State)) {
         let block = schema();
         let placeholder = placeholder(&block, &config);
-        // Values that only the provider sets may become anything.
+        // Values that only the provider sets can become any value.
         let answered = placeholder.transform(&mut |path, part| match part.view() {
             View::Unknown => path
                 .apply(&answer)
