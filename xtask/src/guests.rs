@@ -20,22 +20,28 @@ pub(crate) struct Artifact {
     pub(crate) bytes: u64,
 }
 
-/// Builds each guest as `target/guests/NAME.wasm`, and those for tests as
-/// `target/guests/test/NAME.wasm`.
-pub(crate) fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Vec<Artifact>> {
+/// Builds the guests with one of these purposes: embedded ones as `target/guests/NAME.wasm`, and
+/// those for tests as `target/guests/test/NAME.wasm`.
+pub(crate) fn build(
+    workspace: &Workspace,
+    toolchain: &Toolchain,
+    purposes: &[Purpose],
+) -> Result<Vec<Artifact>> {
     let directory = directory(workspace);
-    let step = Step::start(&format!("Building the plugins ({})", workspace.guests.len()));
-    if !workspace.guests.is_empty() {
-        compile(workspace, toolchain, &directory)?;
+    let guests: Vec<&Guest> =
+        workspace.guests.iter().filter(|guest| purposes.contains(&guest.purpose)).collect();
+    let step = Step::start(&format!("Building the plugins ({})", guests.len()));
+    if !guests.is_empty() {
+        compile(workspace, &guests, toolchain, &directory)?;
     }
-    for purpose in [Purpose::Embedded, Purpose::Test] {
+    for &purpose in purposes {
         let place = place(&directory, purpose);
         fs::create_dir_all(&place).with_context(|| format!("could not create {}", place.display()))?;
         remove_strays(&place, &workspace.guests, purpose)?;
     }
     let compiled = directory.join(TARGET).join("guest");
     let mut artifacts = Vec::new();
-    for guest in &workspace.guests {
+    for guest in guests {
         let from = compiled.join(format!("{}.wasm", guest.library));
         let to = place(&directory, guest.purpose).join(format!("{}.wasm", guest.name));
         let bytes = copy_if_different(&from, &to)?;
@@ -78,11 +84,11 @@ pub(crate) fn within_budget(artifacts: &[Artifact]) -> Result<()> {
     Ok(())
 }
 
-fn compile(workspace: &Workspace, toolchain: &Toolchain, directory: &Path) -> Result<()> {
+fn compile(workspace: &Workspace, guests: &[&Guest], toolchain: &Toolchain, directory: &Path) -> Result<()> {
     let mut cargo = workspace.cargo();
     cargo.args(["build", "--profile=guest", "--lib", "--target", TARGET]);
     cargo.arg("--target-dir").arg(directory);
-    for guest in &workspace.guests {
+    for guest in guests {
         cargo.args(["--package", &guest.package]);
     }
     cargo.env_remove("RUSTFLAGS");

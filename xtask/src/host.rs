@@ -6,19 +6,59 @@ use crate::process;
 use crate::progress::Step;
 use crate::workspace::Workspace;
 
-/// The packages and targets that cargo builds in every command.
+/// The packages and targets that cargo builds.
 ///
 /// Cargo unifies features over the packages that a command selects, and includes development
-/// dependencies if an example or test is selected. With the complete workspace and its examples,
-/// `cargo build` therefore resolves features as `cargo test --workspace` does, and both use one
-/// build of wasmtime.
-const SELECTION: [&str; 3] = ["--workspace", "--bins", "--examples"];
+/// dependencies if an example or test is selected. Both selections resolve the features of
+/// third-party packages as `cargo test --workspace` does, so all commands use one build of
+/// wasmtime; the test below verifies it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Selection {
+    /// The `wardian` program. The SDK has no program, but its features are those of the plugins.
+    Program,
+    /// The complete workspace, with the examples that the benchmark runs.
+    Workspace,
+}
 
-/// Builds `wardian` and the examples that the benchmark runs. The guests must be built before:
-/// the binary embeds them.
-pub(crate) fn build(workspace: &Workspace) -> Result<()> {
-    let step = Step::start("Building the host (the first time includes wasmtime: some 5 minutes on 2 cores)");
-    process::run(workspace.cargo().arg("build").args(SELECTION))?;
+impl Selection {
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Program => &["--package=wardian-cli", "--package=wardian-sdk", "--bins"],
+            Self::Workspace => &["--workspace", "--bins", "--examples"],
+        }
+    }
+}
+
+/// Builds the host. The guests must be built before: the binary embeds them.
+pub(crate) fn build(workspace: &Workspace, selection: Selection) -> Result<()> {
+    let step = Step::start("Building the host (the first time includes wasmtime: some 8 minutes on 2 cores)");
+    process::run(workspace.cargo().arg("build").args(selection.arguments()))?;
     step.done("built");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Returns third-party packages with their features.
+    fn resolved(workspace: &Workspace, arguments: &[&str]) -> BTreeSet<String> {
+        let mut cargo = workspace.cargo();
+        cargo.args(["tree", "--prefix=none", "--format={p} [{f}]", "--no-dedupe"]).args(arguments);
+        let printed = process::output(&mut cargo).unwrap();
+        printed.lines().filter(|line| !line.contains(" (/")).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn all_selections_resolve_the_same_features() {
+        let workspace = Workspace::load().unwrap();
+        let program =
+            resolved(&workspace, &["--package=wardian-cli", "--package=wardian-sdk", "--edges=normal,build"]);
+        let everything = resolved(&workspace, &["--workspace", "--edges=normal,build,dev"]);
+        let others: Vec<&String> = program.difference(&everything).collect();
+        assert!(program.len() > 100, "{}", program.len());
+        assert!(others.is_empty(), "{others:#?}");
+    }
 }

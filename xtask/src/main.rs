@@ -31,8 +31,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::host::Selection;
 use crate::toolchain::Source;
-use crate::workspace::Workspace;
+use crate::workspace::{Purpose, Workspace};
+
+const ALL_PURPOSES: [Purpose; 2] = [Purpose::Embedded, Purpose::Test];
 
 const HELP: &str = "\
 Usage: cargo xtask <command>
@@ -84,7 +87,9 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
     let request = parse(arguments)?;
     match request.command.as_str() {
         "demo" => {
-            let (workspace, _) = built(&request)?;
+            let workspace = Workspace::load()?;
+            build_guests(&workspace, request.toolchain, &[Purpose::Embedded])?;
+            host::build(&workspace, Selection::Program)?;
             demo::run(&workspace)?;
             Ok(ExitCode::SUCCESS)
         }
@@ -110,7 +115,7 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
         }
         "guests" => {
             let workspace = Workspace::load()?;
-            guests_only(&workspace, request.toolchain)?;
+            build_guests(&workspace, request.toolchain, &ALL_PURPOSES)?;
             Ok(ExitCode::SUCCESS)
         }
         "limits" => {
@@ -120,7 +125,7 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
         "release" => {
             let options = release::Options::parse(&request.rest)?;
             let workspace = Workspace::load()?;
-            guests_only(&workspace, request.toolchain)?;
+            build_guests(&workspace, request.toolchain, &[Purpose::Embedded])?;
             release::run(&workspace, &options)?;
             Ok(ExitCode::SUCCESS)
         }
@@ -134,17 +139,21 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
     }
 }
 
-/// Builds everything that demo, test and bench need, in one order for all of them.
+/// Builds everything that test and bench need.
 fn built(request: &Request) -> Result<(Workspace, Vec<guests::Artifact>)> {
     let workspace = Workspace::load()?;
-    let guests = guests_only(&workspace, request.toolchain)?;
-    host::build(&workspace)?;
+    let guests = build_guests(&workspace, request.toolchain, &ALL_PURPOSES)?;
+    host::build(&workspace, Selection::Workspace)?;
     Ok((workspace, guests))
 }
 
-fn guests_only(workspace: &Workspace, source: Source) -> Result<Vec<guests::Artifact>> {
+fn build_guests(
+    workspace: &Workspace,
+    source: Source,
+    purposes: &[Purpose],
+) -> Result<Vec<guests::Artifact>> {
     let toolchain = toolchain::prepare(workspace, source)?;
-    guests::build(workspace, &toolchain)
+    guests::build(workspace, &toolchain, purposes)
 }
 
 fn parse(arguments: Vec<String>) -> Result<Request> {
