@@ -1,0 +1,256 @@
+//! Open directories, and the operations on one name in them. None follows a link.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, Timestamps, openat, readlinkat, statat, utimensat};
+use rustix::io::Errno;
+
+use crate::error::FileAccessError;
+use crate::listing::Listing;
+use crate::open_file::{FileOpening, OpenedFile};
+use crate::procfs;
+
+/// Traversing a directory does not require read permission, if the system distinguishes the two.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const STEP: OFlags = OFlags::PATH;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const STEP: OFlags = OFlags::RDONLY;
+
+/// An open directory. Clones share the handle.
+#[derive(Clone, Debug)]
+pub struct Directory {
+    handle: Arc<Dir>,
+    /// Absolute, without links.
+    path: Arc<Path>,
+}
+
+/// Returns a name that the system resolves within the directory itself: one component, or `.`.
+fn single(name: &OsStr) -> Result<&OsStr, Errno> {
+    match name.as_bytes() {
+        b"" => Err(Errno::NOENT),
+        b".." => Err(Errno::PERM),
+        bytes if bytes.contains(&b'/') || bytes.contains(&0) => Err(Errno::INVAL),
+        _ => Ok(name),
+    }
+}
+
+impl Directory {
+    /// Opens the root directory.
+    ///
+    /// # Errors
+    /// If the system reports an error.
+    pub fn root() -> io::Result<Self> {
+        let handle = Dir::open_ambient_dir("/", ambient_authority())?;
+        Ok(Self { handle: Arc::new(handle), path: Arc::from(Path::new("/")) })
+    }
+
+    pub(crate) fn from_file(file: File, path: Arc<Path>) -> Self {
+        Self { handle: Arc::new(Dir::from_std_file(file)), path }
+    }
+
+    /// Returns the directory's path: absolute, without links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn shared_path(&self) -> Arc<Path> {
+        Arc::clone(&self.path)
+    }
+
+    /// Returns the same handle with another path, which is absolute and without links.
+    pub(crate) fn with_path(&self, path: Arc<Path>) -> Self {
+        Self { handle: Arc::clone(&self.handle), path }
+    }
+
+    /// Returns another handle to the directory.
+    ///
+    /// # Errors
+    /// If the system reports an error.
+    pub fn try_clone_file(&self) -> io::Result<File> {
+        Ok(self.handle.try_clone()?.into_std_file())
+    }
+
+    /// Opens a directory to resolve names in it. The path is that of `self`: the caller sets it.
+    pub(crate) fn step(&self, name: &OsStr) -> Result<Self, Errno> {
+        let file = self.open_with(name, STEP | OFlags::DIRECTORY, 0)?;
+        Ok(Self { handle: Arc::new(Dir::from_std_file(file)), path: Arc::clone(&self.path) })
+    }
+
+    /// Opens a directory, readable if the user may read it.
+    ///
+    /// # Errors
+    /// If the name is not a directory or belongs to a process, and if the system reports an
+    /// error.
+    pub fn open_directory(&self, name: &OsStr) -> Result<Self, FileAccessError> {
+        let file = self
+            .open_with(name, OFlags::RDONLY | OFlags::DIRECTORY, 0)
+            .or_else(|_| self.open_with(name, STEP | OFlags::DIRECTORY, 0))?;
+        procfs::check_opened(file.as_fd())?;
+        Ok(Self::from_file(file, self.path_of(name)))
+    }
+
+    /// Opens a regular file or a directory.
+    ///
+    /// # Errors
+    /// If it is anything else or belongs to a process, and if the system reports an error.
+    pub fn open_file(&self, name: &OsStr, how: FileOpening) -> Result<OpenedFile, FileAccessError> {
+        let file = self.open_with(name, how.flags(), how.mode)?;
+        OpenedFile::new(self, name, file)
+    }
+
+    fn open_with(&self, name: &OsStr, flags: OFlags, mode: u32) -> Result<File, Errno> {
+        #[allow(clippy::useless_conversion, reason = "its width differs between systems")]
+        let mode = Mode::from_raw_mode(mode.try_into().map_err(|_| Errno::INVAL)?);
+        openat(&*self.handle, single(name)?, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, mode).map(File::from)
+    }
+
+    /// Returns a handle to a file that its owner can neither read nor write.
+    ///
+    /// # Errors
+    /// If it is a link or belongs to a process, and if the system reports an error.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub fn open_closed(&self, name: &OsStr) -> Result<File, FileAccessError> {
+        let file = self.open_with(name, OFlags::PATH, 0)?;
+        if file.metadata()?.is_symlink() {
+            return Err(Errno::LOOP.into());
+        }
+        procfs::check_opened(file.as_fd())?;
+        Ok(file)
+    }
+
+    /// Returns the metadata of a name. A link is not followed.
+    ///
+    /// # Errors
+    /// If it belongs to a process, and if the system reports an error.
+    pub fn metadata(&self, name: &OsStr) -> Result<Stat, FileAccessError> {
+        let metadata = statat(&*self.handle, single(name)?, AtFlags::SYMLINK_NOFOLLOW)?;
+        procfs::check_name(self.as_fd(), name, &metadata)?;
+        Ok(metadata)
+    }
+
+    /// Returns the type of a name; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// As for [`Directory::metadata`].
+    pub fn kind(&self, name: &OsStr) -> Result<Option<FileType>, FileAccessError> {
+        match self.metadata(name) {
+            Ok(metadata) => Ok(Some(FileType::from_raw_mode(metadata.st_mode))),
+            Err(FileAccessError::System(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns a link's target; `None` if the name is not a link or does not exist.
+    pub(crate) fn link_target(&self, name: &OsStr) -> Result<Option<OsString>, Errno> {
+        use std::os::unix::ffi::OsStringExt as _;
+        match readlinkat(&*self.handle, single(name)?, Vec::new()) {
+            Ok(target) => Ok(Some(OsString::from_vec(target.into_bytes()))),
+            Err(Errno::INVAL | Errno::NOENT) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns a link's target.
+    ///
+    /// # Errors
+    /// If it belongs to a process, and if the system reports an error, such as for a name that
+    /// is not a link.
+    pub fn read_link(&self, name: &OsStr) -> Result<OsString, FileAccessError> {
+        let metadata = self.metadata(name)?;
+        if FileType::from_raw_mode(metadata.st_mode) != FileType::Symlink {
+            return Err(Errno::INVAL.into());
+        }
+        self.link_target(name)?.ok_or_else(|| Errno::NOENT.into())
+    }
+
+    /// Creates a directory.
+    ///
+    /// # Errors
+    /// If the system reports an error.
+    pub fn create_directory(&self, name: &OsStr, mode: u32) -> io::Result<()> {
+        let mut builder = DirBuilder::new();
+        builder.mode(mode);
+        self.handle.create_dir_with(single(name)?, &builder)
+    }
+
+    /// Creates a link. The target is not checked.
+    ///
+    /// # Errors
+    /// If the system reports an error.
+    pub fn create_link(&self, target: &OsStr, name: &OsStr) -> io::Result<()> {
+        self.handle.symlink_contents(target, single(name)?)
+    }
+
+    /// Removes a file or a link.
+    ///
+    /// # Errors
+    /// If the system reports an error.
+    pub fn remove_file(&self, name: &OsStr) -> io::Result<()> {
+        self.handle.remove_file(single(name)?)
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// If the system reports an error.
+    pub fn remove_directory(&self, name: &OsStr) -> io::Result<()> {
+        self.handle.remove_dir(single(name)?)
+    }
+
+    /// Renames a file, link or directory, replacing an existing one.
+    ///
+    /// # Errors
+    /// If the system reports an error.
+    pub fn rename(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
+        self.handle.rename(single(name)?, &to.handle, single(new)?)
+    }
+
+    /// Gives a file a second name. A link is not followed.
+    ///
+    /// # Errors
+    /// If the system reports an error.
+    pub fn create_hard_link(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
+        self.handle.hard_link(single(name)?, &to.handle, single(new)?)
+    }
+
+    /// Sets the times of the last read and change. A link is not followed.
+    ///
+    /// # Errors
+    /// If the system reports an error.
+    pub fn set_times(&self, name: &OsStr, times: &Timestamps) -> io::Result<()> {
+        Ok(utimensat(&*self.handle, single(name)?, times, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    /// Starts listing the names in the directory.
+    ///
+    /// # Errors
+    /// If the system reports an error.
+    pub fn list(&self) -> Result<Listing, FileAccessError> {
+        let file = self.open_with(OsStr::new("."), OFlags::RDONLY | OFlags::DIRECTORY, 0)?;
+        procfs::check_opened(file.as_fd())?;
+        Ok(Listing::new(file))
+    }
+
+    pub(crate) fn path_of(&self, name: &OsStr) -> Arc<Path> {
+        if name == "." { self.shared_path() } else { self.path.join(name).into() }
+    }
+
+    /// Returns the path of a name in the directory.
+    pub fn join(&self, name: &OsStr) -> PathBuf {
+        self.path_of(name).to_path_buf()
+    }
+}
+
+impl AsFd for Directory {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+}

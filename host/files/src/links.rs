@@ -1,0 +1,176 @@
+//! Links that move: a link points elsewhere from its new place.
+//!
+//! A link is allowed to move together with a directory if it stays within that directory,
+//! whatever it is renamed to. Links that lead above the moved file or directory, and absolute
+//! ones, are refused: a later reader outside of the sandbox would follow them.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use crate::directory::Directory;
+use crate::error::FileAccessError;
+
+/// Maximum number of files in a directory that is moved.
+pub const MAX_MOVED_ENTRIES: usize = 100_000;
+/// Maximum depth of a directory that is moved. Each level holds an open directory.
+const MAX_DEPTH: usize = 64;
+
+/// Receives a directory, a name in it, its depth below the first name, and its type.
+pub type Visitor<'a> = dyn FnMut(&Directory, &OsStr, usize, FileType) -> Result<(), FileAccessError> + 'a;
+
+/// Calls a function for a name and, if it is a directory, for everything below it. Links are not
+/// followed.
+///
+/// # Errors
+/// If the function returns an error, if there are more than `max_entries` names or more than 64
+/// levels, and if the system reports an error.
+pub fn visit_tree(
+    parent: &Directory,
+    name: &OsStr,
+    max_entries: usize,
+    visit: &mut Visitor<'_>,
+) -> Result<(), FileAccessError> {
+    let Some(kind) = parent.kind(name)? else { return Err(Errno::NOENT.into()) };
+    let mut left = max_entries;
+    visit_entry(parent, name, kind, 0, &mut left, visit)
+}
+
+fn visit_entry(
+    parent: &Directory,
+    name: &OsStr,
+    kind: FileType,
+    depth: usize,
+    left: &mut usize,
+    visit: &mut Visitor<'_>,
+) -> Result<(), FileAccessError> {
+    *left = left.checked_sub(1).ok_or(Errno::OVERFLOW)?;
+    visit(parent, name, depth, kind)?;
+    if kind != FileType::Directory {
+        return Ok(());
+    }
+    if depth >= MAX_DEPTH {
+        return Err(Errno::OVERFLOW.into());
+    }
+    let directory = parent.open_directory(name)?;
+    let mut listing = directory.list()?;
+    loop {
+        let piece = listing.read_piece()?;
+        if piece.is_empty() {
+            return Ok(());
+        }
+        for entry in piece {
+            visit_entry(&directory, &entry.name, entry.kind, depth + 1, left, visit)?;
+        }
+    }
+}
+
+/// Checks that no link leads out of a file or directory that is about to get another parent.
+///
+/// # Errors
+/// Returns [`FileAccessError::Outside`] for a link that does, and an error if there are too many
+/// files to check.
+pub fn check_moved_links(parent: &Directory, name: &OsStr) -> Result<(), FileAccessError> {
+    visit_tree(parent, name, MAX_MOVED_ENTRIES, &mut |directory, name, depth, kind| {
+        if kind != FileType::Symlink {
+            return Ok(());
+        }
+        let target = directory.read_link(name)?;
+        // A link directly in the moved directory has depth 1 and may not go up.
+        if stays_beneath(&target, depth.saturating_sub(1)) {
+            return Ok(());
+        }
+        let path = if target.as_bytes().starts_with(b"/") {
+            PathBuf::from(target)
+        } else {
+            directory.path().join(target)
+        };
+        Err(FileAccessError::Outside { path })
+    })
+}
+
+/// Whether a link's target stays in a directory `depth` levels above the link's own, whatever
+/// the names in it are. `..` after a name is refused: that name may be a link itself.
+pub fn stays_beneath(target: &OsStr, depth: usize) -> bool {
+    let bytes = target.as_bytes();
+    if bytes.starts_with(b"/") {
+        return false;
+    }
+    let mut names = bytes.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b".")).peekable();
+    let mut up = 0;
+    while names.next_if(|name| *name == b"..").is_some() {
+        up += 1;
+    }
+    up <= depth && names.all(|name| name != b"..")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+
+    use super::*;
+    use crate::resolution::{descend, names_of};
+
+    fn open(path: &Path) -> Directory {
+        descend(&Directory::root().unwrap(), &names_of(&path.canonicalize().unwrap())).unwrap()
+    }
+
+    #[test]
+    fn link_targets_are_classified() {
+        for (target, depth, expected) in [
+            ("a/b", 0, true),
+            ("./a", 0, true),
+            ("..", 0, false),
+            ("../a", 1, true),
+            ("../../a", 1, false),
+            ("a/../b", 5, false),
+            ("/a", 5, false),
+        ] {
+            assert_eq!(stays_beneath(OsStr::new(target), depth), expected, "{target} {depth}");
+        }
+    }
+
+    #[test]
+    fn links_may_move_within_their_directory_only() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("d/e/f")).unwrap();
+        symlink("../../x", root.path().join("d/e/f/inside")).unwrap();
+        symlink("f", root.path().join("d/e/down")).unwrap();
+        let base = open(root.path());
+        check_moved_links(&base, OsStr::new("d")).unwrap();
+        let inner = open(&root.path().join("d"));
+        assert!(check_moved_links(&inner, OsStr::new("e")).is_err(), "the link leads above e");
+        check_moved_links(&open(&root.path().join("d/e")), OsStr::new("down")).unwrap();
+        symlink("/etc", root.path().join("d/absolute")).unwrap();
+        assert!(check_moved_links(&base, OsStr::new("d")).is_err());
+    }
+
+    #[test]
+    fn large_and_deep_trees_are_refused() {
+        let root = tempfile::tempdir().unwrap();
+        for index in 0..20 {
+            fs::write(root.path().join(index.to_string()), "").unwrap();
+        }
+        let parent = open(root.path().parent().unwrap());
+        let name = root.path().file_name().unwrap();
+        let count = |max| {
+            let mut seen = 0;
+            let visited = visit_tree(&parent, name, max, &mut |_, _, _, _| {
+                seen += 1;
+                Ok(())
+            });
+            visited.map(|()| seen)
+        };
+        assert_eq!(count(21).unwrap(), 21);
+        assert!(count(20).is_err());
+        let mut deep = root.path().to_owned();
+        deep.extend(vec!["d"; MAX_DEPTH + 1]);
+        fs::create_dir_all(&deep).unwrap();
+        assert!(count(1_000).is_err());
+    }
+}

@@ -1,0 +1,108 @@
+//! Opening files, regular ones only.
+
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
+use std::io::Read as _;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use crate::directory::Directory;
+use crate::error::FileAccessError;
+use crate::procfs;
+
+/// The options for opening a file or directory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FileOpening {
+    pub read: bool,
+    pub write: bool,
+    pub create: bool,
+    /// Fails if the file exists.
+    pub exclusive: bool,
+    /// Fails if it is not a directory.
+    pub directory: bool,
+    /// The mode of a new file, before the umask.
+    pub mode: u32,
+}
+
+impl FileOpening {
+    /// To read a file.
+    pub const READ: Self =
+        Self { read: true, write: false, create: false, exclusive: false, directory: false, mode: 0 };
+
+    pub(crate) fn flags(self) -> OFlags {
+        // Opening a pipe without a peer, or a device, must not block the thread.
+        let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+        flags |= match (self.read, self.write) {
+            (true, true) => OFlags::RDWR,
+            (false, true) => OFlags::WRONLY,
+            (_, false) => OFlags::RDONLY,
+        };
+        flags.set(OFlags::CREATE, self.create);
+        flags.set(OFlags::EXCL, self.create && self.exclusive);
+        flags.set(OFlags::DIRECTORY, self.directory);
+        flags
+    }
+}
+
+/// An opened regular file or directory.
+#[derive(Debug)]
+pub struct OpenedFile {
+    file: File,
+    metadata: Metadata,
+    path: PathBuf,
+}
+
+impl OpenedFile {
+    pub(crate) fn new(parent: &Directory, name: &OsStr, file: File) -> Result<Self, FileAccessError> {
+        let metadata = file.metadata()?;
+        if !metadata.is_file() && !metadata.is_dir() {
+            return Err(FileAccessError::NotRegular);
+        }
+        procfs::check_opened_with(file.as_fd(), &metadata)?;
+        Ok(Self { file, metadata, path: parent.join(name) })
+    }
+
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// Returns the path: absolute, without links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn is_directory(&self) -> bool {
+        self.metadata.is_dir()
+    }
+
+    pub fn into_file(self) -> File {
+        self.file
+    }
+
+    /// Returns the directory, or the file if it is none.
+    ///
+    /// # Errors
+    /// Returns the file if it is not a directory.
+    pub fn into_directory(self) -> Result<Directory, Self> {
+        if self.is_directory() { Ok(Directory::from_file(self.file, self.path.into())) } else { Err(self) }
+    }
+
+    /// Reads the whole file.
+    ///
+    /// # Errors
+    /// If it is a directory, is longer than `max_size` bytes, or cannot be read.
+    pub fn read(&self, max_size: u64) -> Result<Vec<u8>, FileAccessError> {
+        if self.is_directory() {
+            return Err(std::io::Error::from(std::io::ErrorKind::IsADirectory).into());
+        }
+        if self.metadata.len() > max_size {
+            return Err(FileAccessError::TooLarge(max_size));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(self.metadata.len()).unwrap_or_default());
+        // The file may grow while it is read, and some report no size.
+        (&self.file).take(max_size.saturating_add(1)).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > max_size { Err(FileAccessError::TooLarge(max_size)) } else { Ok(bytes) }
+    }
+}

@@ -1,0 +1,364 @@
+//! Resolves a path to an open directory and a name in it.
+//!
+//! Paths are resolved one component at a time: each directory is opened below the previous one
+//! and never through a link. Links are read and resolved in the same way, so that their target
+//! is known, and can be decided on, before the operation. The operation is then performed on the
+//! name in the open directory, and follows no link: a link that is inserted in the meantime
+//! causes an error, and cannot be used to escape.
+//!
+//! [`LinkRule`] determines where links may lead.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use crate::directory::Directory;
+use crate::error::FileAccessError;
+use crate::open_file::{FileOpening, OpenedFile};
+use crate::writable_directories::WritableDirectories;
+
+/// Maximum number of bytes of a path.
+pub const MAX_PATH_LENGTH: usize = 4096;
+/// Maximum number of links in one resolution.
+const MAX_LINKS: usize = 40;
+/// Maximum number of directories opened in one resolution: going up starts again at the base.
+const MAX_STEPS: usize = 4096;
+
+/// The treatment of a link at the end of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastLink {
+    /// The link is resolved.
+    Follow,
+    /// The link itself is the result.
+    Keep,
+}
+
+/// Where paths and links may lead.
+#[derive(Clone, Copy, Debug)]
+pub enum LinkRule<'a> {
+    /// Neither `..` nor a link leads above the directory at which the path begins, and absolute
+    /// links are refused: for plugins.
+    Relative,
+    /// As `Relative`, but an absolute link may name a path in the directory: for untrusted
+    /// configurations.
+    Beneath,
+    /// Everywhere, except that a link in one of the directories is not followed out of that
+    /// directory: for the operator's configuration. The path begins at the root directory.
+    Anywhere(&'a WritableDirectories),
+    /// Everywhere, but not through a link in one of the directories: for paths that a policy
+    /// grants. The path begins at the root directory.
+    NoPluginLinks(&'a WritableDirectories),
+}
+
+/// A resolved path.
+#[derive(Debug)]
+pub struct ResolvedPath {
+    /// The directory that contains the file.
+    pub parent: Directory,
+    /// The name in that directory, not a link if links are followed. `None` means the directory
+    /// itself.
+    pub name: Option<OsString>,
+    /// A trailing slash requires a directory.
+    pub is_directory: bool,
+}
+
+impl ResolvedPath {
+    /// Returns the path: absolute, without links.
+    pub fn path(&self) -> PathBuf {
+        match &self.name {
+            Some(name) => self.parent.join(name),
+            None => self.parent.path().to_path_buf(),
+        }
+    }
+
+    /// Returns the name below the parent to pass to the system.
+    pub fn name(&self) -> &OsStr {
+        self.name.as_deref().unwrap_or(OsStr::new("."))
+    }
+
+    /// Opens the file or directory.
+    ///
+    /// # Errors
+    /// If it is not a regular file or directory, and if the system reports an error.
+    pub fn open_file(&self, how: FileOpening) -> Result<OpenedFile, FileAccessError> {
+        let how = FileOpening { directory: how.directory || self.is_directory, ..how };
+        self.parent.open_file(self.name(), how)
+    }
+
+    /// Opens the directory.
+    ///
+    /// # Errors
+    /// If it is not a directory, and if the system reports an error.
+    pub fn open_directory(&self) -> Result<Directory, FileAccessError> {
+        self.parent.open_directory(self.name())
+    }
+
+    /// Returns the type; `None` if nothing has the name.
+    ///
+    /// # Errors
+    /// If it belongs to a process, and if the system reports an error.
+    pub fn kind(&self) -> Result<Option<FileType>, FileAccessError> {
+        self.parent.kind(self.name())
+    }
+}
+
+/// Opens a directory below another, along names that are not links.
+///
+/// # Errors
+/// If a name is not a directory, and if the system reports an error.
+pub fn descend(base: &Directory, names: &[OsString]) -> Result<Directory, FileAccessError> {
+    let Some((last, way)) = names.split_last() else { return Ok(base.clone()) };
+    let mut directory = base.clone();
+    let mut path = base.path().to_path_buf();
+    for name in way {
+        directory = directory.step(name)?;
+        path.push(name);
+    }
+    directory.with_path(path.into()).open_directory(last)
+}
+
+/// Resolves a path. `passed` receives the other paths that the result reveals: links that were
+/// followed, directories that were left again, and the path at which resolution ended.
+///
+/// # Errors
+/// If the path leads out of its directory, or a component on the way is not a directory.
+pub fn resolve(
+    base: &Directory,
+    path: &OsStr,
+    last: LastLink,
+    rule: LinkRule<'_>,
+    passed: &mut Vec<PathBuf>,
+) -> Result<ResolvedPath, FileAccessError> {
+    let bytes = path.as_bytes();
+    if bytes.is_empty() {
+        return Err(Errno::NOENT.into());
+    }
+    if bytes.contains(&0) {
+        return Err(Errno::INVAL.into());
+    }
+    if bytes.len() > MAX_PATH_LENGTH {
+        return Err(Errno::NAMETOOLONG.into());
+    }
+    if bytes.starts_with(b"/") && base.path().parent().is_some() {
+        return Err(FileAccessError::Outside { path: PathBuf::from(path) });
+    }
+    let mut way = PathWalker {
+        base,
+        directory: base.clone(),
+        names: Vec::new(),
+        rule,
+        confined: None,
+        passed,
+        steps: 0,
+        links: 0,
+    };
+    let mut pending = Vec::new();
+    let mut is_directory = ahead(&mut pending, path);
+    while let Some(name) = pending.pop() {
+        if name == ".." {
+            way.up(&pending)?;
+            continue;
+        }
+        let is_last = pending.is_empty();
+        if is_last && last == LastLink::Keep && !is_directory {
+            return Ok(way.place(Some(name), false));
+        }
+        let link = if is_last { way.link(&name) } else { way.down(&name) };
+        if !matches!(link, Ok(None)) {
+            way.passed.push(way.path().join(&name));
+        }
+        match link? {
+            Some(target) => {
+                let target = way.enter_link(&name, target)?;
+                let ends_open = ahead(&mut pending, &target);
+                is_directory |= is_last && ends_open;
+            }
+            None if is_last => return Ok(way.place(Some(name), is_directory)),
+            None => {}
+        }
+    }
+    Ok(way.place(None, true))
+}
+
+/// Pushes a path's names onto the pending ones, the first on top, and returns whether the path
+/// requires a directory.
+fn ahead(pending: &mut Vec<OsString>, path: &OsStr) -> bool {
+    let names = path.as_bytes().split(|byte| *byte == b'/');
+    let last = names.clone().next_back().unwrap_or_default();
+    let names = names.filter(|name| !matches!(*name, b"" | b"."));
+    pending.extend(names.rev().map(|name| OsString::from_vec(name.to_vec())));
+    matches!(last, b"" | b"." | b"..")
+}
+
+/// Returns the names of an absolute path.
+pub(crate) fn names_of(path: &Path) -> Vec<OsString> {
+    path.components()
+        .filter_map(|component| match component {
+            Component::Normal(name) => Some(name.to_owned()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The progress of a resolution.
+struct PathWalker<'a> {
+    base: &'a Directory,
+    /// The directory reached. Its own path is not used: `names` has it.
+    directory: Directory,
+    /// The names below the base.
+    names: Vec<OsString>,
+    rule: LinkRule<'a>,
+    /// A followed link in a plugin's directory, and that directory, which the rest of the path
+    /// does not leave.
+    confined: Option<(PathBuf, PathBuf)>,
+    passed: &'a mut Vec<PathBuf>,
+    steps: usize,
+    links: usize,
+}
+
+impl PathWalker<'_> {
+    fn place(self, name: Option<OsString>, is_directory: bool) -> ResolvedPath {
+        let parent = if self.names.is_empty() {
+            self.directory.with_path(self.base.shared_path())
+        } else {
+            self.directory.with_path(self.path().into())
+        };
+        ResolvedPath { parent, name, is_directory }
+    }
+
+    fn path(&self) -> PathBuf {
+        let mut path = self.base.path().to_path_buf();
+        path.extend(&self.names);
+        path
+    }
+
+    /// Opens the next directory, or returns the target if the name is a link.
+    fn down(&mut self, name: &OsStr) -> Result<Option<OsString>, FileAccessError> {
+        self.count_step()?;
+        match self.directory.step(name) {
+            Ok(directory) => {
+                self.directory = directory;
+                self.names.push(name.to_owned());
+                Ok(None)
+            }
+            // Systems return different errors for a link that is not followed.
+            Err(error @ (Errno::NOTDIR | Errno::LOOP | Errno::MLINK)) => match self.link(name)? {
+                Some(target) => Ok(Some(target)),
+                None => Err(error.into()),
+            },
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns the target if the name is a link.
+    fn link(&mut self, name: &OsStr) -> Result<Option<OsString>, FileAccessError> {
+        let Some(target) = self.directory.link_target(name)? else { return Ok(None) };
+        // The links of procfs do not lead where they claim to.
+        self.directory.metadata(name)?;
+        self.links += 1;
+        if self.links > MAX_LINKS {
+            return Err(Errno::LOOP.into());
+        }
+        if target.is_empty() {
+            return Err(Errno::NOENT.into());
+        }
+        Ok(Some(target))
+    }
+
+    /// Applies the rule to a link in the current directory. Returns the rest of its target, to
+    /// be resolved from the directory that is then the current one.
+    fn enter_link(&mut self, name: &OsStr, target: OsString) -> Result<OsString, FileAccessError> {
+        match self.rule {
+            LinkRule::Relative | LinkRule::Beneath => {}
+            LinkRule::NoPluginLinks(directories) => {
+                let here = self.path();
+                if let Some(directory) = directories.containing(&here) {
+                    return Err(FileAccessError::PluginLink {
+                        link: here.join(name),
+                        directory: directory.to_owned(),
+                    });
+                }
+            }
+            LinkRule::Anywhere(directories) => {
+                let here = self.path();
+                if let Some(directory) = directories.containing(&here) {
+                    self.confined = Some((here.join(name), directory.to_owned()));
+                }
+            }
+        }
+        if !target.as_bytes().starts_with(b"/") {
+            return Ok(target);
+        }
+        let outside = || FileAccessError::Outside { path: PathBuf::from(&target) };
+        let within = match (self.rule, &self.confined) {
+            (LinkRule::Relative, _) => return Err(outside()),
+            (LinkRule::Beneath, _) => self.base.path().to_owned(),
+            (_, Some((_, directory))) => directory.clone(),
+            (_, None) => PathBuf::from("/"),
+        };
+        // Compared by name: a target outside is not looked at.
+        let Ok(rest) = Path::new(&target).strip_prefix(&within) else {
+            return Err(self.plugin_link().unwrap_or_else(outside));
+        };
+        let mut rest = rest.as_os_str().to_owned();
+        if rest.is_empty() || target.as_bytes().ends_with(b"/") {
+            rest.push("/.");
+        }
+        let names = within.strip_prefix(self.base.path()).map(names_of).unwrap_or_default();
+        self.restart(names)?;
+        Ok(rest)
+    }
+
+    /// Goes to the parent directory. The open directory's own `..` is not used: it may have been
+    /// moved meanwhile.
+    fn up(&mut self, pending: &[OsString]) -> Result<(), FileAccessError> {
+        if let Some((_, directory)) = &self.confined
+            && self.path() == *directory
+            && let Some(error) = self.plugin_link()
+        {
+            return Err(error);
+        }
+        if self.names.is_empty() {
+            // The root's parent is the root.
+            if matches!(self.rule, LinkRule::Anywhere(_) | LinkRule::NoPluginLinks(_)) {
+                return Ok(());
+            }
+            let mut beyond = self.path().join("..");
+            beyond.extend(pending.iter().rev());
+            return Err(FileAccessError::Outside { path: beyond });
+        }
+        self.passed.push(self.path());
+        let mut names = std::mem::take(&mut self.names);
+        names.pop();
+        self.restart(names)
+    }
+
+    fn plugin_link(&self) -> Option<FileAccessError> {
+        let (link, directory) = self.confined.clone()?;
+        Some(FileAccessError::PluginLink { link, directory })
+    }
+
+    /// Opens a directory below the base, along names that are not links.
+    fn restart(&mut self, names: Vec<OsString>) -> Result<(), FileAccessError> {
+        self.names = Vec::with_capacity(names.len());
+        self.directory = self.base.clone();
+        for name in names {
+            self.count_step()?;
+            self.directory = self.directory.step(&name)?;
+            self.names.push(name);
+        }
+        Ok(())
+    }
+
+    fn count_step(&mut self) -> Result<(), io::Error> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS { Err(Errno::LOOP.into()) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! Opening files by their paths.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use crate::directory::Directory;
+use crate::error::FileAccessError;
+use crate::listing::Listing;
+use crate::open_file::{FileOpening, OpenedFile};
+use crate::resolution::{LastLink, LinkRule, ResolvedPath, descend, names_of, resolve};
+use crate::writable_directories::WritableDirectories;
+
+/// The files that paths may name. Clones are equivalent.
+#[derive(Clone, Debug)]
+pub struct FileScope {
+    start: Directory,
+    reach: Reach,
+}
+
+#[derive(Clone, Debug)]
+enum Reach {
+    /// The directory under the name that the caller has for it.
+    Beneath(PathBuf),
+    Anywhere(Arc<WritableDirectories>),
+}
+
+impl FileScope {
+    /// Returns a directory and everything below it. A path is relative to the directory, or
+    /// absolute and below it. Neither `..` nor a link leads out of it.
+    ///
+    /// # Errors
+    /// If the directory cannot be opened.
+    pub fn confined(directory: &Path) -> io::Result<Self> {
+        let named = std::path::absolute(directory)?;
+        // The operator chose the directory, so its own path may have links.
+        let real = named.canonicalize()?;
+        let start = descend(&Directory::root()?, &names_of(&real))?;
+        Ok(Self { start, reach: Reach::Beneath(named) })
+    }
+
+    /// Returns all files, but a link in a directory that a plugin may write is not followed out
+    /// of that directory. Relative paths start at the process's directory.
+    ///
+    /// # Errors
+    /// If the root directory cannot be opened.
+    pub fn anywhere(writable_directories: Arc<WritableDirectories>) -> io::Result<Self> {
+        Ok(Self { start: Directory::root()?, reach: Reach::Anywhere(writable_directories) })
+    }
+
+    /// Returns the path of the directory that paths do not leave, without links: the root
+    /// directory if they lead anywhere.
+    pub fn directory(&self) -> &Path {
+        self.start.path()
+    }
+
+    /// Returns the directory in a scope that is confined to one.
+    pub fn is_confined(&self) -> bool {
+        matches!(self.reach, Reach::Beneath(_))
+    }
+
+    /// Resolves a path. Nothing outside the scope is looked at, so an error does not reveal
+    /// whether it exists.
+    ///
+    /// # Errors
+    /// If it leads out of the scope, or a component on the way is not a directory.
+    pub fn resolve(&self, path: &Path, last: LastLink) -> Result<ResolvedPath, FileAccessError> {
+        self.resolve_recording(path, last, &mut Vec::new())
+    }
+
+    /// Like [`FileScope::resolve`]. `passed` receives the other paths whose existence the result
+    /// reveals, also if it is an error.
+    ///
+    /// # Errors
+    /// As for [`FileScope::resolve`].
+    pub fn resolve_recording(
+        &self,
+        path: &Path,
+        last: LastLink,
+        passed: &mut Vec<PathBuf>,
+    ) -> Result<ResolvedPath, FileAccessError> {
+        if path.as_os_str().is_empty() {
+            return Err(Errno::NOENT.into());
+        }
+        let rule = match &self.reach {
+            Reach::Beneath(_) => LinkRule::Beneath,
+            Reach::Anywhere(directories) => LinkRule::Anywhere(directories),
+        };
+        resolve(&self.start, &self.relative_to_start(path)?, last, rule, passed)
+    }
+
+    fn relative_to_start(&self, path: &Path) -> Result<OsString, FileAccessError> {
+        let text = path.as_os_str();
+        let mut relative = match &self.reach {
+            // `absolute` keeps `..`, and a slash at the end.
+            Reach::Anywhere(_) => return Ok(std::path::absolute(path)?.into_os_string()),
+            Reach::Beneath(_) if path.is_relative() => return Ok(text.to_owned()),
+            Reach::Beneath(named) => path
+                .strip_prefix(self.start.path())
+                .or_else(|_| path.strip_prefix(named))
+                .map_err(|_| FileAccessError::Outside { path: path.to_owned() })?
+                .as_os_str()
+                .to_owned(),
+        };
+        if relative.is_empty() {
+            relative.push(".");
+        }
+        if text.as_encoded_bytes().ends_with(b"/") {
+            relative.push("/");
+        }
+        Ok(relative)
+    }
+
+    /// Opens a regular file to read it. It never blocks.
+    ///
+    /// # Errors
+    /// If the path leads out of the scope, and if it does not name a regular file that can be
+    /// read.
+    pub fn open(&self, path: &Path) -> Result<OpenedFile, FileAccessError> {
+        let opened = self.resolve(path, LastLink::Follow)?.open_file(FileOpening::READ)?;
+        if opened.is_directory() {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
+        }
+        Ok(opened)
+    }
+
+    /// Reads a regular file of at most `max_size` bytes.
+    ///
+    /// # Errors
+    /// As for [`FileScope::open`], and if the file is larger.
+    pub fn read(&self, path: &Path, max_size: u64) -> Result<Vec<u8>, FileAccessError> {
+        self.open(path)?.read(max_size)
+    }
+
+    /// Opens a directory.
+    ///
+    /// # Errors
+    /// If the path leads out of the scope, and if it does not name a directory that can be
+    /// opened.
+    pub fn open_directory(&self, path: &Path) -> Result<Directory, FileAccessError> {
+        self.resolve(path, LastLink::Follow)?.open_directory()
+    }
+
+    /// Starts listing a directory.
+    ///
+    /// # Errors
+    /// As for [`FileScope::open_directory`].
+    pub fn list(&self, path: &Path) -> Result<Listing, FileAccessError> {
+        self.open_directory(path)?.list()
+    }
+
+    /// Returns the type of what a path names, after links are resolved; `None` if it names
+    /// nothing.
+    ///
+    /// # Errors
+    /// If the path leads out of the scope, and if the system reports another error.
+    pub fn kind(&self, path: &Path) -> Result<Option<FileType>, FileAccessError> {
+        match self.resolve(path, LastLink::Follow).and_then(|resolved| resolved.kind()) {
+            Err(FileAccessError::System(error))
+                if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+            {
+                Ok(None)
+            }
+            kind => kind,
+        }
+    }
+
+    /// Returns the type of a directory's entry, after links are resolved; `None` if it names
+    /// nothing or leads out of the scope. `directory` was opened in the scope.
+    pub fn entry_kind(&self, directory: &Directory, name: &OsStr) -> Option<FileType> {
+        match directory.kind(name).ok()?? {
+            FileType::Symlink => self.kind(&directory.join(name)).ok()?,
+            kind => Some(kind),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
