@@ -12,7 +12,7 @@ use crate::checks::ConditionResult;
 pub struct FailureReport<'a> {
     pub summary: &'static str,
     /// The position to report; `None` for the position of the condition itself. If it is set, the
-    /// message contains the name of the condition.
+    /// message contains the position of the condition.
     pub place: Option<&'a Span>,
     /// Whether the run continues.
     pub severity: FailureSeverity,

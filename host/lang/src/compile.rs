@@ -9,12 +9,12 @@ use crate::node::{Kind, Name, Node, Step, StepKind};
 use crate::reference::resolve_names;
 use crate::{Expression, Reference, ReferenceSubject, Traversal, TraversalStep, syntax};
 
-/// The meaning of bare names in an expression.
+/// How bare names in an expression are interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
-    /// Variables, resources and the like.
+    /// As references to variables, resources and other objects.
     References,
-    /// Variables of a template: [`ReferenceSubject::Name`].
+    /// As variables of a template: [`ReferenceSubject::Name`].
     Plain,
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn expression_at(span: &Span) -> Result<Expression, Diagnostics> {
     expression_in(&span.file, span.start, span.end)
 }
 
-/// Compiles an expression as [`expression_at`], for a part of a file that may be an excerpt.
+/// Compiles an expression like [`expression_at`], from a range of a file that may be an excerpt.
 pub(crate) fn expression_in(
     file: &Arc<SourceFile>,
     from: usize,
@@ -33,7 +33,7 @@ pub(crate) fn expression_in(
     syntax::expression(file, (from, to))
 }
 
-/// Compiles a part of a file, which may be an excerpt, as a template without quotes or escapes.
+/// Compiles a range of a file, which may be an excerpt, as a template without quotes or escapes.
 pub(crate) fn template_in(
     file: &Arc<SourceFile>,
     from: usize,
@@ -49,7 +49,7 @@ pub(crate) fn bare_name(text: &Str, span: &Span) -> Arc<Node> {
     Arc::new(Node::new(Kind::Name(Box::new(name)), span.start, span.end))
 }
 
-/// Compiles a name that is not a variable of a `for`, with its steps.
+/// Compiles a name that is not a variable of a `for` expression, with its steps.
 pub(crate) fn name(
     file: &Arc<SourceFile>,
     root: Str,

@@ -8,7 +8,7 @@ use wardian_value::{ObjectType, Str, Type, Value, View, convert};
 
 use crate::Expression;
 
-/// A type that values are converted to, with the defaults of optional attributes.
+/// A type to which values are converted, with the defaults of optional attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeConstraint {
     /// The type; attributes may be optional.
@@ -17,7 +17,7 @@ pub struct TypeConstraint {
     pub defaults: Option<Box<Defaults>>,
 }
 
-/// Defaults of a type and of the types inside it.
+/// The defaults of a type and of its nested types.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Defaults {
     /// For an object: defaults by attribute.
@@ -41,8 +41,8 @@ impl TypeConstraint {
         Self { ty, defaults: None }
     }
 
-    /// Parses a constraint as in `variable` blocks. The legacy quoted forms (`"string"`,
-    /// `"list"`, `"map"`) are accepted.
+    /// Parses a type constraint in the syntax of `variable` blocks. The legacy quoted forms
+    /// (`"string"`, `"list"`, `"map"`) are accepted.
     ///
     /// # Errors
     ///
@@ -58,7 +58,8 @@ impl TypeConstraint {
     ///
     /// # Errors
     ///
-    /// If the value cannot be converted: a description of the problem, to be used in a sentence.
+    /// A description of the problem that can be used in a sentence, if the value cannot be
+    /// converted.
     pub fn apply(&self, value: &Value) -> Result<Value, String> {
         let completed = match &self.defaults {
             Some(defaults) => defaults.apply(value),
@@ -135,7 +136,7 @@ fn keyword(name: &str, span: &Span) -> Result<TypeConstraint, Diagnostics> {
         "number" => Type::Number,
         "bool" => Type::Bool,
         "any" => Type::Dynamic,
-        // Without an element type, as in the legacy quoted forms.
+        // The legacy quoted forms have no element type.
         "list" => Type::list(Type::Dynamic),
         "map" => Type::map(Type::Dynamic),
         "set" | "object" | "tuple" => {

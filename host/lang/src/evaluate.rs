@@ -1,7 +1,7 @@
 //! Evaluation of compiled expressions.
 //!
 //! Each operation follows the same order: evaluate the operands (all of them, to find as many
-//! errors as possible), remove their marks, compute, and put the marks of all operands on the
+//! errors as possible), remove their marks, compute, and add the marks of all operands to the
 //! result.
 
 mod call;
@@ -36,14 +36,14 @@ pub(crate) fn ambiguous_key(file: &Arc<SourceFile>, key: &Node) -> Diagnostic {
 
 type Evaluated = Result<Value, Diagnostics>;
 
-/// One evaluation in progress.
+/// An evaluation in progress.
 pub(crate) struct Evaluation<'a> {
     pub(crate) scope: &'a dyn Scope,
     pub(crate) file: &'a Arc<SourceFile>,
     /// Current values of the variables of `for` expressions and splats.
     slots: Vec<Value>,
-    /// True if errors may be discarded, for each element of a large collection: costly parts of
-    /// messages are omitted.
+    /// True if errors may be discarded, as for each element of a large collection: expensive parts
+    /// of messages are omitted.
     tentative: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Expressions: compiled once, inspected and evaluated many times.
+//! Expressions, which are compiled once, and inspected and evaluated many times.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ pub struct Expression(Form);
 #[derive(Clone)]
 enum Form {
     Native(Arc<Compiled>),
-    /// Compiled on first use, and stored with the value.
+    /// A JSON value, which is compiled when it is first used. The result is stored with the value.
     Json {
         value: Arc<Json>,
         span: Span,
@@ -29,7 +29,7 @@ pub(crate) struct Compiled {
     node: Arc<Node>,
     span: Span,
     references: OnceLock<Vec<Reference>>,
-    /// The value of an expression without references, computed on first use.
+    /// The value of an expression without references, computed when it is first used.
     constant: OnceLock<Option<Value>>,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Debug for Compiled {
     }
 }
 
-/// A function call as written.
+/// A function call in its source form.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// The function's name with its namespaces.
@@ -131,7 +131,7 @@ impl Expression {
     }
 
     /// Evaluates an argument that must be constant: references and function calls are errors.
-    /// Strings in JSON are literal here, not templates.
+    /// Strings in JSON are literals here, not templates.
     ///
     /// # Errors
     ///
@@ -151,7 +151,8 @@ impl Expression {
         if problems.has_errors() { Err(problems) } else { self.evaluate(&EmptyScope) }
     }
 
-    /// Returns the expression's references with their values, for a problem with its value.
+    /// Returns notes on the expression's references with their values, for a diagnostic about its
+    /// value.
     pub fn value_notes(&self, scope: &dyn Scope, cause: Cause) -> Vec<ValueNote> {
         evaluate::value_notes(self, scope, cause)
     }
@@ -162,7 +163,7 @@ impl Expression {
         self.compiled().references.get_or_init(|| self.find_references(&[]))
     }
 
-    /// Returns [`Expression::references`] except those to names that are shadowed (see
+    /// Returns [`Expression::references`], except references to names that are shadowed (see
     /// [`Scope::local`]).
     pub fn references_excluding(&self, locals: &[Str]) -> Vec<Reference> {
         if locals.is_empty() { self.references().to_vec() } else { self.find_references(locals) }
@@ -180,13 +181,14 @@ impl Expression {
         found
     }
 
-    /// Reports the errors that do not depend on values: names that form no reference, functions
-    /// that do not exist, calls with too few or too many arguments.
+    /// Reports the errors that do not depend on values: names that are not valid references,
+    /// functions that do not exist, and calls with a wrong number of arguments.
     pub fn check(&self) -> Diagnostics {
         self.check_excluding(&[])
     }
 
-    /// Checks as [`Expression::check`] while some names are shadowed.
+    /// Reports the same errors as [`Expression::check`], for an expression in which some names are
+    /// shadowed.
     pub fn check_excluding(&self, locals: &[Str]) -> Diagnostics {
         let mut problems = Diagnostics::default();
         self.node().walk(&mut |node| match &node.kind {
@@ -247,8 +249,8 @@ impl Expression {
         self.is_constant().then(|| self.evaluate(&EmptyScope).ok()).flatten()
     }
 
-    /// Returns the name if the expression is a single bare identifier; in JSON, a string that is
-    /// one.
+    /// Returns the name if the expression is a single identifier without quotes. In JSON, the
+    /// identifier is a string.
     pub fn as_keyword(&self) -> Option<&str> {
         if let Some((value, _)) = self.json() {
             return json::keyword(value);
@@ -261,8 +263,8 @@ impl Expression {
         }
     }
 
-    /// Returns the text if the expression is a quoted string without interpolations; in JSON,
-    /// any string, literally.
+    /// Returns the text if the expression is a quoted string without interpolations. In JSON,
+    /// returns the literal text of any string.
     pub fn as_quoted(&self) -> Option<&str> {
         if let Some((value, _)) = self.json() {
             return json::quoted(value);
@@ -273,8 +275,8 @@ impl Expression {
         }
     }
 
-    /// Returns true if the expression is a quoted string of the native syntax. If names are
-    /// expected, that is the legacy form; in JSON it is the only form.
+    /// Returns true if the expression is a quoted string of the native syntax. If a name is
+    /// expected, this is the legacy form; in JSON, strings are the only form.
     pub fn is_native_quoted(&self) -> bool {
         self.json().is_none() && matches!(self.node().kind, Kind::Quoted(_) | Kind::Template(_))
     }
@@ -339,8 +341,8 @@ impl Expression {
     }
 
     /// Returns the key after each name of an address, constant or computed: for
-    /// `module.a[0].b.c[each.key]` none, `0`, none and `each.key`. Empty if the address is not
-    /// written as an expression: then none of its keys is computed.
+    /// `module.a[0].b.c[each.key]` none, `0`, none and `each.key`. Empty if the address is not an
+    /// expression, and therefore has no computed keys.
     pub fn address_keys(&self) -> Vec<Option<Self>> {
         let Kind::Name(name) = &self.node().kind else { return Vec::new() };
         let mut keys = vec![None];
@@ -375,7 +377,7 @@ impl Expression {
         }
     }
 
-    /// Returns the parts of a function call.
+    /// Returns the function name and the arguments of a function call.
     pub fn as_call(&self) -> Option<Call> {
         if let Some((value, file)) = self.json() {
             return json::call(value, file);
@@ -413,7 +415,7 @@ impl Expression {
         }
     }
 
-    /// Returns keys and values of `{ a = b }`. A key that is a bare name has an
+    /// Returns the keys and values of `{ a = b }`. A key that is a bare name has an
     /// [`Expression::as_keyword`].
     pub fn as_object_items(&self) -> Option<Vec<(Self, Self)>> {
         if let Some((value, file)) = self.json() {

@@ -1,11 +1,12 @@
-//! The canonical layout of configuration files, byte for byte that of `terraform fmt`.
+//! The canonical format of configuration files, which is byte for byte the same as that of
+//! `terraform fmt`.
 //!
 //! The formatter works on tokens, so that comments and everything else that has no meaning for
 //! evaluation are preserved:
 //!
-//! 1. `rewrite` turns the tokens of a file into pieces of text to write, and changes text that
-//!    has a different canonical form: block labels are quoted, `"${x}"` as a whole argument
-//!    becomes `x`, types in `variable` blocks lose their legacy quotes.
+//! 1. `rewrite` converts the tokens of a file to pieces of output text, and changes text that has a
+//!    different canonical form: block labels are quoted, `"${x}"` as a whole argument becomes `x`,
+//!    types in `variable` blocks lose their legacy quotes.
 //! 2. `spacing` determines which neighbors have a space between them.
 //! 3. `layout` splits the pieces into lines, indents the lines by their open brackets, and
 //!    aligns the equals signs and comments of neighboring lines.
@@ -13,13 +14,12 @@
 //! Line breaks are never added, and only those at the ends of an unwrapped interpolation are
 //! removed; literal text is not changed.
 //!
-//! Oddities of `terraform fmt` are preserved, because a file that one program accepts as
-//! formatted must be formatted for the other: comments between a block's kind and its last label
-//! are dropped; a second pass may change more; a file whose last line contains only spaces keeps
-//! them.
+//! Peculiarities of `terraform fmt` are reproduced, because each program must accept the files that
+//! the other one has formatted: comments between a block's kind and its last label are dropped; a
+//! second pass may change more; a file whose last line contains only spaces keeps them.
 //!
-//! One exception: this formatter never breaks a file. If `terraform fmt` loses a part of the
-//! code (a label with a `$` or `%`, the index in `a[true]` and `a[null]`), joins a number with
+//! There is one exception: this formatter never damages a file. If `terraform fmt` drops some of
+//! the code (a label with a `$` or `%`, the index in `a[true]` and `a[null]`), joins a number with
 //! the following text (`a.0 .1`), or unwraps an expression so that it ends too early (`"${a # b`
 //! before more lines), the text is preserved or put in parentheses.
 
@@ -36,12 +36,12 @@ use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use crate::parse_body;
 use crate::syntax::scan::{Start, TokenKind, scan};
 
-/// A token to be formatted.
+/// A token that is to be formatted.
 struct Piece<'a> {
     kind: TokenKind,
     text: Cow<'a, str>,
-    /// The number of spaces before it. Until the layout is computed: the number of bytes between
-    /// it and the previous token.
+    /// The number of spaces in front of it. Before the layout is computed, the number of bytes
+    /// between it and the previous token.
     spaces: usize,
 }
 
@@ -49,7 +49,7 @@ struct Piece<'a> {
 /// huge.
 const MAX_RESULT_LENGTH: usize = 1 << 28;
 
-/// Formats the text of `file` in canonical layout.
+/// Formats the text of `file` in the canonical format.
 ///
 /// # Errors
 ///
@@ -89,7 +89,7 @@ fn write(pieces: &[Piece<'_>]) -> Option<String> {
     Some(formatted)
 }
 
-/// Returns the change of the number of open brackets.
+/// Returns how a token changes the number of open brackets.
 fn bracket_change(kind: TokenKind) -> isize {
     match kind {
         TokenKind::OpenBrace

@@ -1,8 +1,8 @@
 //! The functions of the language.
 //!
 //! A function declares its parameters as data: the type, and which of null, unknown, dynamically
-//! typed and marked arguments it handles itself. The code for calls handles all others, so most
-//! functions receive only plain, known values of the right type.
+//! typed and marked arguments it handles itself. The code for calls handles all other arguments, so
+//! most functions receive only known values of the right type without marks.
 
 #![allow(clippy::unnecessary_wraps, reason = "all functions have the signature of the table")]
 
@@ -47,7 +47,7 @@ pub use signature::{
 pub(crate) struct Function {
     pub(crate) name: &'static str,
     pub(crate) parameters: &'static [Parameter],
-    /// Accepts all further arguments.
+    /// The parameter for all further arguments.
     pub(crate) variadic: Option<Parameter>,
     pub(crate) result: ResultType,
     /// True if the result may be null.
@@ -62,7 +62,7 @@ pub(crate) struct Parameter {
     pub(crate) ty: ParameterType,
     pub(crate) null: bool,
     pub(crate) unknown: bool,
-    /// An unknown value of unknown type.
+    /// Whether the function handles unknown values of unknown type.
     pub(crate) dynamic: bool,
     pub(crate) marked: bool,
 }
@@ -80,7 +80,7 @@ pub(crate) enum ParameterType {
     MapOfListOfString,
 }
 
-/// The result's type as far as the argument types determine it; for unknown results.
+/// The result's type as far as the argument types determine it, for unknown results.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ResultType {
     String,
@@ -91,9 +91,9 @@ pub(crate) enum ResultType {
     ListOfNumber,
     SetOfString,
     MapOfListOfString,
-    /// The type of an argument.
+    /// The type of the argument at this position.
     SameAs(usize),
-    /// Computed from the arguments, some of which may be unknown.
+    /// The type that this function computes from the arguments, some of which may be unknown.
     Of(fn(&[Value]) -> Result<Type, Failure>),
 }
 
@@ -104,31 +104,32 @@ pub(crate) enum Body {
     Pure(fn(&[Value]) -> Outcome),
     /// Uses files, time or randomness of the scope.
     Scoped(fn(&[Value], &dyn Scope) -> Outcome),
-    /// As `Scoped`, with a template as first argument, which must not be a literal in the call.
+    /// The same as `Scoped`, with a template as the first argument, which must not be a literal in
+    /// the call.
     Template(fn(&[Value], &dyn Scope) -> Outcome),
-    /// Evaluates its own arguments.
+    /// Evaluates its arguments itself.
     Lazy(Lazy),
 }
 
-/// The functions that do not take plain values as arguments.
+/// The functions that evaluate their arguments themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lazy {
     Try,
     Can,
-    /// The second argument is a type.
+    /// `convert`, whose second argument is a type.
     Convert,
 }
 
 pub(crate) type Outcome = Result<Value, Failure>;
 
-/// The reason a function has no result.
+/// The reason why a function has no result.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// An argument (by position) is invalid.
+    /// The argument at this position is invalid.
     Argument(usize, String),
     /// The call as a whole is invalid.
     Call(String),
-    /// Problems with spans of their own: inside a template file.
+    /// Problems that have other source spans, as in a template file.
     Elsewhere(Diagnostics),
 }
 
@@ -179,7 +180,7 @@ impl Parameter {
         self
     }
 
-    /// Marks all kinds of values as handled by the function.
+    /// Sets all flags: the function handles all kinds of values.
     const fn everything(self) -> Self {
         self.null().unknown().dynamic().marked()
     }
@@ -290,14 +291,14 @@ pub fn function_names() -> impl Iterator<Item = &'static str> {
     table().keys().copied()
 }
 
-/// Returns true if there is a function of that name.
+/// Returns true if a function with this name exists.
 pub fn is_function(name: &str) -> bool {
     find(name).is_some()
 }
 
 const UNKNOWN_IN_NAMESPACE: &str = "Unknown provider function";
 
-/// Returns the diagnostic for a call of an unknown function with its namespaces.
+/// Returns the diagnostic for a call of an unknown function, with its namespaces.
 pub(crate) fn unknown(name: &str, span: Span) -> Diagnostic {
     match name.rsplit_once("::") {
         Some(("core", name)) => unknown_in_core(name, span),
@@ -314,7 +315,7 @@ fn unknown_name(name: &str, span: Span) -> Diagnostic {
     Diagnostic::error("Call to unknown function", no_function(name)).at(span)
 }
 
-/// Terraform defines a namespace by the functions in it.
+/// Returns the diagnostic for an unknown function of the namespace `core`.
 fn unknown_in_core(name: &str, span: Span) -> Diagnostic {
     Diagnostic::error(UNKNOWN_IN_NAMESPACE, no_function(name)).at(span)
 }
@@ -339,8 +340,8 @@ fn unknown_namespace(namespaces: &str, name: &str, span: Span) -> Diagnostic {
     Diagnostic::error(UNKNOWN_IN_NAMESPACE, detail).at(span)
 }
 
-/// Maximum length of a string that a function builds from shorter ones: a few words of a
-/// configuration can request more than any memory holds.
+/// Maximum length of a string that a function builds from shorter ones: a short expression can
+/// request more than the available memory.
 const MAX_STRING_LENGTH: usize = 256 * 1024 * 1024;
 
 fn check_size(bytes: usize) -> Result<(), Failure> {
@@ -350,7 +351,7 @@ fn check_size(bytes: usize) -> Result<(), Failure> {
     Err(Failure::call(format!("the result would be longer than {MAX_STRING_LENGTH} bytes")))
 }
 
-/// Returns the text of a string argument that the call has checked.
+/// Returns the text of a string argument, whose type was checked by the call.
 fn text(arguments: &[Value], position: usize) -> &str {
     arguments.get(position).and_then(Value::as_str).unwrap_or("")
 }
@@ -369,7 +370,7 @@ fn elements(arguments: &[Value], position: usize) -> &[Value] {
     arguments.get(position).and_then(Value::as_elements).unwrap_or(&[])
 }
 
-/// Returns an unknown result that is certainly not null.
+/// Returns an unknown result with the refinement that it is not null.
 fn unknown_result(ty: Type) -> Value {
     Value::unknown_with(ty, wardian_value::Refinement::not_null())
 }

@@ -1,13 +1,12 @@
-//! The language: turns configuration text into syntax with spans, and into expressions that are
-//! compiled once and evaluated many times. [`format_text`] formats files in the canonical
-//! layout.
+//! The configuration language: parses text into syntax with spans, and compiles expressions, which
+//! are then evaluated many times. [`format_text`] formats files in the canonical format.
 //!
-//! The crate does no I/O: text is passed in as [`wardian_diagnostic::SourceFile`]s, and
-//! functions that read files or clocks use the [`Scope`] that the caller provides. It does not
-//! depend on providers, and resources have no meaning in it.
+//! The crate performs no I/O: text is passed as [`wardian_diagnostic::SourceFile`]s, and functions
+//! that read files or clocks use the [`Scope`] that the caller provides. It does not depend on
+//! providers, and does not interpret resources.
 //!
-//! Invariants: arbitrary text produces a result or diagnostics, never a panic; the nesting that
-//! the parser accepts bounds recursion; unknown values and marks flow through every operation.
+//! Invariants: arbitrary text produces a result or diagnostics, never a panic; the parser limits
+//! nesting, which bounds recursion; every operation propagates unknown values and marks.
 
 mod compile;
 mod constraint;

@@ -1,8 +1,8 @@
 //! The compiled form of an expression.
 //!
 //! Names are resolved during compilation: variables of `for` expressions become slots, and every
-//! other name becomes a [`Reference`] or the diagnostic that rejects it. Positions are byte
-//! offsets in the file that the [`crate::Expression`] holds.
+//! other name becomes a [`Reference`] or the diagnostic that rejects it. Positions are byte offsets
+//! in the file of the [`crate::Expression`].
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) struct Node {
     pub(crate) kind: Kind,
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// The nesting height, including this node. The parser limits it to what the stack can hold.
+    /// The nesting height, including this node. The parser limits it to what the stack allows.
     pub(crate) height: u32,
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
         source: Arc<Node>,
         steps: Vec<Step>,
     },
-    /// The element is in the slot while `each` is evaluated.
+    /// While `each` is evaluated, the slot contains the element.
     Splat {
         source: Arc<Node>,
         slot: usize,
@@ -51,13 +51,13 @@ pub(crate) enum Kind {
     Object(Vec<Item>),
     Negate(Arc<Node>),
     Not(Arc<Node>),
-    /// `a + b - c`: operators of one precedence, from left to right. Flat, so that its length
-    /// does not add depth.
+    /// `a + b - c`: operators of one precedence, from left to right. They are a flat list, so that
+    /// its length does not add depth.
     Chain {
         first: Arc<Node>,
         rest: Vec<Link>,
     },
-    /// `a ? b : c ? d : e`: flat, as above.
+    /// `a ? b : c ? d : e`: a flat list, for the same reason.
     Conditional {
         arms: Vec<Arm>,
         otherwise: Arc<Node>,
@@ -67,25 +67,25 @@ pub(crate) enum Kind {
     Template(Vec<Part>),
     /// A template that is a single interpolation: its value keeps its type.
     Interpolation(Arc<Node>),
-    /// An expression in another form of the file's text. It does not see the surrounding
-    /// variables.
+    /// An expression in another notation of the file's text. The surrounding variables are not in
+    /// its scope.
     Embedded(Expression),
-    /// An invalid part: evaluating it reports the errors.
+    /// Code that could not be parsed. Evaluating it returns the errors.
     Broken(Diagnostics),
 }
 
 /// A reference and the steps that follow it.
 #[derive(Debug)]
 pub(crate) struct Name {
-    /// The source form, up to the first step that is not static.
+    /// The names as written, up to the first step that is not static.
     pub(crate) traversal: Traversal,
-    /// `None` if the names do not form a reference.
+    /// `None` if the names are not a valid reference.
     pub(crate) reference: Option<Reference>,
     /// The end offset of the subject.
     pub(crate) subject_end: usize,
     /// All steps after the root, static or not.
     pub(crate) steps: Vec<Step>,
-    /// The number of steps that belong to the subject.
+    /// The number of steps that the subject includes.
     pub(crate) consumed: usize,
 }
 
@@ -94,7 +94,7 @@ impl Name {
     ///
     /// # Errors
     ///
-    /// If the names do not form a reference.
+    /// If the names are not a valid reference.
     pub(crate) fn reference(&self) -> Result<&Reference, Diagnostic> {
         self.reference.as_ref().ok_or_else(|| malformed(&self.traversal))
     }
@@ -115,7 +115,7 @@ pub(crate) enum StepKind {
     Index(Arc<Node>),
 }
 
-/// An operator with its right operand; the left operand is everything before it.
+/// An operator with its right operand. The left operand is everything in front of it.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) operator: Operator,
@@ -137,18 +137,18 @@ pub(crate) struct Item {
 
 #[derive(Debug)]
 pub(crate) enum Key {
-    /// A bare name is its own key.
+    /// A bare name, which is the key itself.
     Name { name: Str, start: usize, end: usize },
     /// Any other expression.
     Expression(Arc<Node>),
-    /// A bare `a.b`, which has no value: it could be a reference or a name. Static analysis may
-    /// still read it.
+    /// A bare `a.b`, which has no value, since it could be a reference or a name. Static analysis
+    /// can still read it.
     Ambiguous(Arc<Node>),
 }
 
 #[derive(Debug)]
 pub(crate) struct Call {
-    /// The source form, with namespaces.
+    /// The name as written, with namespaces.
     pub(crate) name: Str,
     pub(crate) name_span: (usize, usize),
     pub(crate) target: Target,
@@ -164,8 +164,8 @@ pub(crate) enum Target {
         provider: Str,
         function: Str,
     },
-    /// An unknown function. The error is reported on demand: in type constraints, `object` and
-    /// `optional` are not function calls.
+    /// An unknown function. The error is reported only when the call is evaluated or checked: in
+    /// type constraints, `object` and `optional` are not function calls.
     Unknown,
 }
 
@@ -175,7 +175,7 @@ pub(crate) struct For {
     /// The slot of the first variable; if there is a key, the value is in the next slot.
     pub(crate) slot: usize,
     pub(crate) has_key: bool,
-    /// The key of an object.
+    /// The key in the resulting object.
     pub(crate) key: Option<Arc<Node>>,
     pub(crate) value: Arc<Node>,
     pub(crate) condition: Option<Arc<Node>>,
@@ -312,7 +312,7 @@ fn of_parts<'a>(parts: &'a [Part], visit: &mut dyn FnMut(&'a Node)) {
     }
 }
 
-/// Returns the nesting depth of directives.
+/// Returns the nesting depth of the directives in a template.
 fn levels(parts: &[Part]) -> u32 {
     let inside = |part: &Part| match part {
         Part::Literal(_) | Part::Interpolation(_) => 0,
@@ -323,7 +323,7 @@ fn levels(parts: &[Part]) -> u32 {
 }
 
 impl Call {
-    /// Returns the arguments that are values: all but the type argument of `convert`.
+    /// Returns the arguments that are values: all except the type argument of `convert`.
     pub(crate) fn values(&self) -> &[Arc<Node>] {
         match self.target {
             Target::BuiltIn(Function { body: Body::Lazy(Lazy::Convert), .. }) => {

@@ -1,4 +1,4 @@
-//! The call of a provider function that the scope must execute.
+//! The call of a provider function, which the scope must execute.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub struct ProviderCall<'a> {
     file: &'a Arc<SourceFile>,
 }
 
-/// The parts of the call that evaluation supplies.
+/// The data of the call that the evaluation supplies.
 pub(crate) struct CallParts<'a> {
     pub(crate) call: &'a Call,
     pub(crate) node: &'a Node,
@@ -48,18 +48,18 @@ impl<'a> ProviderCall<'a> {
         self.function
     }
 
-    /// Returns the function's name as written.
+    /// Returns the function's name as written, with namespaces.
     pub fn name(&self) -> &'a str {
         &self.call.name
     }
 
-    /// Returns the arguments, with an expanded one as its elements, and without marks; the
-    /// result gets the marks back.
+    /// Returns the arguments without marks. An expanded argument is replaced by its elements. The
+    /// marks are added to the result.
     pub fn arguments(&self) -> &'a [Value] {
         self.arguments
     }
 
-    /// Returns true if an argument is sensitive, so messages must not quote any.
+    /// Returns true if an argument is sensitive, so that messages must not contain any argument.
     pub fn is_sensitive(&self) -> bool {
         self.sensitive
     }
@@ -69,8 +69,8 @@ impl<'a> ProviderCall<'a> {
         Span::new(self.file, self.call.name_span.0, self.call.name_span.1)
     }
 
-    /// Returns the span of an argument: for an element of an expanded argument that argument's
-    /// span, and for a call without arguments the call's.
+    /// Returns the span of an argument. For an element of an expanded argument, this is the span of
+    /// that argument; for a call without arguments, the span of the call.
     pub fn argument_span(&self, position: usize) -> Span {
         let argument = self.call.arguments.get(position).or(self.call.arguments.last());
         let (start, end) = argument.map_or((self.node.start, self.node.end), |node| (node.start, node.end));

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Returns a quoted string whose value is `text`: template sequences are doubled, unprintable
+/// Returns a quoted string whose value is `text`: template sequences are doubled, and unprintable
 /// characters are escaped.
 pub fn quote_string(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);

@@ -5,7 +5,7 @@ use std::fmt;
 use wardian_diagnostic::{Diagnostic, Span};
 use wardian_value::{PathStep, Str};
 
-/// The kind of object that a resource address names.
+/// The kind of object to which a resource address refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReferenceMode {
     /// `resource`.
@@ -16,7 +16,7 @@ pub enum ReferenceMode {
     Ephemeral,
 }
 
-/// The object that a reference names, as far as the names alone determine it.
+/// The object to which a reference refers, as far as the names alone determine it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReferenceSubject {
     /// `var.name`
@@ -50,16 +50,16 @@ pub enum ReferenceSubject {
     Workspace,
     /// `terraform.applying`
     Applying,
-    /// A bare name; only in template files and other text outside of modules.
+    /// A bare name, which occurs only in template files and other text outside of modules.
     Name(Str),
 }
 
-/// A reference with the static steps that follow it.
+/// A reference, with the static steps that follow it.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// The named object.
+    /// The object to which the reference refers.
     pub subject: ReferenceSubject,
-    /// Static steps after the subject; they end at the first computed index or splat.
+    /// The static steps after the subject. They end at the first computed index or splat.
     pub remaining: Vec<PathStep>,
     /// The span of the reference with its static steps.
     pub span: Span,
@@ -85,8 +85,8 @@ impl Reference {
         }
     }
 
-    /// Parses the steps again and returns them with the number of steps of the subject: spans of
-    /// single steps are only needed for messages.
+    /// Parses the steps again, and returns them with the number of steps of the subject. Spans of
+    /// single steps are needed only for messages.
     fn source_steps(&self) -> Option<(Vec<TraversalStep>, usize)> {
         let traversal = crate::compile::expression_at(&self.span).ok()?.as_traversal()?;
         let (_, consumed) = resolve_names(&traversal)?;
@@ -94,7 +94,7 @@ impl Reference {
     }
 }
 
-/// A sequence of names and constant indexes without interpretation: the content of `depends_on`,
+/// A sequence of names and constant indexes that is not interpreted, as in `depends_on`,
 /// `ignore_changes`, `provider` and `moved`.
 #[derive(Clone, Debug)]
 pub struct Traversal {
@@ -116,7 +116,7 @@ pub struct TraversalStep {
 }
 
 impl Traversal {
-    /// Returns the names if there are no indexes: `aws.west`.
+    /// Returns the names if the traversal has no indexes: `aws.west`.
     pub fn names(&self) -> Option<Vec<&Str>> {
         let mut names = vec![&self.root];
         for step in &self.steps {
@@ -132,7 +132,7 @@ impl Traversal {
     ///
     /// # Errors
     ///
-    /// If the names do not form a reference: `var` alone, `path.nothing`.
+    /// If the names are not a valid reference, such as `var` alone or `path.nothing`.
     pub fn reference(&self) -> Result<Reference, Diagnostic> {
         let (subject, consumed) = resolve_names(self).ok_or_else(|| malformed(self))?;
         Ok(Reference {
@@ -184,9 +184,9 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Returns the subject and its number of steps after the root, or `None` if the names do not form
-/// a reference; [`malformed`] explains why. The two are separate because names that are not
-/// references are common: `string` in the type of a variable.
+/// Returns the subject and its number of steps after the root, or `None` if the names are not a
+/// valid reference; [`malformed`] returns the reason. The two functions are separate because names
+/// that are not references are common, such as `string` in the type of a variable.
 pub(crate) fn resolve_names(traversal: &Traversal) -> Option<(ReferenceSubject, usize)> {
     let root: &str = &traversal.root;
     let name = attribute(traversal, 0);
@@ -233,7 +233,7 @@ fn attribute(traversal: &Traversal, index: usize) -> Option<&Str> {
     }
 }
 
-/// Explains why names do not form a reference.
+/// Returns the diagnostic for names that are not a valid reference.
 pub(crate) fn malformed(traversal: &Traversal) -> Diagnostic {
     let invalid = |detail: String| Diagnostic::error("Invalid reference", detail).at(traversal.span.clone());
     let named =

@@ -1,4 +1,4 @@
-//! The interface through which an evaluation queries its caller.
+//! The interface through which evaluation accesses its environment.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_value::Value;
@@ -8,25 +8,26 @@ use crate::{ProviderCall, ReferenceSubject};
 /// The result of resolving a reference.
 #[derive(Clone, Debug)]
 pub enum Resolved {
-    /// The object itself; a following index has yet to be applied.
+    /// The object itself. An index that follows has not been applied yet.
     Whole(Value),
-    /// The instance that the index names: the index is consumed.
+    /// The instance that the index selects. The index has been applied.
     Element(Value),
 }
 
-/// The environment of an expression. Every method has a default, which queries the outer scope
-/// if there is one and otherwise returns an error, so implementations only define what they
-/// provide.
+/// The environment of an expression. Every method has a default implementation, which queries the
+/// outer scope, or returns an error if there is none. So implementations define only the methods
+/// that they support.
 pub trait Scope {
     /// Returns the value of a reference's subject.
     ///
-    /// `index` is the evaluated index directly after a resource or module (`a[count.index]`), if
-    /// there is one and it is known. An implementation that can read that instance alone returns
+    /// `index` is the evaluated index directly after a resource or module (`a[count.index]`), if it
+    /// exists and is known. An implementation that can return that instance alone returns
     /// [`Resolved::Element`]; returning [`Resolved::Whole`] is always correct, but slower.
     ///
     /// # Errors
     ///
-    /// If the name is not declared or not allowed here; the diagnostics should carry `span`.
+    /// If the name is not declared or not allowed here. The diagnostics should have the source span
+    /// `span`.
     fn resolve(
         &self,
         subject: &ReferenceSubject,
@@ -34,13 +35,13 @@ pub trait Scope {
         span: &Span,
     ) -> Result<Resolved, Diagnostics>;
 
-    /// Returns the outer scope, which is queried for everything that this one does not define.
+    /// Returns the outer scope, which is queried for everything that this scope does not define.
     fn outer(&self) -> Option<&dyn Scope> {
         None
     }
 
-    /// Returns the value of a name that shadows references beginning with it: the iterator of a
-    /// `dynamic` block.
+    /// Returns the value of a name that shadows references with the same first name: the iterator
+    /// of a `dynamic` block.
     fn local(&self, name: &str) -> Option<Value> {
         self.outer()?.local(name)
     }
@@ -62,7 +63,7 @@ pub trait Scope {
         .into())
     }
 
-    /// Returns a file's content. Relative paths start at [`Scope::working_directory`].
+    /// Returns a file's content. Relative paths are resolved against [`Scope::working_directory`].
     ///
     /// # Errors
     ///
@@ -74,11 +75,11 @@ pub trait Scope {
         }
     }
 
-    /// Returns true if there is a regular file at the path.
+    /// Returns true if the path is a regular file.
     ///
     /// # Errors
     ///
-    /// If there is another kind of file, or it cannot be determined.
+    /// If the path is another kind of file, or if this cannot be determined.
     fn file_exists(&self, path: &str) -> Result<bool, String> {
         match self.outer() {
             Some(outer) => outer.file_exists(path),
@@ -86,8 +87,8 @@ pub trait Scope {
         }
     }
 
-    /// Returns the paths of all regular files below a directory, relative to it, with `/`
-    /// between their parts.
+    /// Returns the paths of all regular files below a directory, relative to it, with `/` between
+    /// path components.
     ///
     /// # Errors
     ///
@@ -99,22 +100,22 @@ pub trait Scope {
         }
     }
 
-    /// Returns the absolute directory where relative paths start.
+    /// Returns the absolute directory against which relative paths are resolved.
     fn working_directory(&self) -> Option<String> {
         self.outer()?.working_directory()
     }
 
-    /// Returns the directory that `~` means.
+    /// Returns the directory that replaces `~`.
     fn home_directory(&self) -> Option<String> {
         self.outer()?.home_directory()
     }
 
-    /// Returns the current time as RFC 3339, or `None` if it is unknown (in a plan).
+    /// Returns the current time in RFC 3339 format, or `None` if it is unknown (in a plan).
     fn timestamp(&self) -> Option<String> {
         self.outer()?.timestamp()
     }
 
-    /// Returns the plan's time as RFC 3339.
+    /// Returns the time of the plan in RFC 3339 format.
     fn plan_timestamp(&self) -> Option<String> {
         self.outer()?.plan_timestamp()
     }
@@ -125,13 +126,13 @@ pub trait Scope {
         self.outer()?.random_bytes()
     }
 
-    /// Returns true while a template is rendered, which cannot render another one.
+    /// Returns true while a template is rendered, since a template cannot render another one.
     fn renders_template(&self) -> bool {
         self.outer().is_some_and(|outer| outer.renders_template())
     }
 }
 
-/// A scope without names: for constants.
+/// A scope without names, for constants.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmptyScope;
 

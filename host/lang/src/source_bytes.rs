@@ -10,11 +10,12 @@ use wardian_diagnostic::{Diagnostic, SourceFile, Span};
 
 use crate::syntax::scan::{Start, TokenKind, scan};
 
-/// The character that stands for the byte 0x80 where that is no part of a text; those of
-/// the further bytes follow. Private use: nothing else gives them a meaning.
+/// The placeholder for the byte 0x80 where it is not part of valid UTF-8; the following characters
+/// are the placeholders for 0x81 to 0xFF. They are in a private use area, so they have no other
+/// meaning.
 const FIRST_STAND_IN: u32 = 0x0010_FE80;
 
-/// A file as it was read, with a text even where some of its comments are none.
+/// A file as it was read, with a valid text even if some of its comments are not valid UTF-8.
 #[derive(Clone, Debug)]
 pub struct SourceBytes {
     file: Arc<SourceFile>,
@@ -22,11 +23,11 @@ pub struct SourceBytes {
 }
 
 impl SourceBytes {
-    /// Reads the bytes of a file in native syntax. In its text a private character stands
-    /// for each byte that is no part of one.
+    /// Reads the bytes of a file in native syntax. In the text, each byte that is not part of valid
+    /// UTF-8 is replaced by a placeholder.
     ///
     /// # Errors
-    /// Where such a byte is outside of comments.
+    /// If such a byte occurs outside of comments.
     pub fn new(name: &str, bytes: Vec<u8>) -> Result<Self, Diagnostic> {
         let bytes = match String::from_utf8(bytes) {
             Ok(text) => return Ok(Self { file: SourceFile::new(name, text), has_stand_ins: false }),
@@ -35,8 +36,8 @@ impl SourceBytes {
         let text = with_stand_ins(&bytes);
         let place = match &text {
             Some(text) => first_outside_of_comments(text),
-            // The file itself contains such characters, which could not be distinguished from
-            // stand-ins.
+            // The file itself contains such characters, so they could not be distinguished from
+            // placeholders.
             None => std::str::from_utf8(&bytes).err().map(|error| error.valid_up_to()),
         };
         match (text, place) {
@@ -48,13 +49,13 @@ impl SourceBytes {
         }
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn file(&self) -> &Arc<SourceFile> {
         &self.file
     }
 
-    /// The file with one mark for every byte that is no text, for those who never write it
-    /// back.
+    /// Returns the file with a replacement character for each invalid byte, for callers that do not
+    /// write it back.
     pub fn into_file(self) -> Arc<SourceFile> {
         if !self.has_stand_ins {
             return self.file;
@@ -64,7 +65,7 @@ impl SourceBytes {
         SourceFile::new(self.file.name(), self.file.text().chars().map(marked).collect::<String>())
     }
 
-    /// The bytes of a text that was made of this file's.
+    /// Returns the bytes of a text that was derived from this file's text.
     pub fn bytes_of<'a>(&self, text: &'a str) -> Cow<'a, [u8]> {
         if !self.has_stand_ins {
             return Cow::Borrowed(text.as_bytes());
@@ -80,13 +81,13 @@ impl SourceBytes {
     }
 }
 
-/// The byte that a character stands for.
+/// Returns the byte that a placeholder replaces.
 fn byte_of(character: char) -> Option<u8> {
     let distance = u32::from(character).checked_sub(FIRST_STAND_IN)?;
     u8::try_from(distance).ok()?.checked_add(0x80)
 }
 
-/// `None` where the bytes have such characters already.
+/// Returns the text with placeholders; `None` if the bytes already contain such characters.
 fn with_stand_ins(bytes: &[u8]) -> Option<String> {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -102,7 +103,7 @@ fn with_stand_ins(bytes: &[u8]) -> Option<String> {
     Some(text)
 }
 
-/// The first place in code where a character stands for a byte.
+/// Returns the offset of the first placeholder outside of comments.
 fn first_outside_of_comments(text: &str) -> Option<usize> {
     // Between tokens there are only spaces.
     scan(text, 0, text.len(), Start::Normal)

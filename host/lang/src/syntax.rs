@@ -18,22 +18,22 @@ pub(crate) use parse::{expression, template};
 
 /// The content of a file or of a block's braces.
 ///
-/// JSON does not distinguish attributes from blocks. The reader of a body declares them first,
-/// with [`Body::interpreted`] or [`Body::with_attributes_only`]; until then its properties are
-/// neither.
+/// JSON does not distinguish attributes from blocks. The reader of a body first declares what it
+/// expects, with [`Body::interpreted`] or [`Body::with_attributes_only`]; before that, the
+/// properties are neither attributes nor blocks.
 #[derive(Clone, Debug)]
 pub struct Body {
     /// `name = expression`, in source order; names are unique.
     pub attributes: Vec<Attribute>,
     /// Blocks in source order.
     pub blocks: Vec<Block>,
-    /// The span of the whole body; for a block the text between the braces.
+    /// The span of the whole body. For a block, this is the text between the braces.
     pub span: Span,
     /// Properties that no reader has requested yet.
     json: Vec<json::Pending>,
     /// Overrides that cannot be merged before readers declare their expectations.
     overrides: Vec<Self>,
-    /// The span for missing items, if it is not the opening brace.
+    /// The span for errors about missing items, if it is not the opening brace.
     end: Option<Span>,
 }
 
@@ -43,7 +43,7 @@ pub struct Attribute {
     pub name: Str,
     pub name_span: Span,
     pub expression: Expression,
-    /// The whole definition.
+    /// The span of the whole definition.
     pub span: Span,
 }
 
@@ -56,9 +56,9 @@ pub struct Block {
     pub labels: Vec<Label>,
     /// The content of the braces.
     pub body: Body,
-    /// From the kind to the last label.
+    /// The span from the kind to the last label.
     pub header_span: Span,
-    /// From the kind to the closing brace.
+    /// The span from the kind to the closing brace.
     pub span: Span,
 }
 
@@ -84,18 +84,18 @@ impl Body {
         }
     }
 
-    /// Returns the attribute of that name.
+    /// Returns the attribute with this name.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|attribute| &*attribute.name == name)
     }
 
-    /// Returns the blocks of that kind.
+    /// Returns the blocks of a type.
     pub fn blocks_of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Block> {
         self.blocks.iter().filter(move |block| &*block.kind == kind)
     }
 
-    /// Returns the span for a missing required item: the opening brace of a block, or else the
-    /// beginning.
+    /// Returns the span for an error about a missing required item: the opening brace of a block,
+    /// or else the beginning of the body.
     pub fn missing_item_span(&self) -> Span {
         if let Some(end) = &self.end {
             return end.clone();
@@ -114,9 +114,9 @@ impl Block {
     }
 }
 
-/// Parses a file of blocks and attributes; also `.tfvars`, whose attributes are constants. After
-/// syntax errors, the body contains the readable parts: it is only suitable for finding more
-/// errors.
+/// Parses a file of blocks and attributes, or a `.tfvars` file, whose attributes are constants.
+/// After syntax errors, the body contains everything that could be parsed, which is only suitable
+/// for finding further errors.
 pub fn parse_body(file: &Arc<SourceFile>) -> (Body, Diagnostics) {
     parse::body(file)
 }

@@ -1,5 +1,5 @@
-//! Checks that no function call takes more memory or time than its text suggests: calls with
-//! huge results are rejected.
+//! Checks that memory and time of a function call are in proportion to its text: calls with huge
+//! results are rejected.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -12,8 +12,8 @@ use wardian_diagnostic::{Diagnostics, SourceFile, Span};
 use wardian_lang::{ReferenceSubject, Resolved, Scope, parse_expression};
 use wardian_value::{Type, Value};
 
-/// A scope in which `local.long` is a string of a million letters, `local.many` a list of a
-/// hundred thousand of them, all equal, and `local.text` as given.
+/// A scope in which `local.long` is a string of a million letters, `local.many` a list of a hundred
+/// thousand equal elements, and `local.text` the given text.
 struct World(String);
 
 impl Scope for World {

@@ -1,8 +1,8 @@
-//! Broken files, with the errors of `terraform validate` for each.
+//! Files with syntax errors, and the errors of `terraform validate` for each.
 //!
-//! `tests/data/syntax/broken.tsv` contains a file's text as a JSON string, and all errors as
-//! `line summary`, in order. Errors that are not about syntax are omitted here. To record again
-//! with the `terraform` on PATH:
+//! `tests/data/syntax/broken.tsv` contains a file's text as a JSON string, and all errors as `line
+//! summary`, in order. Errors that are not syntax errors are omitted. To record again with the
+//! `terraform` on PATH:
 //!
 //! ```text
 //! WARDIAN_RECORD=1 cargo test -p wardian-lang --test broken

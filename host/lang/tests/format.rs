@@ -1,4 +1,4 @@
-//! The canonical layout, compared with the output of `terraform fmt`.
+//! The canonical format, compared with the output of `terraform fmt`.
 //!
 //! In `tests/data/format`, `NAME.in.EXTENSION` is formatted to `NAME.out.EXTENSION`, and
 //! `NAME.refused.EXTENSION` has a syntax error. To record the results again with the `terraform`
@@ -41,9 +41,8 @@ fn formatted(text: &str) -> Result<String, String> {
     format_text(&SourceFile::new("main.tf", text)).map_err(|problems| problems.to_string())
 }
 
-/// Returns Terraform's result for a file, or `None` if it rejects the file. The file is
-/// formatted in place, because on standard output an unterminated last line would get a line
-/// break.
+/// Returns Terraform's result for a file, or `None` if it rejects the file. The file is formatted
+/// in place, because on standard output, a line break would be added to an unterminated last line.
 fn recorded(input: &Path) -> Option<Vec<u8>> {
     let name = input.file_name().unwrap().to_str().unwrap();
     let copy = std::env::temp_dir().join(format!("{}-{name}", std::process::id()));
@@ -109,7 +108,7 @@ fn formatting_rewrites_only_documented_parts() {
     }
 }
 
-/// `terraform fmt` breaks these files or changes their meaning.
+/// `terraform fmt` damages these files or changes their meaning.
 #[test]
 fn formatting_breaks_no_file() {
     for (text, expected) in [

@@ -1,4 +1,4 @@
-//! Functions that cannot be compared with Terraform's console row by row.
+//! Functions whose results cannot be compared with Terraform's console one by one.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -111,7 +111,7 @@ fn convert_accepts_type_argument() {
     refused("convert(\"a\", number)");
     refused("convert(\"a\", \"b\")");
     refused("convert(\"a\")");
-    // The type is neither a reference nor a call.
+    // The type argument is neither a reference nor a function call.
     let parsed = parse_expression(&SourceFile::new("main.tf", "convert(local.a, list(string))")).unwrap();
     assert_eq!(parsed.references().len(), 1);
     assert!(parsed.check().is_empty());

@@ -1,4 +1,4 @@
-//! Texts that are designed to be expensive, and nearly valid texts.
+//! Texts that are designed to be expensive to parse, and texts that are nearly valid.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -18,7 +18,7 @@ fn time(text: &str) -> Duration {
     start.elapsed()
 }
 
-/// Pieces whose repetition could make a parser backtrack again and again.
+/// Pieces whose repetition could cause a parser to backtrack repeatedly.
 const PIECES: &[&str] = &[
     "(",
     "[",

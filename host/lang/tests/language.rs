@@ -9,7 +9,7 @@ use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
 use wardian_lang::{Expression, ReferenceSubject, Resolved, Scope, TypeConstraint, parse_expression};
 use wardian_value::{Marks, Refinement, Type, Value};
 
-/// A scope with values by their reference's text; it records the indexes that it receives.
+/// A scope with values, by the text of the reference. It records the indexes that it receives.
 #[derive(Default)]
 struct World {
     values: BTreeMap<&'static str, Value>,
@@ -166,7 +166,7 @@ fn unknown_values_propagate() {
     }
 }
 
-/// A combining character may follow.
+/// The following text may begin with a combining character.
 #[test]
 fn known_prefix_ends_before_combining_characters() {
     for text in ["\"ab${local.string}\"", "format(\"ab%s\", local.string)"] {
@@ -176,7 +176,7 @@ fn known_prefix_ends_before_combining_characters() {
     }
 }
 
-/// Answers of `terraform console -plan`.
+/// The expected results are those of `terraform console -plan`.
 #[test]
 fn evaluates_conditionals_with_unknown_values() {
     for (text, expected) in [
@@ -408,12 +408,12 @@ fn for_over_100_000_elements_is_linear() {
     let value = expression.evaluate(&world).unwrap();
     let spent = start.elapsed();
     assert_eq!(value.as_mapping().unwrap().len(), 100_000);
-    // The target is 0.2 s; a busy machine is allowed five times as long.
+    // The target is 0.2 s; a busy machine is allowed to take five times as long.
     assert!(spent.as_millis() < 1000, "{spent:?}");
     println!("{spent:?}");
 }
 
-/// As Terraform since 1.12; 1.11 reports every error.
+/// The behavior of Terraform since 1.12; 1.11 reports every error.
 #[test]
 fn deciding_side_suppresses_errors_of_other_side() {
     for (text, expected) in [

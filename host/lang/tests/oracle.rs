@@ -1,6 +1,6 @@
-//! Expressions whose answers were recorded from `terraform console`.
+//! Expressions whose results were recorded from `terraform console`.
 //!
-//! `tests/data/expressions.tsv` contains one expression per line with its answer: the value as
+//! `tests/data/expressions.tsv` contains one expression per line with its result: the value as
 //! `jsonencode` returns it, and its type; `!` if Terraform rejects it. To record again with the
 //! `terraform` on PATH:
 //!
@@ -50,7 +50,7 @@ fn evaluated(expression: &str) -> Result<Value, String> {
         .map_err(|problems| problems.to_string())
 }
 
-/// Returns the difference between our answer and the recorded one, if any.
+/// Returns the difference between Wardian's result and the recorded one, if any.
 fn difference(row: &Row) -> Option<String> {
     let Row { expression, json, ty } = row;
     let encoded = evaluated(&format!("jsonencode({expression})"));
@@ -131,7 +131,7 @@ fn answers(directory: &Path, expressions: &[&str]) -> Option<Vec<String>> {
     serde_json::from_slice(&decoded).ok()
 }
 
-/// Reads the types from the tuple type of all expressions.
+/// Parses the types from the tuple type of all expressions.
 fn types(directory: &Path, expressions: &[&str]) -> Option<Vec<String>> {
     let output = console(directory, &format!("type([{}])", expressions.join(", ")))?;
     let line = one_line(&output);

@@ -1,4 +1,4 @@
-//! Arbitrary text never panics.
+//! Checks that arbitrary text does not cause a panic.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -34,7 +34,7 @@ fn exercise(text: &str) {
     }
 }
 
-/// Generates text from pieces, which passes more checks than noise does.
+/// Generates text from typical pieces, which passes more checks than random text does.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "a",

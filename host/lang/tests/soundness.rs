@@ -1,6 +1,6 @@
-//! Properties that hold for any values: nothing panics; an answer for unknown values is
-//! consistent with the answer for known ones; a value derived from sensitive values is
-//! sensitive.
+//! Properties of all values: no expression causes a panic, a result for unknown values is
+//! consistent with the result for known values, and a value that is derived from sensitive values
+//! is sensitive.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -124,7 +124,8 @@ fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Returns a value with less information: unknown, with facts that hold for it.
+/// Returns a value with less information: an unknown value, with refinements that are true of the
+/// original.
 fn veiled(value: &Value, choice: &mut impl Iterator<Item = u8>) -> Value {
     match choice.next().unwrap_or(0) % 4 {
         0 => Value::unknown(value.ty().clone()),
@@ -134,7 +135,7 @@ fn veiled(value: &Value, choice: &mut impl Iterator<Item = u8>) -> Value {
     }
 }
 
-/// Returns a value of which a part is unknown.
+/// Returns the value with a nested value replaced by an unknown value.
 fn inner_veiled(value: &Value, choice: &mut impl Iterator<Item = u8>) -> Value {
     let mut part = |item: &Value| {
         if choice.next().unwrap_or(0).is_multiple_of(2) {
@@ -176,7 +177,7 @@ fn facts(value: &Value) -> Refinement {
     facts
 }
 
-/// Returns why an answer for unknown values is inconsistent with the later one, if it is.
+/// Returns why a result for unknown values is inconsistent with the later one, if it is.
 fn disagreement(before: &Value, after: &Value) -> Option<String> {
     if !types_agree(before.ty(), after.ty()) {
         return Some(format!("the type {} is not {}", after.ty(), before.ty()));
@@ -199,7 +200,7 @@ fn disagreement(before: &Value, after: &Value) -> Option<String> {
             }
             a.iter().zip(b).find_map(|(a, b)| disagreement(a, b))
         }
-        // Set elements have no position: each known one must occur.
+        // Set elements have no position, but each known element must occur.
         (View::Set(a), View::Set(b)) => {
             let lost = a.iter().find(|item| item.is_wholly_known() && !b.contains(item));
             lost.map(|item| format!("{item:?} is not in {after:?}"))
@@ -275,12 +276,13 @@ fn check(expression: &str, values: &[Value], position: usize, choices: &[u8]) ->
 /// Functions that handle marks themselves, or whose result no argument determines.
 const SHOWS: [&str; 4] = ["nonsensitive(", "issensitive(", "try(", "can("];
 
-/// Conditions after which an expression may not be evaluated at all.
+/// Conditions after which an expression may not be evaluated.
 const MAY_NOT_LOOK: [&str; 2] = [" if x", "%{ if"];
 
-/// Returns true if Terraform's own answers, which ours match, are inconsistent with later ones.
+/// Returns true if Terraform's own results, which Wardian's match, are inconsistent with later
+/// ones.
 fn excused(expression: &str, value: &Value, choices: &[u8]) -> bool {
-    // Their result has the type of the arguments whose type is known.
+    // The result of these functions has the type of the arguments whose type is known.
     let common_type = ["coalesce(", "setintersection(", "setsubtract(", "setunion(", "local.a0 ? "];
     let of_no_type = choices.first().is_some_and(|choice| choice % 4 == 2);
     // Unknown elements are at the end of a set.
@@ -316,7 +318,7 @@ fn run(
 fn functions_are_sound() {
     let mut wrong = Vec::new();
     for signature in function_signatures() {
-        // These functions read only a part of their arguments.
+        // These functions use only some of their arguments.
         if matches!(
             signature.name,
             "templatestring" | "convert" | "bcrypt" | "timestamp" | "plantimestamp" | "uuid"

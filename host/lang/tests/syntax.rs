@@ -106,7 +106,7 @@ fn errors_point_at_their_line() {
     }
 }
 
-/// Each way to nest, as a prefix, a center and a suffix.
+/// Each form of nesting, as a prefix, a center and a suffix.
 const NESTS: &[(&str, &str, &str)] = &[
     ("(", "1", ")"),
     ("[", "1", "]"),
@@ -135,7 +135,7 @@ fn nested((before, middle, behind): (&str, &str, &str), depth: usize) -> String 
     format!("{}{middle}{}\n", before.repeat(depth), behind.repeat(depth))
 }
 
-/// Runs on the stack of a test's thread, which is 2 MiB like that of any other thread.
+/// Runs on the stack of a test's thread, which is 2 MiB, as for any other thread.
 #[test]
 fn evaluates_256_levels_of_nesting() {
     for nest in NESTS {

@@ -1,9 +1,9 @@
-//! Expressions with unknown values, compared with `terraform plan`'s results in its plan file.
+//! Expressions with unknown values, compared with the results in the plan file of `terraform plan`.
 //!
-//! `tests/data/unknown.tsv` contains one expression per line with its answer: its type and the
-//! facts about it; `!` if Terraform rejects it. `unknown.tf` declares the names.
-//! `unknown-ours.tsv` contains Wardian's answers that differ from Terraform's, with the reason. To
-//! record again with the `terraform` on PATH:
+//! `tests/data/unknown.tsv` contains one expression per line with its result: the type and the
+//! refinement; `!` if Terraform rejects it. `unknown.tf` declares the names. `unknown-ours.tsv`
+//! contains Wardian's results that differ from Terraform's, with the reason. To record again with
+//! the `terraform` on PATH:
 //!
 //! ```text
 //! WARDIAN_RECORD=1 cargo test -p wardian-lang --test unknown
@@ -130,7 +130,7 @@ fn write_facts(facts: &Refinement, text: &mut String) {
     write!(text, "({})", known.join(", ")).unwrap();
 }
 
-/// Returns the value after encoding it as a plan file does, which drops facts that it cannot
+/// Returns the result after encoding it as in a plan file, which drops refinements that it cannot
 /// store.
 fn answer(expression: &str) -> Result<String, String> {
     let file = SourceFile::new("<test>", expression);
@@ -145,7 +145,7 @@ fn columns(row: &str) -> (&str, &str) {
     row.split_once('\t').unwrap_or((row, ""))
 }
 
-/// Returns the difference between our answer and the recorded one, if any.
+/// Returns the difference between Wardian's result and the recorded one, if any.
 fn difference(expression: &str, expected: &str) -> Option<String> {
     let found = answer(expression);
     let same = match &found {
@@ -185,7 +185,7 @@ fn record() {
         text.lines().filter(|line| is_row(line)).map(|line| line.split('\t').next().unwrap()).collect();
     let mut answers: Vec<Option<String>> = vec![None; expressions.len()];
     terraform(&directory, &["init"]);
-    // Removes expressions that cannot be planned, until the rest can.
+    // Removes expressions that cannot be planned, until all others can be.
     loop {
         let mut outputs = String::new();
         for (index, expression) in expressions.iter().enumerate() {
@@ -224,7 +224,7 @@ fn terraform(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The row whose output an error is about.
+/// Returns the row whose output caused an error.
 fn refused_row(message: &str) -> Option<usize> {
     let message: serde_json::Value = serde_json::from_str(message).ok()?;
     let diagnostic = message.get("diagnostic").filter(|_| message["@level"] == "error")?;
@@ -233,7 +233,7 @@ fn refused_row(message: &str) -> Option<usize> {
     context.strip_prefix("output \"r")?.strip_suffix('"')?.parse().ok()
 }
 
-/// The outputs of a plan file.
+/// Returns the outputs in a plan file.
 fn planned(file: &[u8]) -> Vec<(usize, String)> {
     let mut archive = zip::ZipArchive::new(Cursor::new(file)).unwrap();
     let mut plan = Vec::new();
@@ -254,7 +254,7 @@ fn field(message: &[u8], wanted: u64) -> &[u8] {
     fields(message).into_iter().find(|(number, _)| *number == wanted).unwrap().1
 }
 
-/// The fields of a protobuf message that hold bytes.
+/// Returns the length-delimited fields of a protobuf message.
 fn fields(mut message: &[u8]) -> Vec<(u64, &[u8])> {
     let mut found = Vec::new();
     while !message.is_empty() {

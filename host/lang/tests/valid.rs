@@ -1,4 +1,4 @@
-//! Expressions of all forms, over several lines, with Terraform's values.
+//! Expressions of all forms on several lines, with Terraform's results.
 //!
 //! `tests/data/syntax/valid.tsv` contains an expression as a JSON string, and its value as
 //! `jsonencode` returns it. To record again with the `terraform` on PATH:
@@ -57,7 +57,7 @@ fn values_match_terraform() {
         if found.as_ref() != Ok(expected) {
             wrong.push(format!("{text:?}\n  expected {expected}\n  found    {found:?}"));
         }
-        // The same expression alone, where the end of a line does not end it.
+        // The same expression alone, which the end of a line does not end.
         let alone = parse_expression(&SourceFile::new("x", format!("{text}\n"))).unwrap();
         let in_body = &body.attribute("v0").unwrap().expression;
         assert_eq!(alone.evaluate(&EmptyScope), in_body.evaluate(&EmptyScope), "{text}");
@@ -82,7 +82,7 @@ fn record() {
     let question = format!("jsonencode([{}])", all.join(", "));
     child.stdin.take().unwrap().write_all(question.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    // A JSON string inside a JSON string.
+    // The output is a JSON string that contains JSON.
     let answer: String = serde_json::from_slice(&output.stdout).unwrap();
     let values: Vec<String> = serde_json::from_str(&answer).unwrap();
     let mut recorded = "# An expression, and its value as jsonencode gives it.\n".to_owned();

@@ -1,9 +1,9 @@
-//! The object that a plugin call is made for, and the sensitive values that must not be shown.
+//! The object for which a plugin call is made, and the sensitive values that must not be shown.
 //!
-//! Requests name resource types, as the protocol does; people identify resource instances by
-//! their addresses. The engine creates one [`CallContext`] for each operation and passes it with
-//! every call. The crates that execute calls name the address in diagnostics, log lines and
-//! audit records, and redact the [sensitive values](SensitiveValues) in them.
+//! Requests contain resource types, as defined by the protocol, but people identify resource
+//! instances by their addresses. The engine creates one [`CallContext`] for each operation and
+//! passes it with every call. The crates that execute calls include the address in diagnostics, log
+//! lines and audit records, and redact the [sensitive values](SensitiveValues) in them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use wardian_value::{Str, Value};
 
 use crate::redaction::SensitiveValues;
 
-/// The context that the calls of one operation share. Clones share the sensitive values.
+/// The context that all calls of an operation share. Clones share the sensitive values.
 #[derive(Clone, Debug, Default)]
 pub struct CallContext {
     address: Option<Arc<str>>,
@@ -42,8 +42,8 @@ impl CallContext {
         &self.sensitive_values
     }
 
-    /// Returns a value without marks, as plugins receive values, and registers the parts that
-    /// were marked as sensitive or ephemeral.
+    /// Returns a value without marks, so that it can be passed to a plugin, and registers the
+    /// values in it that were marked as sensitive or ephemeral.
     pub fn unmark_and_register(&self, value: &Value) -> Value {
         if value.inside_marks().is_empty() {
             return value.clone();
@@ -56,13 +56,13 @@ impl CallContext {
 /// One call of one plugin, for diagnostics, log lines and audit records.
 #[derive(Clone, Debug)]
 pub struct PluginCall {
-    /// The plugin's name for users.
+    /// The plugin's name in messages.
     pub plugin: Arc<str>,
-    /// The name of the called function in the plugin's protocol.
+    /// The name of the function in the plugin's protocol.
     pub function: &'static str,
-    /// The resource type, data source, function or action that the call is about.
+    /// The resource type, data source, function or action that the call concerns.
     pub type_name: Option<Str>,
-    /// The object that the call is made for, and its sensitive values.
+    /// The object for which the call is made, and its sensitive values.
     pub context: CallContext,
 }
 
@@ -77,8 +77,8 @@ impl PluginCall {
         Self { plugin: Arc::clone(plugin), function, type_name: type_name.cloned(), context: context.clone() }
     }
 
-    /// Returns the pseudo call for an instance's work while no call is in flight, such as its
-    /// start.
+    /// Returns a pseudo call for the code that an instance runs outside of calls, such as its start
+    /// code.
     pub fn outside_of_calls(plugin: &Arc<str>) -> Self {
         Self::new(plugin, "start", None, &CallContext::default())
     }
@@ -95,7 +95,8 @@ impl PluginCall {
     }
 }
 
-/// Formats a call as `hashicorp/random in plan-resource-change of random_id.a (random_id)`.
+/// Formats the call, for example as `hashicorp/random in plan-resource-change of random_id.a
+/// (random_id)`.
 impl fmt::Display for PluginCall {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} in {}", self.plugin, self.function)?;

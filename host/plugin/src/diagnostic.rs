@@ -11,21 +11,21 @@ pub enum Severity {
     Warning,
 }
 
-/// A diagnostic of a plugin, or of the host on its behalf, about a call.
+/// A diagnostic about a call, from a plugin or from the host on behalf of the plugin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PluginDiagnostic {
     /// Error or warning.
     pub severity: Severity,
-    /// The headline, one line.
+    /// The headline, on one line.
     pub summary: String,
     /// The body, which may be empty.
     pub detail: String,
-    /// The attribute of the configuration that it is about.
+    /// The attribute of the configuration that caused the diagnostic.
     pub attribute: Option<Path>,
 }
 
 impl PluginDiagnostic {
-    /// Returns an error about the object as a whole.
+    /// Returns an error that concerns the object as a whole.
     pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { severity: Severity::Error, summary: summary.into(), detail: detail.into(), attribute: None }
     }

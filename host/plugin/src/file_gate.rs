@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use crate::call_context::CallContext;
 
-/// Decides whether a configuration may have a file or directory read by one of the host's own
-/// functions or data sources. The default allows every file that the system does: the
-/// configuration is the user's.
+/// Decides whether the host's own functions and data sources may read a file or directory for a
+/// configuration. The default gate allows every file that the operating system allows, since the
+/// user trusts the configuration.
 #[derive(Clone, Default)]
 pub struct FileGate(Option<Arc<Decide>>);
 
-/// The reason is shown to users, as part of a sentence.
+/// The error is the reason, which is shown to users as part of a sentence.
 type Decide = dyn Fn(&CallContext, &Path) -> Result<(), String> + Send + Sync;
 
 impl FileGate {
-    /// Creates a gate with this decision.
+    /// Creates a gate from a function that decides.
     pub fn new(decide: impl Fn(&CallContext, &Path) -> Result<(), String> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(decide)))
     }
@@ -24,7 +24,7 @@ impl FileGate {
     /// Checks that an absolute path may be read or listed for the object of this context.
     ///
     /// # Errors
-    /// The reason if it may not.
+    /// The reason, if this is not allowed.
     pub fn check(&self, context: &CallContext, path: &Path) -> Result<(), String> {
         self.0.as_ref().map_or(Ok(()), |decide| decide(context, path))
     }

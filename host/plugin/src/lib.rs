@@ -1,5 +1,5 @@
-//! The plugin protocol in Rust, defined once: the newest Terraform protocol (6.x) for providers,
-//! and protocol 5 for provisioners.
+//! The plugin protocol in Rust, defined once: for providers, Terraform's newest protocol (6.x), and
+//! for provisioners, protocol 5.
 //!
 //! The sandbox and the bridge to native plugins implement [`Provider`] and [`Provisioner`]; the
 //! engine calls them without knowing which of the two it uses. This crate does not depend on the

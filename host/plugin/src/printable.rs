@@ -1,10 +1,10 @@
 //! Makes plugin output safe to show in a terminal.
 //!
-//! A plugin is not trusted: its output must not control a terminal, hide text or forge another
-//! source's line.
+//! A plugin is not trusted: its output must not control a terminal, hide text or imitate a line of
+//! another source.
 
 /// Returns text without control characters except line ends and tabs. Characters that are
-/// invisible, or change the direction of text, are replaced by their numbers.
+/// invisible, or that change the direction of text, are replaced by their code points.
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -18,12 +18,12 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
-/// Returns [`printable`] text with line ends as `\n`: one log line that cannot look like two.
+/// Returns [`printable`] text with line ends escaped as `\n`, so that it is exactly one line.
 pub fn printable_line(text: &str) -> String {
     printable(text).replace('\n', "\\n")
 }
 
-/// Whether a character is in Unicode's general category Cf, or separates lines or paragraphs.
+/// Whether a character is in Unicode's general category Cf, or is a line or paragraph separator.
 fn is_format(c: char) -> bool {
     matches!(
         c,

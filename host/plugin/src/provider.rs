@@ -2,7 +2,7 @@
 //!
 //! Every call returns diagnostics with its result, even if the plugin itself failed (a trap, a
 //! timeout, a lost process): the implementation converts such a failure into an error diagnostic
-//! that names the plugin and the call. So calls fail in only one way.
+//! that names the plugin and the call. So there is only one kind of failure.
 
 mod failed;
 
@@ -21,8 +21,8 @@ pub type PrivateBytes = Arc<[u8]>;
 
 /// A provider, configured or not yet configured.
 ///
-/// Values have the schema's implied types and no marks. All calls may be made concurrently.
-/// Before [`Provider::configure`], only schemas, validation, state upgrades and functions may be
+/// Values have the schema's implied types and no marks. All calls can be made concurrently. Before
+/// [`Provider::configure`], only schemas, validation, state upgrades and functions can be
 /// requested.
 #[async_trait]
 pub trait Provider: Send + Sync {
@@ -74,7 +74,8 @@ pub trait Provider: Send + Sync {
     /// Finds an existing object by its ID or identity.
     async fn import_resource_state(&self, context: &CallContext, request: ImportRequest) -> ImportResponse;
 
-    /// Converts an object of another resource type into one of this provider's.
+    /// Converts an object of another resource type into an object of a resource type of this
+    /// provider.
     async fn move_resource_state(&self, context: &CallContext, request: MoveRequest) -> MoveResponse;
 
     /// Generates a configuration from a state.
@@ -115,7 +116,7 @@ pub trait Provider: Send + Sync {
         private: PrivateBytes,
     ) -> PluginDiagnostics;
 
-    /// Calls a function with arguments of the parameters' types. The provider need not be
+    /// Calls a function with arguments of the parameters' types. The provider does not have to be
     /// configured.
     async fn call_function(
         &self,
@@ -131,7 +132,7 @@ pub trait Provider: Send + Sync {
         request: ValidateListRequest,
     ) -> PluginDiagnostics;
 
-    /// Lists objects, passing each to `found` until it returns [`Continue::Stop`].
+    /// Lists objects, and passes each to `found` until it returns [`Continue::Stop`].
     async fn list_resource(
         &self,
         context: &CallContext,
@@ -142,7 +143,7 @@ pub trait Provider: Send + Sync {
     /// Plans an action.
     async fn plan_action(&self, context: &CallContext, request: ActionRequest) -> PlanActionResponse;
 
-    /// Executes an action, passing its progress messages to `progress`.
+    /// Executes an action, and passes its progress messages to `progress`.
     async fn invoke_action(
         &self,
         context: &CallContext,
@@ -150,24 +151,24 @@ pub trait Provider: Send + Sync {
         progress: &mut (dyn FnMut(String) + Send),
     ) -> PluginDiagnostics;
 
-    /// Requests an orderly end of the calls in flight, which still return responses. The error
-    /// is the reason why it could not be requested.
+    /// Requests that the calls in flight end gracefully; they still return responses. The error is
+    /// the reason why this could not be requested.
     async fn stop(&self) -> Result<(), String>;
 
-    /// Ends the provider and frees its resources. Later calls fail.
+    /// Ends the provider and releases its resources. Later calls fail.
     async fn close(&self);
 }
 
-/// Whether a caller wants more results.
+/// Whether the caller requests more results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Continue {
-    /// The caller wants more results.
+    /// More results are requested.
     Yes,
-    /// The caller needs no further results.
+    /// No further results are needed.
     Stop,
 }
 
-/// The kind of object that a configuration is for.
+/// The kind of the object that a configuration describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConfigKind {
     /// A managed resource.
@@ -180,7 +181,7 @@ pub enum ConfigKind {
     Action,
 }
 
-/// Capabilities of the host beyond the first version of the protocol.
+/// Capabilities of the host that the first version of the protocol does not include.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientCapabilities {
     /// The host supports deferred responses.
@@ -195,10 +196,10 @@ impl Default for ClientCapabilities {
     }
 }
 
-/// Why a change is deferred to a later run.
+/// The reason why a change is deferred to a later run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeferredReason {
-    /// No particular reason.
+    /// The reason is not specified.
     Unknown,
     /// The resource's configuration contains unknown values that the provider needs.
     ResourceConfigUnknown,
@@ -208,7 +209,7 @@ pub enum DeferredReason {
     AbsentPrerequisite,
 }
 
-/// A stored object in the form of the state file.
+/// A stored object in the format of the state file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RawState {
     /// The attributes as JSON, exactly as stored.
@@ -222,7 +223,7 @@ pub enum RawState {
 pub struct ConfigureRequest {
     /// The Terraform version with which the host is compatible.
     pub terraform_version: Str,
-    /// The configuration; an object of nulls if there is none.
+    /// The configuration; if there is none, an object of nulls.
     pub config: Value,
     /// The host's capabilities.
     pub capabilities: ClientCapabilities,
@@ -298,7 +299,7 @@ pub struct PlanRequest {
     pub type_name: Str,
     /// The prior state; null to create an object.
     pub prior_state: Value,
-    /// The merge of prior state and configuration; null to destroy the object.
+    /// The prior state merged with the configuration; null to destroy the object.
     pub proposed_new_state: Value,
     /// The configuration; null to destroy the object.
     pub config: Value,
@@ -353,8 +354,8 @@ pub struct ApplyRequest {
 /// The response of [`Provider::apply_resource_change`].
 #[derive(Clone, Debug)]
 pub struct ApplyResponse {
-    /// The new state; null if the object was destroyed; absent if the call returned none, in
-    /// which case the prior state stays.
+    /// The new state; null if the object was destroyed; absent if the response contains none, in
+    /// which case the prior state is kept.
     pub new_state: Option<Value>,
     /// The private data to store with the object.
     pub private: PrivateBytes,
@@ -369,7 +370,7 @@ pub struct ApplyResponse {
 /// How an import identifies an object.
 #[derive(Clone, Debug)]
 pub enum ImportTarget {
-    /// An ID in the provider's own notation.
+    /// An ID in the provider's notation.
     Id(String),
     /// An identity.
     Identity(Value),
@@ -517,7 +518,7 @@ pub struct RenewEphemeralResponse {
 pub struct FunctionError {
     /// The error message.
     pub text: String,
-    /// The index of the argument at fault.
+    /// The index of the argument that caused the error.
     pub argument: Option<usize>,
 }
 
@@ -552,7 +553,7 @@ pub struct ListRequest {
 pub struct ListEvent {
     /// The object's identity.
     pub identity: Option<Value>,
-    /// The object's name for users.
+    /// The object's name, to be shown to users.
     pub display_name: String,
     /// The object, if it was requested.
     pub resource_object: Option<Value>,

@@ -13,18 +13,18 @@ use crate::schema::Schema;
 
 /// A provisioner: runs steps for an object that was just created, or is about to be destroyed.
 ///
-/// Values have the schema's implied type and no marks. All calls may be made concurrently;
-/// dropping a call cancels it and everything that it started. A provisioner's access is not
-/// defined here: the implementation of the calls decides it for each call, and grants no more.
+/// Values have the schema's implied type and no marks. All calls can be made concurrently; dropping
+/// a call cancels it and everything that it started. This trait does not define a provisioner's
+/// access: the implementation of the calls decides on each access.
 #[async_trait]
 pub trait Provisioner: Send + Sync {
-    /// Returns the schema of its configuration.
+    /// Returns the schema of the provisioner's configuration.
     async fn schema(&self, context: &CallContext) -> Result<Arc<Schema>, PluginDiagnostics>;
 
     /// Validates a configuration, which may contain unknown values.
     async fn validate_config(&self, context: &CallContext, config: Value) -> PluginDiagnostics;
 
-    /// Runs the steps, passing their output to `output`.
+    /// Runs the steps, and passes their output to `output`.
     async fn provision(
         &self,
         context: &CallContext,
@@ -32,8 +32,8 @@ pub trait Provisioner: Send + Sync {
         output: &mut ProvisionOutput<'_>,
     ) -> PluginDiagnostics;
 
-    /// Requests an orderly end of the calls in flight, which still return. The error is the
-    /// reason why it could not be requested.
+    /// Requests that the calls in flight end gracefully; they still return. The error is the reason
+    /// why this could not be requested.
     async fn stop(&self) -> Result<(), String>;
 }
 
@@ -45,7 +45,7 @@ pub type ProvisionOutput<'a> = dyn FnMut(&str) + Send + 'a;
 pub struct ProvisionRequest {
     /// The configuration, without unknown values.
     pub config: Value,
-    /// The connection to the object: the value of its connection blocks, without unknown values;
+    /// The connection to the object: the value of the `connection` blocks, without unknown values;
     /// null if there are none.
     pub connection: Value,
     /// State that the provisioners of this object share.
@@ -53,19 +53,21 @@ pub struct ProvisionRequest {
 }
 
 /// State that the provisioners of one object share, such as open connections. Only the
-/// implementation of the calls accesses it; it ends with its last clone.
+/// implementation of the calls accesses it. It is dropped with its last clone.
 #[derive(Clone, Default)]
 pub struct SharedByObject(Arc<Mutex<Vec<Arc<dyn Shareable>>>>);
 
-/// A value that provisioners can share.
+/// A value that can be shared by provisioners.
 #[async_trait]
 pub trait Shareable: Any + Send + Sync {
-    /// Closes it in an orderly way, soon. Without this call, it ends when it is dropped.
+    /// Closes the value gracefully, within a short time. Without this call, the value is closed
+    /// when it is dropped.
     async fn close(&self);
 }
 
 impl SharedByObject {
-    /// Returns a shared value of this type that fits, or else creates and shares one.
+    /// Returns a shared value of this type for which `fits` returns true; if there is none, creates
+    /// and shares one.
     pub fn find_or_leave<T: Shareable>(&self, fits: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> Arc<T> {
         let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = left.iter().filter_map(|one| {
@@ -80,7 +82,7 @@ impl SharedByObject {
         made
     }
 
-    /// Closes the shared values. To be called when no further provisioner of the object follows.
+    /// Closes the shared values. Must be called when no further provisioner of the object follows.
     pub async fn close(&self) {
         let left = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         for one in left {

@@ -1,11 +1,10 @@
-//! Plugins whose output is redacted: the layer above each transport.
+//! Plugins whose output is redacted: a wrapper around each transport.
 //!
-//! Before a call, the parts of its values that the plugin's schema declares sensitive are
-//! registered. Together with the values that the caller registered in the
-//! [`CallContext`](crate::CallContext) and those of the provider's configuration, they are the
-//! sensitive values of the context that the transport receives, which redacts log lines and
-//! records. Text in the response is redacted here, whether it comes from the plugin or from its
-//! host.
+//! Before a call, the attributes in its values that the plugin's schema declares sensitive are
+//! registered. The context that the transport receives contains these values, the values that the
+//! caller registered in the [`CallContext`](crate::CallContext), and those of the provider's
+//! configuration; the transport redacts them in log lines and records. Text in the response is
+//! redacted here, whether it comes from the plugin or from its host.
 
 mod call;
 mod provider;

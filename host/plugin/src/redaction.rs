@@ -1,23 +1,22 @@
 //! Sensitive values that a plugin received, and that must not be shown in its output.
 //!
 //! A marked value is passed to a plugin through
-//! [`CallContext::unmark_and_register`](crate::CallContext::unmark_and_register), which removes
-//! the marks and registers the marked parts for as long as the context lives.
-//! [`RedactingProvider`](crate::RedactingProvider) registers the parts that a schema declares
-//! sensitive. Plugin output in that time, and the records about the plugin, pass through
+//! [`CallContext::unmark_and_register`](crate::CallContext::unmark_and_register), which removes the
+//! marks and registers the marked values for the lifetime of the context.
+//! [`RedactingProvider`](crate::RedactingProvider) registers the attributes that a schema declares
+//! sensitive. During that time, plugin output and the records about the plugin are passed through
 //! [`SensitiveValues::redact`].
 //!
 //! A string is found in plain form, and encoded in JSON, in a URL or in base64, at any offset of
-//! the encoded data (for example, a password in a header); each line of a multi-line string is
-//! also found. Strings shorter than four bytes are not searched for, nor are `true`, `false` and
-//! `null`: they occur everywhere, and a log without them would be useless.
+//! the encoded data (for example, a password in a header); the lines of a multi-line string are
+//! also found individually. Strings shorter than four bytes are not searched for, nor are `true`,
+//! `false` and `null`: they occur everywhere, so redacting them would make log lines useless.
 //!
-//! This prevents a well-meaning plugin from revealing secrets. A malicious one can encode a
-//! secret in a way that is not searched for; only the limits on its access prevent it from
-//! passing the secret on.
+//! This prevents a well-meaning plugin from revealing secrets accidentally. A malicious plugin can
+//! encode a secret in a way that is not searched for; only the limits on its access prevent it from
+//! sending the secret elsewhere.
 //!
-//! No search takes place until there is output: values are stored unchanged, and examined when
-//! the first output arrives.
+//! Values are first stored unchanged, and are processed only when the first output is received.
 
 mod encodings;
 mod finder;
@@ -37,12 +36,11 @@ use finder::Finder;
 pub use recent::{CallScope, RecentSensitiveValues};
 use secret_source::SecretSource;
 
-/// The placeholder of a sensitive value.
+/// The placeholder for a sensitive value.
 pub const REDACTED: &str = "(sensitive value)";
-/// Maximum number of bytes of a string that is searched for; longer ones are found piece by
-/// piece.
+/// Maximum number of bytes of a string that is searched for as a whole. Longer strings are split.
 pub const MAX_SENSITIVE_LENGTH: usize = 32 << 10;
-/// The placeholder of all output if there are more sensitive values than can be searched for.
+/// The placeholder for all output if there are more sensitive values than can be searched for.
 const ALL_REDACTED: &str = "(not shown: the plugin received more sensitive values than can be searched for)";
 
 /// The sensitive values of an operation, a plugin or a process. Clones share them.
@@ -51,7 +49,7 @@ pub struct SensitiveValues(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// Further sensitive values that count here as well.
+    /// Further sensitive values that are included.
     chain: Vec<SensitiveValues>,
     known: Mutex<State>,
 }
@@ -59,25 +57,25 @@ struct Inner {
 #[derive(Default)]
 struct State {
     told: Vec<SecretSource>,
-    /// Number of sources that the finder contains.
+    /// Number of sources whose strings have been added to the finder.
     prepared: usize,
     finder: Finder,
 }
 
 impl SensitiveValues {
-    /// Returns the combination of others, to which values can be added without changing those.
+    /// Returns a combination of `others`. Values that are added to it are not added to `others`.
     pub fn chain(others: impl IntoIterator<Item = Self>) -> Self {
         Self(Arc::new(Inner { chain: others.into_iter().collect(), known: Mutex::default() }))
     }
 
-    /// Adds the parts of a value that are marked as sensitive or ephemeral.
+    /// Adds the values in a value that are marked as sensitive or ephemeral.
     pub fn add_marked(&self, value: &Value) {
         if !value.inside_marks().is_empty() {
             self.add(SecretSource::Marked(value.clone()));
         }
     }
 
-    /// Adds a value with all its parts.
+    /// Adds a value with all nested values.
     pub fn add_all(&self, value: &Value) {
         if !value.is_null() {
             self.add(SecretSource::All(value.clone()));
@@ -89,14 +87,14 @@ impl SensitiveValues {
         self.add(SecretSource::All(Value::string(text)));
     }
 
-    /// Adds the parts of an object that its schema declares sensitive or write-only.
+    /// Adds the attributes of an object that its schema declares sensitive or write-only.
     pub fn add_by_schema(&self, object: &Value, schema: &Arc<Schema>) {
         if !object.is_null() {
             self.add(SecretSource::Object(object.clone(), Arc::clone(schema)));
         }
     }
 
-    /// Adds the sensitive parts of a provider's own configuration, like
+    /// Adds the sensitive attributes of a provider's configuration, like
     /// [`SensitiveValues::add_by_schema`].
     pub fn add_configuration(&self, config: &Value, schema: &Arc<ProviderSchema>) {
         if !config.is_null() {
@@ -104,7 +102,7 @@ impl SensitiveValues {
         }
     }
 
-    /// Adds parts of a stored object.
+    /// Adds the values at some paths of a stored object.
     pub fn add_stored_parts(&self, stored: &RawState, parts: &[Path]) {
         if let RawState::Json(text) = stored
             && !parts.is_empty()
@@ -113,7 +111,7 @@ impl SensitiveValues {
         }
     }
 
-    /// Adds the sensitive parts of a stored object, possibly of an older schema, like
+    /// Adds the sensitive attributes of a stored object, possibly of an older schema, like
     /// [`SensitiveValues::add_by_schema`].
     pub fn add_stored(&self, stored: &RawState, schema: &Arc<Schema>) {
         self.add(SecretSource::Stored(stored.clone(), Arc::clone(schema)));
@@ -126,8 +124,8 @@ impl SensitiveValues {
         found.redact(text)
     }
 
-    /// Returns the end of the text with its sensitive values redacted, including one that begins
-    /// before the end's start.
+    /// Returns the end of the text with its sensitive values redacted, including a value of which
+    /// only the end is in the result.
     pub fn redact_end(&self, text: &str, most: usize) -> String {
         let mut found = Matches::default();
         self.find(text, &mut found);
@@ -141,8 +139,8 @@ impl SensitiveValues {
         }
     }
 
-    /// Returns the length of the part of an unfinished text that can be redacted already: the
-    /// rest may be the start of a secret.
+    /// Returns the length of the part of an unfinished text that can already be redacted. The
+    /// remaining text may be the beginning of a secret.
     pub fn settled_length(&self, text: &str) -> usize {
         let mut found = Matches::default();
         self.find(text, &mut found);
@@ -200,7 +198,7 @@ impl Matches {
         finder.find(text.as_bytes(), &mut self.places);
     }
 
-    /// Returns the positions in order, with touching ones merged.
+    /// Returns the positions in order, with adjacent and overlapping ones merged.
     fn merged(mut self) -> Vec<Range<usize>> {
         self.places.sort_by_key(|place| place.start);
         let mut merged: Vec<Range<usize>> = Vec::with_capacity(self.places.len());

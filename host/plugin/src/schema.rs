@@ -1,4 +1,5 @@
-//! Schemas: the structure of the configuration of a provider, a resource type or a data source.
+//! Schemas: the structure of the configuration of a provider, a resource type, a data source or
+//! another object.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -10,7 +11,7 @@ use crate::schema_table::SchemaTable;
 /// A schema with its version and the implied type of its values.
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
-    /// The version, which is stored with each object of a resource type; 0 for all others.
+    /// The version, which is stored with each object of a resource type; 0 for other schemas.
     pub version: i64,
     /// The root block.
     pub block: Block,
@@ -23,7 +24,7 @@ impl Schema {
         Self { version, block, implied: OnceLock::new() }
     }
 
-    /// Returns the type of values of this schema; computed once.
+    /// Returns the type of values of this schema, which is computed once.
     pub fn implied_type(&self) -> &Type {
         self.implied.get_or_init(|| self.block.implied_type())
     }
@@ -36,7 +37,7 @@ pub struct Block {
     pub attributes: BTreeMap<Str, Attribute>,
     /// Nested blocks by type name.
     pub block_types: BTreeMap<Str, NestedBlock>,
-    /// The description of the block's purpose.
+    /// The purpose of the block.
     pub description: Description,
     /// Whether the block is deprecated.
     pub deprecation: Deprecation,
@@ -51,7 +52,7 @@ pub struct Description {
     pub markdown: bool,
 }
 
-/// Whether a part of a schema is deprecated.
+/// Whether an element of a schema is deprecated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Deprecation {
     /// It is not deprecated.
@@ -59,12 +60,12 @@ pub enum Deprecation {
     None,
     /// It is deprecated, without a message.
     Deprecated,
-    /// It is deprecated, with a message that gives the reason or an alternative.
+    /// It is deprecated, with a message that states the reason or an alternative.
     Message(String),
 }
 
 impl Deprecation {
-    /// Whether the part is deprecated.
+    /// Whether the element is deprecated.
     pub fn is_deprecated(&self) -> bool {
         *self != Self::None
     }
@@ -73,15 +74,15 @@ impl Deprecation {
 /// An attribute of a block or of a nested object.
 #[derive(Clone, Debug)]
 pub struct Attribute {
-    /// The type of its values.
+    /// The type of the attribute's values.
     pub ty: AttributeType,
-    /// The description of the attribute's purpose.
+    /// The purpose of the attribute.
     pub description: Description,
-    /// Whether the configuration or the provider sets it.
+    /// Whether the configuration or the provider sets the attribute.
     pub setting: Setting,
-    /// Whether its value must not be shown.
+    /// Whether the attribute's value must not be shown.
     pub sensitive: bool,
-    /// Whether its value is never stored, and exists in the configuration only.
+    /// Whether the attribute's value exists only in the configuration and is never stored.
     pub write_only: bool,
     /// Whether the attribute is deprecated.
     pub deprecation: Deprecation,
@@ -95,14 +96,14 @@ pub enum Setting {
     Required,
     /// The configuration may set it.
     Optional,
-    /// The configuration may set it; otherwise the provider may.
+    /// The configuration may set it; otherwise the provider can set it.
     OptionalComputed,
     /// Only the provider sets it.
     Computed,
 }
 
 impl Setting {
-    /// Returns the setting for the protocol's flags; `None` if they contradict each other.
+    /// Returns the setting for the protocol's flags; `None` if the flags contradict each other.
     pub fn from_flags(required: bool, optional: bool, computed: bool) -> Option<Self> {
         match (required, optional, computed) {
             (true, false, false) => Some(Self::Required),
@@ -113,22 +114,22 @@ impl Setting {
         }
     }
 
-    /// Whether the configuration must set it.
+    /// Whether the configuration must set the attribute.
     pub fn is_required(self) -> bool {
         self == Self::Required
     }
 
-    /// Whether the configuration may omit it.
+    /// Whether the configuration may omit the attribute.
     pub fn is_optional(self) -> bool {
         matches!(self, Self::Optional | Self::OptionalComputed)
     }
 
-    /// Whether the provider may set it.
+    /// Whether the provider may set the attribute.
     pub fn is_computed(self) -> bool {
         matches!(self, Self::Computed | Self::OptionalComputed)
     }
 
-    /// Whether the configuration may set it at all.
+    /// Whether the configuration may set the attribute.
     pub fn is_configurable(self) -> bool {
         self != Self::Computed
     }
@@ -137,9 +138,9 @@ impl Setting {
 /// The type of an attribute.
 #[derive(Clone, Debug)]
 pub enum AttributeType {
-    /// A value of a type.
+    /// A value of this type.
     Value(Type),
-    /// A structure with its own schema.
+    /// A structure with a separate schema.
     Nested(Arc<NestedObject>),
 }
 
@@ -148,7 +149,7 @@ pub enum AttributeType {
 pub struct NestedObject {
     /// Attributes by name.
     pub attributes: BTreeMap<Str, Attribute>,
-    /// How objects are collected.
+    /// How the objects are collected.
     pub nesting: ObjectNesting,
 }
 
@@ -183,13 +184,13 @@ pub struct NestedBlock {
 pub enum BlockNesting {
     /// At most one block; null if it is absent.
     Single,
-    /// At most one block; an object of empty values if it is absent.
+    /// At most one block; if it is absent, an object of empty values.
     Group,
     /// A list.
     List,
     /// A set.
     Set,
-    /// A map by the block's label.
+    /// A map, with the block's label as the key.
     Map,
 }
 
@@ -225,7 +226,7 @@ impl Attribute {
         }
     }
 
-    /// Whether it or any attribute nested in it is sensitive.
+    /// Whether the attribute, or an attribute nested in it, is sensitive.
     pub fn has_sensitive(&self) -> bool {
         self.sensitive
             || match &self.ty {
@@ -253,8 +254,8 @@ impl NestedObject {
 }
 
 impl NestedBlock {
-    /// Returns the type of the collection of these blocks. Lists and maps are dynamic (a tuple
-    /// or an object at run time) if any attribute below is.
+    /// Returns the type of the collection of these blocks. The type of a list or map is dynamic (a
+    /// tuple or an object at run time) if the type of any nested attribute is dynamic.
     pub fn implied_type(&self) -> Type {
         let element = self.block.implied_type();
         match self.nesting {
@@ -266,7 +267,7 @@ impl NestedBlock {
         }
     }
 
-    /// Returns the value if there is no such block.
+    /// Returns the value without any block.
     pub fn empty_value(&self) -> Value {
         let element = self.block.implied_type();
         match self.nesting {
@@ -284,7 +285,7 @@ impl NestedBlock {
 /// The schemas of everything that a provider serves.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderSchema {
-    /// The provider's capabilities beyond the first version of the protocol.
+    /// Capabilities of the provider that the first version of the protocol does not include.
     pub capabilities: ServerCapabilities,
     /// The schema of the provider's own configuration.
     pub provider: Schema,
@@ -306,12 +307,12 @@ pub struct ProviderSchema {
     pub identities: BTreeMap<Str, Arc<IdentitySchema>>,
 }
 
-/// Capabilities of a provider beyond the first version of the protocol.
+/// Capabilities of a provider that the first version of the protocol does not include.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerCapabilities {
     /// The provider plans the destruction of objects.
     pub plan_destroy: bool,
-    /// Further instances work without a schema request.
+    /// Further instances of the provider work without a schema request.
     pub get_provider_schema_optional: bool,
     /// The provider can convert objects of other resource types.
     pub move_resource_state: bool,
@@ -328,9 +329,9 @@ pub struct Function {
     pub variadic_parameter: Option<Parameter>,
     /// The type of the result.
     pub return_type: Type,
-    /// A summary of one line.
+    /// A one-line summary.
     pub summary: String,
-    /// The description of the function's result.
+    /// A description of the function's result.
     pub description: Description,
     /// Whether the function is deprecated.
     pub deprecation: Deprecation,
@@ -346,15 +347,15 @@ impl Function {
 /// A parameter of a function.
 #[derive(Clone, Debug)]
 pub struct Parameter {
-    /// Its name, for documentation.
+    /// The parameter's name, for documentation.
     pub name: String,
-    /// The type that arguments are converted to.
+    /// The type to which arguments are converted.
     pub ty: Type,
-    /// Whether null may be passed.
+    /// Whether an argument may be null.
     pub allow_null: bool,
-    /// Whether unknown values may be passed.
+    /// Whether an argument may be unknown.
     pub allow_unknown: bool,
-    /// The description of the parameter's purpose.
+    /// The purpose of the parameter.
     pub description: Description,
 }
 
@@ -376,7 +377,7 @@ pub struct IdentityAttribute {
     pub required_for_import: bool,
     /// Whether an import by identity may set it.
     pub optional_for_import: bool,
-    /// The description of the attribute's purpose.
+    /// The purpose of the attribute.
     pub description: String,
 }
 

@@ -1,6 +1,6 @@
-//! Schemas by name, each decoded on its first use.
+//! Schemas by name. Each is decoded when it is first used.
 //!
-//! A large provider has more than a thousand types, of which a run uses a few.
+//! A large provider has more than a thousand types, but a run uses only a few of them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,8 +19,8 @@ pub struct SchemaTable {
 
 /// The source of a table's schemas that are not decoded yet.
 pub trait SchemaSource: Send + Sync {
-    /// Returns the schema of a name in the table; `None` if it cannot be decoded, so that the
-    /// name counts as absent. The source reports the reason itself.
+    /// Returns the schema of a name in the table; `None` if it cannot be decoded, so that the name
+    /// is treated as absent. The source itself reports the reason.
     fn schema(&self, name: &str) -> Option<Arc<Schema>>;
 }
 
@@ -41,7 +41,7 @@ impl SchemaTable {
         Some(cell.get_or_init(|| schema))
     }
 
-    /// Whether there is a schema with this name.
+    /// Whether the table has a schema with this name.
     pub fn contains_key(&self, name: &str) -> bool {
         self.schemas.contains_key(name)
     }
@@ -51,7 +51,7 @@ impl SchemaTable {
         self.schemas.keys()
     }
 
-    /// Returns all schemas, sorted by name. Decodes each.
+    /// Returns all schemas, sorted by name. This decodes all of them.
     pub fn iter(&self) -> impl Iterator<Item = (&Str, &Arc<Schema>)> {
         self.schemas.keys().filter_map(|name| Some((name, self.get(name)?)))
     }
@@ -86,7 +86,7 @@ impl<const N: usize> From<[(Str, Arc<Schema>); N]> for SchemaTable {
     }
 }
 
-/// Shows the names only: debug output must not cause decoding.
+/// Shows only the names: debug output must not cause decoding.
 impl fmt::Debug for SchemaTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.schemas.keys()).finish()

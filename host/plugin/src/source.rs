@@ -10,11 +10,11 @@ use crate::diagnostic::PluginDiagnostics;
 use crate::provider::Provider;
 use crate::provisioner::Provisioner;
 
-/// A source of providers. The engine requests one per provider configuration, without knowing
-/// its implementation.
+/// A source of providers. The engine requests one provider for each provider configuration, without
+/// knowing its implementation.
 #[async_trait]
 pub trait ProviderSource: Send + Sync {
-    /// Returns a provider that is not configured yet, for the use of one configuration.
+    /// Returns a provider that is not configured yet, for one provider configuration.
     async fn provider(&self, address: &ProviderAddress) -> Result<Arc<dyn Provider>, PluginDiagnostics>;
 }
 
@@ -22,10 +22,10 @@ pub trait ProviderSource: Send + Sync {
 /// implementation.
 #[async_trait]
 pub trait ProvisionerSource: Send + Sync {
-    /// Returns the available types.
+    /// Returns the available provisioner types.
     fn provisioner_types(&self) -> Vec<Str>;
 
-    /// Returns the provisioner of a type; `None` if there is no such type.
+    /// Returns the provisioner of a type; `None` if the type does not exist.
     async fn provisioner(&self, type_name: &str) -> Result<Option<Arc<dyn Provisioner>>, PluginDiagnostics>;
 }
 

@@ -1,9 +1,9 @@
 //! A provider whose calls are executed by another program, over any transport.
 //!
-//! A transport implements [`Wire`], which has each call of the protocol; a call that fails
-//! returns only diagnostics. [`Transport`] turns it into a [`Provider`]. The encoding of values,
-//! the lookup of schemas and the texts of failures are implemented here, once for all
-//! transports; each transport defines its own messages.
+//! A transport implements [`Wire`], which contains each call of the protocol; a call that fails
+//! returns only diagnostics. [`Transport`] wraps it in a [`Provider`]. The encoding of values, the
+//! lookup of schemas and the texts of failures are implemented here, once for all transports; each
+//! transport defines its own messages.
 
 mod decoded_schema;
 mod encoding;
@@ -34,7 +34,7 @@ pub trait Wire: ConfigurationCalls + ResourceCalls + ReadingCalls + StreamingCal
 
 impl<W: ConfigurationCalls + ResourceCalls + ReadingCalls + StreamingCalls + 'static> Wire for W {}
 
-/// Calls about the provider itself, its configuration and all configurations.
+/// Calls that concern the provider itself, its configuration, or configurations of all kinds.
 pub trait ConfigurationCalls: Send + Sync {
     /// Returns the schemas, which are requested once and cached.
     fn schema(&self, context: &CallContext) -> impl Future<Output = WireResult<&Arc<DecodedSchema>>> + Send;
@@ -76,7 +76,7 @@ pub trait ConfigurationCalls: Send + Sync {
     fn close(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// Calls about managed resources.
+/// Calls for managed resources.
 pub trait ResourceCalls: Send + Sync {
     /// See [`Provider::upgrade_resource_state`].
     fn upgrade_state(
@@ -136,7 +136,7 @@ pub trait ResourceCalls: Send + Sync {
     ) -> impl Future<Output = WireResult<GenerateConfigResponse>> + Send;
 }
 
-/// Calls about data sources and ephemeral resources.
+/// Calls for data sources and ephemeral resources.
 pub trait ReadingCalls: Send + Sync {
     /// See [`Provider::read_data_source`].
     fn read_data_source(
@@ -169,7 +169,7 @@ pub trait ReadingCalls: Send + Sync {
     ) -> impl Future<Output = WireResult<PluginDiagnostics>> + Send;
 }
 
-/// Calls about lists and actions, of which some have several responses.
+/// Calls for lists and actions, some of which are streaming calls.
 pub trait StreamingCalls: Send + Sync {
     /// See [`Provider::validate_list_resource_config`].
     fn validate_list(
@@ -202,7 +202,7 @@ pub trait StreamingCalls: Send + Sync {
     ) -> impl Future<Output = WireResult<PluginDiagnostics>> + Send;
 }
 
-/// A [`Provider`] over a wire. A failed call becomes a response with diagnostics only.
+/// A [`Provider`] over a wire. A failed call returns a response that contains only diagnostics.
 #[derive(Debug)]
 pub struct Transport<W>(W);
 

@@ -34,7 +34,7 @@ fn opening(call: &Call) -> (usize, usize) {
     (call.name_span.0, call.name_span.1 + 1)
 }
 
-/// Adds the function to a problem with its call.
+/// Adds the function and the position of its call to a diagnostic.
 fn with_function_note(mut problem: Diagnostic, function: &Function, call: &Call) -> Diagnostic {
     let note = FunctionNote { called_as: call.name.clone(), signature: Some(signature_note(function)) };
     problem.function = Some(Box::new(note));
@@ -206,7 +206,7 @@ impl Evaluation<'_> {
             }
         }
         if dynamic || unknown {
-            // Marks of parts are excluded, because the result may not contain these parts.
+            // Marks of nested values are excluded, because the result may not contain these values.
             marks = arguments.iter().fold(marks, |marks, argument| marks | argument.marks());
         }
         if dynamic {
@@ -260,7 +260,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Attempts produce many errors that are discarded.
+    /// Evaluations whose errors may be discarded cause many errors.
     fn with_function_note(&self, problem: Diagnostic, function: &Function, call: &Call) -> Diagnostic {
         if self.tentative { problem } else { with_function_note(problem, function, call) }
     }
@@ -298,8 +298,8 @@ impl Evaluation<'_> {
         Err(self.problem("Error in function call", &detail, node).at(self.span(opening(call))).into())
     }
 
-    /// Evaluates an expression whose errors may be discarded. If the error is needed after all,
-    /// the caller evaluates again.
+    /// Evaluates an expression whose errors may be discarded. If the error turns out to be needed,
+    /// the caller evaluates the expression again.
     pub(super) fn attempt(&mut self, node: &Node) -> Evaluated {
         let outer = std::mem::replace(&mut self.tentative, true);
         let result = self.node(node);
@@ -370,7 +370,7 @@ fn template_problem(call: &Call, arguments: &[Value]) -> Option<Failure> {
     }
 }
 
-/// Removes messages that may quote a sensitive argument.
+/// Replaces messages that may contain a sensitive argument.
 fn conceal(found: &mut Diagnostics) {
     for diagnostic in found.iter_mut() {
         "The error is not shown, because an argument is sensitive.".clone_into(&mut diagnostic.detail);

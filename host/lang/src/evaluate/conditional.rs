@@ -8,11 +8,11 @@ use super::{Evaluated, Evaluation};
 use crate::node::{Arm, Node};
 
 impl Evaluation<'_> {
-    /// Evaluates `a ? b : c ? d : e`, from the last arm to the first: the part after a colon is
-    /// a value of its own.
+    /// Evaluates `a ? b : c ? d : e`, from the last arm to the first, since the expression after a
+    /// colon has a separate value.
     ///
-    /// Both sides of an arm are evaluated, because the result has the type that both convert to;
-    /// but only errors of the chosen side are reported.
+    /// Both sides of an arm are evaluated, because the result has the type to which both can be
+    /// converted; but only errors of the selected side are reported.
     pub(super) fn conditional(&mut self, arms: &[Arm], otherwise: &Node, node: &Node) -> Evaluated {
         let outer = std::mem::replace(&mut self.tentative, true);
         // The outcome of each arm's false side, starting with the last arm.
@@ -30,7 +30,7 @@ impl Evaluation<'_> {
         result
     }
 
-    /// Returns the full error of a conditional.
+    /// Returns the error of a conditional, with the positions and values.
     fn explain(
         &mut self,
         arms: &[Arm],
@@ -75,7 +75,7 @@ impl Evaluation<'_> {
         let ty = self.common_type(arm, if_true, if_false, node)?;
         let (condition, marks) = self.condition(&arm.condition, node)?;
         let (true_value, false_value) = (value_or_unknown(if_true), value_or_unknown(if_false));
-        // The result reveals information about both sides, whichever is selected.
+        // The result reveals information about both sides, regardless of the selected one.
         let marks = marks | true_value.marks() | false_value.marks();
         let Some(condition) = condition else {
             return Ok(undecided(&true_value, &false_value, ty).with_marks(marks));
@@ -137,7 +137,7 @@ fn result_type(a: &Value, b: &Value) -> Option<Type> {
     }
 }
 
-/// Returns the facts about the result while the condition is unknown.
+/// Returns the refinement of the result while the condition is unknown.
 fn undecided(a: &Value, b: &Value, ty: Type) -> Value {
     if a.is_null() && b.is_null() {
         return Value::null(ty);
@@ -159,7 +159,7 @@ fn undecided(a: &Value, b: &Value, ty: Type) -> Value {
     Value::unknown_with(ty, refinement)
 }
 
-/// Returns the wider bound.
+/// Returns the less restrictive bound.
 fn outer(
     a: Option<Bound>,
     b: Option<Bound>,

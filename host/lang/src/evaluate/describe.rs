@@ -1,4 +1,4 @@
-//! Descriptions of the values in an error that reveal nothing sensitive.
+//! Describes the values that an error involves, without revealing sensitive values.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use super::Evaluation;
 use crate::node::{Kind, Name, Node, Step, StepKind};
 use crate::{Expression, Resolved, Scope};
 
-/// What about the values involved is the problem, and so may be said of them.
+/// The property of the values that causes the error, and that may therefore be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// What they are.
+    /// The values themselves.
     Value,
-    /// That they are not known yet.
+    /// The fact that they are not known yet.
     Unknown,
-    /// That they are sensitive.
+    /// The fact that they are sensitive.
     Sensitive,
-    /// That they are ephemeral.
+    /// The fact that they are ephemeral.
     Ephemeral,
 }
 
@@ -51,7 +51,7 @@ impl Evaluation<'_> {
         notes.into_iter().map(|(traversal, statement)| ValueNote { traversal, statement }).collect()
     }
 
-    /// Returns the value of a name, with as many of its static steps as lead to a value.
+    /// Returns the value of a name, followed by as many of its static steps as possible.
     fn named(&self, node: &Node, name: &Name) -> Option<(String, Value)> {
         let root = &name.traversal.root;
         let steps: Vec<PathStep> = name.traversal.steps.iter().map(|step| step.step.clone()).collect();
@@ -91,7 +91,7 @@ fn fixed_step(step: &StepKind) -> Option<PathStep> {
     }
 }
 
-/// Returns the value after as many steps as possible.
+/// Returns the value after as many of the steps as possible.
 fn longest(root: &str, value: Value, steps: &[PathStep]) -> (String, Value) {
     let mut current = value;
     let mut taken = 0;
@@ -124,8 +124,8 @@ fn next(value: &Value, step: &PathStep) -> Option<Value> {
     Some(Value::unknown(ty))
 }
 
-/// Describes a value: `is "x"`, `is list of string with 2 elements`. Sensitive and unknown
-/// values are only described if that is the problem.
+/// Describes a value: `is "x"`, `is list of string with 2 elements`. For a sensitive or unknown
+/// value, returns a description only if that property causes the error.
 fn describe(value: &Value, cause: Cause) -> Option<String> {
     let marks = value.marks();
     if marks.is_sensitive() {

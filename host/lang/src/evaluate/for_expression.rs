@@ -99,7 +99,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Evaluates the `if` clause once with unknown values, for its type errors.
+    /// Evaluates the `if` clause once with unknown values, to report its type errors.
     fn check_condition(&mut self, each: &For, node: &Node) -> Result<(), Diagnostics> {
         if each.condition.is_some() {
             let unknown = Value::unknown(Type::Dynamic);
@@ -150,7 +150,7 @@ impl Evaluation<'_> {
     fn for_object(&mut self, each: &For, key: &Node, pairs: Pairs<'_>, node: &Node) -> Evaluated {
         let mut marks = Marks::NONE;
         let mut known = true;
-        // One of the two is filled, depending on whether the expression groups.
+        // Only one of the two is used, depending on whether the expression groups values.
         let mut groups: BTreeMap<Str, Vec<Value>> = BTreeMap::new();
         let mut single: BTreeMap<Str, Value> = BTreeMap::new();
         for pair in pairs {

@@ -53,9 +53,9 @@ impl Evaluation<'_> {
         left
     }
 
-    /// Evaluates `&&` and `||`. A side that decides alone allows the other one to be unknown or
-    /// an error, unless that has a wrong type; an error that may turn out irrelevant because the
-    /// left side is unknown is not reported yet.
+    /// Evaluates `&&` and `||`. If one side determines the result, the other side may be unknown or
+    /// an error, unless its type is wrong. If the left side is unknown, an error of the right side
+    /// may turn out to be irrelevant, so it is not reported yet.
     fn logical(&mut self, operation: &Operation<'_>, left: Evaluated) -> Evaluated {
         let decisive = operation.operator == Operator::Or;
         let right = self.attempt(operation.right_node);
@@ -94,7 +94,7 @@ impl Evaluation<'_> {
         problems.into_result(unknown(Type::Bool).with_marks(marks))
     }
 
-    /// Reports the errors of both operands.
+    /// Evaluates a binary operator, and reports the errors of both operands.
     fn binary(&mut self, operation: &Operation<'_>, left: Evaluated, right: Evaluated) -> Evaluated {
         let operator = operation.operator;
         match operator {
@@ -187,7 +187,7 @@ struct Operation<'a> {
     operator: Operator,
     left: (usize, usize),
     right: (usize, usize),
-    /// The chain that contains it, for the values that messages show.
+    /// The chain of operators that contains it; messages show the values of the chain.
     node: &'a Node,
     right_node: &'a Node,
 }
@@ -201,7 +201,7 @@ struct Side<'a> {
     node: &'a Node,
 }
 
-/// Not null, because operators reject nulls.
+/// The result is not null, because operators reject nulls.
 fn unknown(ty: Type) -> Value {
     Value::unknown_with(ty, Refinement::not_null())
 }

@@ -92,8 +92,8 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Evaluates `source[*].each`: applies it to each element of a sequence; a single value
-    /// counts as a sequence of one element, null as an empty one.
+    /// Evaluates `source[*].each`: applies `each` to each element of a sequence. A single value is
+    /// treated as a sequence of one element, and null as an empty sequence.
     pub(super) fn splat(
         &mut self,
         source: &Node,
@@ -195,8 +195,8 @@ impl Evaluation<'_> {
         };
         let mut refinement = Refinement::not_null();
         if let (Type::List(_), Some(source)) = (&ty, value.refinement()) {
-            // A set of unknown elements may shrink, but the facts about its length also hold for
-            // the list of its elements.
+            // A set with unknown elements may become smaller, but the bounds of its length also
+            // apply to the list of its elements.
             refinement.min_length = source.min_length;
             refinement.max_length = source.max_length;
         }
@@ -204,8 +204,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// Returns a list if all elements have one type, as those of a list should; a tuple if dynamic
-/// parts gave them different types.
+/// Returns a list if all elements have the same type, as elements of a list should; a tuple if
+/// dynamic types gave them different types.
 fn list_or_tuple(elements: Vec<Value>) -> Value {
     let Some(ty) = elements.first().map(|first| first.ty().clone()) else {
         return Value::list(Type::Dynamic, []);
@@ -219,8 +219,8 @@ fn list_or_tuple(elements: Vec<Value>) -> Value {
 
 type IndexError = (&'static str, String);
 
-/// Returns the element that `key` names, with the marks of both. A tentative error suggests no
-/// similar key.
+/// Returns the element with the given key, with the marks of both. A tentative error does not
+/// suggest similar keys.
 fn index(value: &Value, key: &Value, tentative: bool) -> Result<Value, IndexError> {
     const INVALID: &str = "Invalid index";
     let marks = value.marks() | key.inside_marks();
@@ -294,7 +294,7 @@ fn index(value: &Value, key: &Value, tentative: bool) -> Result<Value, IndexErro
                     None => absent(&missing(name, &mut elements.keys().map(|key| &**key))),
                 };
             }
-            // This also applies to objects, although the attribute could be determined.
+            // This also applies to objects, although the type of the attribute could be determined.
             unknown(&element_type)
         }
         Type::Set(_) => set_index(),

@@ -11,7 +11,7 @@ use crate::node::{Node, Part};
 struct Text {
     content: String,
     marks: Marks,
-    /// True after an unknown part; the text is the part before it.
+    /// True after an unknown interpolation; the text ends in front of it.
     unknown: bool,
 }
 
@@ -27,7 +27,7 @@ impl Text {
         (!self.unknown).then_some(self.content.len())
     }
 
-    /// Discards text since a directive that turned out unknown.
+    /// Discards the text since a directive whose condition or collection turned out to be unknown.
     fn forget_since(&mut self, length: Option<usize>) {
         if self.unknown
             && let Some(length) = length
@@ -119,7 +119,7 @@ impl Evaluation<'_> {
         }
         text.marks |= value.inside_marks();
         if !value.is_known() {
-            // Whether the value can be included is checked once it is known.
+            // When the value is known, it is checked whether it can be included in a string.
             text.unknown = true;
             return Ok(());
         }
@@ -138,8 +138,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// Returns the part of a prefix that no following text can change: a combining character may
-/// still change the last one.
+/// Returns the part of a prefix that no following text can change: a combining character that
+/// follows could change the last character.
 pub(crate) fn safe_prefix(text: &str) -> &str {
     use unicode_segmentation::UnicodeSegmentation as _;
     match text.chars().next_back() {

@@ -1,4 +1,4 @@
-//! Parsing and quoting of block labels.
+//! Parses and quotes block labels.
 
 use std::borrow::Cow;
 

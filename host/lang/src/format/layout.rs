@@ -1,4 +1,4 @@
-//! Lines, their indentation, and the alignment between them.
+//! Splits the text into lines, indents them, and aligns them with each other.
 
 use std::ops::Range;
 
@@ -14,13 +14,13 @@ const INDENTATION: usize = 2;
 /// The canonical combining class of viramas.
 const VIRAMA: u8 = 9;
 
-/// A line as three cells, of which the last two may be empty. A heredoc or a `/* */` of several
-/// lines is part of one line.
+/// A line as three cells, the last two of which may be empty. A heredoc or a `/* */` comment of
+/// several lines belongs to one line.
 struct Line {
     start: usize,
-    /// The piece of the equals sign, if the rest of the line is balanced.
+    /// The index of the equals sign, if the brackets in the rest of the line are balanced.
     assignment: usize,
-    /// The piece of the comment that ends the line, if the line has other content.
+    /// The index of the comment that ends the line, if the line also has other content.
     comment: usize,
     end: usize,
 }
@@ -31,7 +31,7 @@ enum Cell {
     Comment,
 }
 
-/// Sets the spaces before each piece.
+/// Sets the number of spaces in front of each piece.
 pub(super) fn arrange(pieces: &mut [Piece<'_>]) {
     let lines = lines(pieces);
     indent(pieces, &lines);
@@ -63,10 +63,10 @@ impl Line {
         }
     }
 
-    /// Returns the number of brackets that it opens, minus those that it closes.
+    /// Returns the number of brackets that the line opens, minus the number that it closes.
     fn brackets(&self, pieces: &[Piece<'_>]) -> isize {
-        // The content of a heredoc that begins on this line is not counted, unless the heredoc
-        // is the whole assigned value.
+        // The content of a heredoc that begins on this line is not counted, unless the heredoc is
+        // the whole value of the argument.
         let heredoc = (self.start..self.assignment).find(|at| pieces[*at].kind == TokenKind::OpenHeredoc);
         brackets(&pieces[self.start..heredoc.unwrap_or(self.assignment)])
             + brackets(&pieces[self.assignment..self.comment])
@@ -77,7 +77,7 @@ fn brackets(pieces: &[Piece<'_>]) -> isize {
     pieces.iter().map(|piece| bracket_change(piece.kind)).sum()
 }
 
-/// Excludes the end of the file, which keeps the spaces before it.
+/// Returns the lines, without the end of the file, which keeps the spaces in front of it.
 fn lines(pieces: &[Piece<'_>]) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut start = 0;
@@ -96,8 +96,8 @@ fn lines(pieces: &[Piece<'_>]) -> Vec<Line> {
     lines
 }
 
-/// Indents lines by one step for each line that leaves brackets open, however many they are; the
-/// step ends on the line where all of them are closed.
+/// Indents lines by one step for each line that leaves brackets open, regardless of their number;
+/// the step ends on the line that closes all of them.
 fn indent(pieces: &mut [Piece<'_>], lines: &[Line]) {
     let mut steps: Vec<usize> = Vec::new();
     for line in lines {
@@ -140,7 +140,7 @@ fn space(cell: &mut [Piece<'_>]) {
     }
 }
 
-/// Aligns the cells of neighboring lines to one column.
+/// Aligns the cells of adjacent lines to one column.
 fn align(pieces: &mut [Piece<'_>], lines: &[Line], cell: Cell) {
     for group in lines.chunk_by(|above, below| above.cell(cell).is_empty() == below.cell(cell).is_empty()) {
         if group.first().is_none_or(|line| line.cell(cell).is_empty()) {
@@ -159,7 +159,7 @@ fn width(pieces: &[Piece<'_>]) -> usize {
     pieces.iter().map(|piece| piece.spaces + columns(&piece.text)).sum()
 }
 
-/// Returns the width in user-perceived characters; wide ones count as one.
+/// Returns the width in user-perceived characters; a wide character counts as one.
 fn columns(text: &str) -> usize {
     if text.is_ascii() && !text.contains('\r') {
         text.len()
@@ -168,9 +168,9 @@ fn columns(text: &str) -> usize {
     }
 }
 
-/// Returns the number of characters that a grapheme cluster counts as: one, except for
-/// consonants of Indic scripts that a virama joins. Unicode 15.1 made these one cluster; the
-/// canonical layout uses the older count.
+/// Returns the number of characters that a grapheme cluster counts as: one, except for consonants
+/// of Indic scripts that a virama joins. Since Unicode 15.1, these are one cluster; the canonical
+/// format uses the older count.
 fn characters(cluster: &str) -> usize {
     let Some(virama) = cluster.find(|character| canonical_combining_class(character) == VIRAMA) else {
         return 1;

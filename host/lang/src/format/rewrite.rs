@@ -1,4 +1,4 @@
-//! Rewrites of text other than spaces.
+//! Rewrites text, except for the spaces between tokens.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{Piece, bracket_change, labels};
 use crate::syntax::scan::{Token, TokenKind};
 
-/// Returns the pieces to write for the tokens of a file without syntax errors.
+/// Returns the output pieces for the tokens of a file without syntax errors.
 pub(super) fn pieces<'a>(text: &'a str, tokens: &'a [Token]) -> Vec<Piece<'a>> {
     let mut rewriter =
         Rewriter { text, tokens, at: 0, pieces: Vec::with_capacity(tokens.len()), bodies: Vec::new() };
@@ -72,8 +72,8 @@ impl<'a> Rewriter<'a> {
         if is_type { self.type_constraint(expression) } else { self.value(expression) }
     }
 
-    /// Returns the end of the argument that begins here: a line break, a line comment or a
-    /// closing brace outside all brackets.
+    /// Returns the end of the argument that begins here: the first line break, line comment or
+    /// closing brace outside of brackets.
     fn argument_end(&self) -> usize {
         let mut open = 0;
         let mut at = self.at;
@@ -115,11 +115,11 @@ impl<'a> Rewriter<'a> {
                 _ => break,
             }
         }
-        // Comments after the last label, and the brace.
+        // The comments after the last label, and the opening brace.
         self.keep_to(at + 1);
     }
 
-    /// Writes a label in place of everything before the token `end`.
+    /// Writes a label instead of all tokens before `end`.
     fn label(&mut self, end: usize, literal: Cow<'a, str>) {
         self.make(TokenKind::OpenQuote, "\"");
         self.make(TokenKind::QuotedLiteral, literal);
@@ -155,9 +155,10 @@ impl<'a> Rewriter<'a> {
         self.at = end;
     }
 
-    /// Returns true if an expression from inside an interpolation has line breaks. Those inside
-    /// its own parentheses do no harm, as far as its ends show; if they are ambiguous, or a
-    /// comment ends the line, each bracket is checked.
+    /// Returns true if an expression in an interpolation has line breaks that would end the
+    /// argument. Line breaks inside the expression's own parentheses are harmless if its ends show
+    /// that it has such parentheses; if that is ambiguous, or a comment ends the line, each bracket
+    /// is checked.
     fn needs_parentheses(&self, inner: Range<usize>) -> bool {
         let Some(tokens) = self.tokens.get(inner) else { return false };
         let has_parentheses = matches!(
@@ -176,8 +177,8 @@ impl<'a> Rewriter<'a> {
         })
     }
 
-    /// Returns the content of a template that is a single interpolation. An interpolation inside
-    /// a heredoc hides that.
+    /// Returns the content of a template that is a single interpolation. If a heredoc in it
+    /// contains an interpolation, this is not detected.
     fn sole_interpolation(&self, expression: Range<usize>) -> Option<Range<usize>> {
         let [open, interpolation, .., sequence, close] = self.tokens.get(expression.clone())? else {
             return None;
@@ -207,7 +208,7 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Rewrites the legacy forms `"string"`, `"list"` and `"map"`, and `list`, `map` and `set`
-    /// without their element type.
+    /// without an element type.
     fn type_constraint(&mut self, expression: Range<usize>) {
         let tokens = self.tokens.get(expression.clone()).unwrap_or_default();
         let (name, element) = match tokens {
@@ -242,7 +243,7 @@ impl<'a> Rewriter<'a> {
         self.tokens.get(at).map(|token| token.kind)
     }
 
-    /// Copies the tokens up to the one at `end` unchanged.
+    /// Copies all tokens before the one at `end` unchanged.
     fn keep_to(&mut self, end: usize) {
         let end = end.min(self.tokens.len());
         while self.at < end {

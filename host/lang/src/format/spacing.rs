@@ -1,9 +1,9 @@
-//! Spaces between neighbors on a line.
+//! Determines the spaces between adjacent tokens of a line.
 
 use super::{Piece, bracket_change};
 use crate::syntax::scan::TokenKind as T;
 
-/// Returns true if there is a space between `left` and `right`; `before` is the token before
+/// Returns true if a space is written between `left` and `right`; `before` is the token before
 /// `left` in the same cell.
 pub(super) fn is_spaced(before: Option<T>, left: &Piece<'_>, right: &Piece<'_>) -> bool {
     match (left.kind, right.kind) {
@@ -25,7 +25,7 @@ pub(super) fn is_spaced(before: Option<T>, left: &Piece<'_>, right: &Piece<'_>) 
         (T::Minus, _) => before.is_some_and(ends_operand),
         (T::OpenBrace, T::CloseBrace) => false,
         (T::OpenBrace, _) | (_, T::CloseBrace) => true,
-        // `${ {a = b} }`: three braces in a row are hard to read.
+        // `${ {a = b} }`: three consecutive braces are hard to read.
         (T::OpenInterpolation | T::OpenDirective, T::OpenBrace) | (T::CloseBrace, T::CloseSequence) => true,
         (T::CloseSequence, T::OpenInterpolation | T::OpenDirective) => false,
         (opening, _) if bracket_change(opening) > 0 => false,
@@ -34,7 +34,7 @@ pub(super) fn is_spaced(before: Option<T>, left: &Piece<'_>, right: &Piece<'_>) 
     }
 }
 
-/// Returns true if a digit, a dot and this piece would be read as one number.
+/// Returns true if a digit, a dot and this piece would be scanned as one number.
 fn continues_number(piece: &Piece<'_>) -> bool {
     let exponent = piece.text.strip_prefix(['e', 'E']);
     let digits = exponent.map(|exponent| exponent.strip_prefix('-').unwrap_or(exponent));
@@ -42,8 +42,8 @@ fn continues_number(piece: &Piece<'_>) -> bool {
         || digits.is_some_and(|digits| digits.starts_with(|digit: char| digit.is_ascii_digit()))
 }
 
-/// Returns true if a following minus subtracts. A single token only allows a guess: a minus
-/// after a keyword or an arrow is treated as subtraction.
+/// Returns true if a minus after this token is a subtraction. A single token does not always
+/// determine this: a minus after a keyword or an arrow is treated as a subtraction.
 fn ends_operand(kind: T) -> bool {
     !matches!(
         kind,

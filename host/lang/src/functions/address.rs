@@ -32,7 +32,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         .variadic(number("newbits")),
 ];
 
-/// A network: the address without its host part, in the low bits.
+/// A network, as an address whose host bits are zero, in the low bits.
 #[derive(Clone, Copy)]
 struct Network {
     address: u128,
@@ -70,7 +70,7 @@ impl Network {
     }
 }
 
-/// Octets of version 4 may have leading zeros and are still decimal.
+/// Octets of IPv4 addresses are decimal even if they have leading zeros.
 fn parse_address(text: &str) -> Option<IpAddr> {
     if text.contains(':') {
         return text.parse().ok();

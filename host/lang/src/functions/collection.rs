@@ -38,7 +38,7 @@ fn anytrue(arguments: &[Value]) -> Outcome {
     Ok(decide(&arguments[0], true))
 }
 
-/// Returns whether `decisive` is among the elements; nulls count as false.
+/// Returns whether `decisive` is one of the elements. Nulls are treated as false.
 fn decide(list: &Value, decisive: bool) -> Value {
     let mut unknown = false;
     for element in list.as_elements().unwrap_or(&[]) {
@@ -68,7 +68,7 @@ fn coalesce(arguments: &[Value]) -> Outcome {
         }
         let argument = convert::convert(argument, &ty).map_err(|error| Failure::Call(error.to_string()))?;
         if !argument.is_known() {
-            // The argument may still turn out to be null or empty, but the result may not.
+            // The argument may turn out to be null or empty, but the result may not.
             return Ok(unknown_result(ty));
         }
         if argument.as_str() != Some("") {
@@ -100,7 +100,7 @@ fn contains(arguments: &[Value]) -> Outcome {
     Ok(if unknown { unknown_result(Type::Bool) } else { Value::bool(false) })
 }
 
-/// Marks of elements do not make their number sensitive.
+/// Marks of elements do not make the number of elements sensitive.
 fn length(arguments: &[Value]) -> Outcome {
     let value = &arguments[0];
     let length = match (value.view(), value.ty()) {

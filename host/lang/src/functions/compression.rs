@@ -1,5 +1,5 @@
-//! Gzip in Base64. The output decompresses to the same bytes everywhere, but its own bytes and
-//! size depend on the compressor.
+//! Gzip in Base64. The decompressed bytes are the same in all implementations, but the compressed
+//! bytes and their number depend on the compressor.
 
 use std::io::{Read as _, Write as _};
 

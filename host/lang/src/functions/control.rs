@@ -1,4 +1,5 @@
-//! Functions that evaluate or inspect their own arguments: `try`, `can`, `convert`, templates.
+//! Functions that evaluate or inspect their arguments themselves: `try`, `can`, `convert`,
+//! templates.
 
 use wardian_diagnostic::{Diagnostics, SourceFile, Span};
 use wardian_value::{Type, Value, convert};
@@ -59,7 +60,7 @@ impl Scope for TemplateScope<'_> {
         Some(self.outer)
     }
 
-    // A template can use only its own variables, not the iterators around its call.
+    // A template can use only its own variables, not the iterators in the scope of its call.
     fn local(&self, _name: &str) -> Option<Value> {
         None
     }

@@ -1,4 +1,4 @@
-//! Conversion between types, and marks.
+//! Type conversions, and functions for marks.
 
 use wardian_value::{Marks, Type, Value, convert};
 

@@ -48,10 +48,10 @@ const MONTHS: [&str; 12] = [
 const DAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
 const NANOSECONDS: i128 = 1_000_000_000;
 
-/// A point in time with its original offset.
+/// A point in time, with the offset of its source text.
 #[derive(Clone, Copy)]
 struct Moment {
-    /// Since 1970-01-01T00:00:00Z.
+    /// Nanoseconds since 1970-01-01T00:00:00Z.
     nanoseconds: i128,
     offset_minutes: i64,
 }
@@ -68,7 +68,7 @@ struct Civil {
 }
 
 impl Moment {
-    /// Parses RFC 3339.
+    /// Parses a time in RFC 3339 format.
     fn parse(text: &str) -> Result<Self, String> {
         let digits = |range: std::ops::Range<usize>, what: &str| -> Result<i64, String> {
             text.get(range)
@@ -158,7 +158,7 @@ impl Moment {
         if self.offset_minutes == 0 { utc.to_owned() } else { self.offset(separator) }
     }
 
-    /// Formats as RFC 3339 in whole seconds.
+    /// Formats the time in RFC 3339 format, in whole seconds.
     fn rfc3339(self) -> String {
         let Civil { year, month, day, hour, minute, second, .. } = self.civil();
         format!(
@@ -169,7 +169,7 @@ impl Moment {
     }
 }
 
-/// Returns an RFC 3339 time in whole seconds, or `None` if the text is not one.
+/// Returns a time in RFC 3339 format, in whole seconds; `None` if the text is not in that format.
 pub(super) fn shown(text: &str) -> Option<String> {
     Moment::parse(text).ok().map(Moment::rfc3339)
 }
@@ -275,7 +275,7 @@ fn formatdate(arguments: &[Value]) -> Outcome {
     Ok(Value::string(result))
 }
 
-/// Parses literal text up to its closing quote; two quotes are one.
+/// Parses literal text up to its closing quote. Two consecutive quotes are one literal quote.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut literal = String::new();
     let mut rest = text;

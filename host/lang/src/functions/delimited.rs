@@ -48,7 +48,7 @@ struct Record {
 }
 
 impl Records<'_> {
-    /// Returns the next record; blank lines are skipped.
+    /// Returns the next record. Blank lines are skipped.
     fn next_record(&mut self) -> Result<Option<Record>, Failure> {
         loop {
             if self.text.is_empty() {

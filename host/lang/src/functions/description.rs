@@ -1,4 +1,5 @@
-//! Descriptions of all functions, in a sentence or two: for editors and the metadata command.
+//! Descriptions of all functions, in one or two sentences, for editors and the command `metadata
+//! functions`.
 
 /// Returns the description of a function, empty if the function is unknown.
 pub(super) fn description(name: &str) -> &'static str {

@@ -39,7 +39,7 @@ fn base64encode(arguments: &[Value]) -> Outcome {
     Ok(Value::string(STANDARD.encode(text(arguments, 0))))
 }
 
-/// Decodes Base64; line breaks are ignored.
+/// Decodes Base64. Line breaks are ignored.
 pub(super) fn decode(source: &str) -> Result<Vec<u8>, Failure> {
     let joined: String = source.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
     STANDARD.decode(joined).map_err(|_| Failure::argument(0, "it is not valid base64"))
@@ -98,7 +98,7 @@ fn urldecode(arguments: &[Value]) -> Outcome {
 fn jsonencode(arguments: &[Value]) -> Outcome {
     let value = &arguments[0];
     if !value.is_wholly_known() {
-        // The first character often follows from the type alone.
+        // The type alone often determines the first character.
         let first = match value.ty() {
             Type::String => "\"",
             Type::List(_) | Type::Set(_) | Type::Tuple(_) => "[",
@@ -118,7 +118,7 @@ pub(super) fn json_text(value: &Value) -> Result<String, Failure> {
     json::encode_simple(value).map_err(|error| Failure::Call(error.to_string()))
 }
 
-/// The beginning of a text determines the kind of its value.
+/// The beginning of the text determines the kind of the value.
 fn jsondecode_type(arguments: &[Value]) -> Result<Type, Failure> {
     let prefix = arguments[0].refinement().and_then(|facts| facts.prefix.as_deref()).unwrap_or("");
     match prefix.trim_start().chars().next() {

@@ -1,4 +1,4 @@
-//! Files and their paths. All access goes through the scope.
+//! Files and paths. All file access goes through the scope.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -120,7 +120,7 @@ fn dirname(arguments: &[Value]) -> Outcome {
     Ok(Value::string(directory))
 }
 
-/// Returns the shortest equivalent path, by its text alone.
+/// Returns the shortest equivalent path, without resolving symbolic links.
 fn clean(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();

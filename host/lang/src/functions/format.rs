@@ -1,6 +1,6 @@
 //! `format` and `formatlist`.
 //!
-//! | verb          | takes   | gives                                        |
+//! | verb          | argument | result                                       |
 //! |---------------|---------|----------------------------------------------|
 //! | `%v`          | any     | the usual text; JSON unless it is primitive  |
 //! | `%#v`         | any     | JSON                                         |
@@ -134,7 +134,7 @@ fn count(rest: &mut &str) -> Result<Option<usize>, Failure> {
 fn format(arguments: &[Value]) -> Outcome {
     let (format, given) = (text(arguments, 0), &arguments[1..]);
     if !given.iter().all(Value::is_wholly_known) {
-        // Whether they match the format is checked once they are known.
+        // When the arguments are known, they are checked against the format.
         let literal = format.find('%').map_or(format, |percent| &format[..percent]);
         let prefix = safe_prefix(literal);
         let prefix = (!prefix.is_empty()).then(|| Str::new(prefix));
@@ -386,7 +386,7 @@ impl Digits {
         Some(Self { negative, values: digits, exponent })
     }
 
-    /// Rounds to `keep` digits, half to even; the exponent may grow.
+    /// Rounds to `keep` digits, half to even. The exponent may increase.
     fn round(&mut self, keep: i64) {
         let Ok(keep) = usize::try_from(keep) else {
             self.values.clear();
@@ -467,8 +467,8 @@ fn with_exponent(digits: &Digits, fraction: &str) -> String {
     format!("{}{}{dot}{fraction}e{sign}{:02}", digits.sign(), digits.digit(0), digits.exponent.abs())
 }
 
-/// Returns scientific form if the exponent is below -4 or not below the precision (6 if none is
-/// given and all digits are shown), otherwise decimal form.
+/// Returns scientific notation if the exponent is less than -4, or not less than the precision (6
+/// if none is given and all digits are shown), otherwise decimal notation.
 fn shortest(number: &Number, precision: Option<usize>) -> String {
     let Some(mut digits) = Digits::from_number(number) else { return infinite(number) };
     let mut limit = 6;

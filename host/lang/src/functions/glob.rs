@@ -3,7 +3,7 @@
 //! | pattern  | matches                                            |
 //! |----------|----------------------------------------------------|
 //! | `*`      | any characters except `/`                          |
-//! | `**`     | as a whole part: any number of directories         |
+//! | `**`     | as a complete path component: any number of directories |
 //! | `?`      | one character except `/`                           |
 //! | `[a-z]`  | one character of the class; `[^...]` and `[!...]`: one outside it |
 //! | `{a,b}`  | either alternative                                 |
@@ -13,7 +13,7 @@
 pub(super) struct Pattern(regex::Regex);
 
 impl Pattern {
-    /// Returns `None` if a bracket or brace is not closed.
+    /// Compiles a pattern. Returns `None` if a bracket or brace is not closed.
     pub(super) fn new(pattern: &str) -> Option<Self> {
         let characters: Vec<char> = pattern.chars().collect();
         let mut expression = String::from("^(?s:");
@@ -85,7 +85,7 @@ impl Pattern {
         regex::Regex::new(&expression).ok().map(Self)
     }
 
-    /// Returns true if a path with `/` between its parts matches.
+    /// Returns true if the pattern matches a path with `/` between its components.
     pub(super) fn matches(&self, path: &str) -> bool {
         self.0.is_match(path)
     }

@@ -191,8 +191,8 @@ fn element_type(arguments: &[Value]) -> Result<Type, Failure> {
     }
 }
 
-/// Returns an index that wraps around. Negative indexes count from the end of a list; for a
-/// tuple, only multiples of its length are valid.
+/// Returns an index modulo the length. Negative indexes count from the end of a list; for a tuple,
+/// a negative index is valid only if it is a multiple of the length.
 fn wrapped(arguments: &[Value], length: usize) -> Result<usize, Failure> {
     let empty = || Failure::call("there are no elements to choose from");
     let at = whole(arguments, 1)?;
@@ -220,7 +220,7 @@ fn flatten(arguments: &[Value]) -> Outcome {
     let mut flat = Vec::new();
     let mut marks = wardian_value::Marks::NONE;
     let mut pending: Vec<Value> = vec![arguments[0].clone()];
-    // Depth first with an explicit stack: values may be nested deeper than the call stack
+    // Depth first with an explicit stack: values may be nested more deeply than the call stack
     // allows.
     while let Some(value) = pending.pop() {
         if is_sequence(&value) && !value.is_null() {
@@ -318,7 +318,7 @@ fn one(arguments: &[Value]) -> Outcome {
     let value = match elements(arguments, 0) {
         [] => Value::null(ty),
         [only] => only.clone(),
-        // Unknown elements of a set may turn out to equal others.
+        // Unknown elements of a set may turn out to be equal to others.
         _ if matches!(arguments[0].ty(), Type::Set(_)) && !arguments[0].is_wholly_known() => {
             Value::unknown(ty)
         }
@@ -399,7 +399,7 @@ fn slice(arguments: &[Value]) -> Outcome {
 
 fn sort(arguments: &[Value]) -> Outcome {
     let Some(mut texts) = strings(arguments, 0)? else {
-        // The values' positions are unknown, but their number is known.
+        // The positions of the values are unknown, but their number is known.
         let length = arguments[0].as_elements().map(<[Value]>::len);
         let facts = arguments[0].refinement();
         let refinement = Refinement {

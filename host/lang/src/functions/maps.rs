@@ -132,8 +132,8 @@ fn lookup(arguments: &[Value]) -> Outcome {
     Ok(default.with_marks(marks))
 }
 
-/// Returns the type of all arguments if they have one, else an object type, whose attributes are
-/// unknown while a map is unknown.
+/// Returns the type of all arguments if they have the same type, otherwise an object type. The
+/// attributes of that type are unknown while a map is unknown.
 fn merge_type(arguments: &[Value]) -> Result<Type, Failure> {
     let mut attributes: BTreeMap<Str, Type> = BTreeMap::new();
     let mut known = true;

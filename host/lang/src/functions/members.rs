@@ -1,4 +1,4 @@
-//! A set of values seen so far.
+//! A set of values that have occurred so far.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -22,7 +22,7 @@ impl<'v> Members<'v> {
         members
     }
 
-    /// Returns true if the value was not in the set.
+    /// Adds a value, and returns true if the set did not contain it.
     pub(super) fn insert(&mut self, value: &'v Value) -> bool {
         let alike = self.by_digest.entry(digest(value)).or_default();
         let new = !alike.contains(&value);

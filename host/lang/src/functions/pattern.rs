@@ -31,7 +31,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
 ];
 
 thread_local! {
-    /// Recently used patterns: a `for` uses the same ones for each element.
+    /// Recently used patterns: a `for` expression uses the same patterns for each element.
     static RECENT: RefCell<VecDeque<(String, Regex)>> = const { RefCell::new(VecDeque::new()) };
 }
 
@@ -55,8 +55,8 @@ fn compile(pattern: &str, position: usize) -> Result<Regex, Failure> {
     Ok(compiled)
 }
 
-/// Translates RE2's syntax to that of the regex crate: in a class, `[`, `&&`, `--` and `~~` are
-/// plain characters; `\Q...\E` quotes; `\z` is the end.
+/// Translates RE2's syntax to the syntax of the regex crate: in a class, `[`, `&&`, `--` and `~~`
+/// are literal characters; `\Q...\E` quotes; `\z` is the end.
 fn translate(pattern: &str) -> String {
     let mut translated = String::with_capacity(pattern.len());
     let mut rest = pattern;
@@ -86,7 +86,7 @@ fn translate(pattern: &str) -> String {
                     start += 1;
                 }
                 translated.push_str(&rest[..start]);
-                // A closing bracket in the first position is a member of the class.
+                // A closing bracket in the first position is a literal member of the class.
                 if rest[start..].starts_with(']') {
                     start += 1;
                     translated.push_str("\\]");
@@ -133,7 +133,7 @@ fn is_repetition(text: &str) -> bool {
     !least.is_empty() && all_digits(least) && all_digits(most)
 }
 
-/// The form of a match: its text, its groups by position, or its groups by name.
+/// The result of a match: its text, its groups by position, or its groups by name.
 enum Shape {
     Text,
     Positions,
@@ -192,7 +192,7 @@ fn regexall(arguments: &[Value]) -> Outcome {
     Ok(Value::list(ty, matches))
 }
 
-/// Replaces matches; a search text between slashes is a pattern.
+/// Replaces all matches. A search text between slashes is a regular expression.
 fn replace_matches(pattern: &Regex, source: &str, replacement: &str) -> Result<String, Failure> {
     let mut result = String::with_capacity(source.len());
     let mut from = 0;

@@ -1,9 +1,9 @@
 //! `rsadecrypt`: RSA with the padding of PKCS #1 v1.5.
 //!
-//! Implemented over the big integers that are already a dependency: the RSA crates either do not
-//! decrypt with this padding, need a C compiler, or have an open advisory for a timing leak. The
-//! leak matters if someone can request decryptions and measure them; here a key's owner decrypts
-//! content of their own configuration.
+//! Implemented with the big integers of a crate that is already a dependency: the RSA crates either
+//! do not decrypt with this padding, need a C compiler, or have an open advisory for a timing leak.
+//! The leak matters if an attacker can request decryptions and measure their time; here, the key's
+//! owner decrypts data in their own configuration.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -20,7 +20,7 @@ pub(super) const FUNCTIONS: &[Function] = &[Function::new(
     Body::Pure(rsadecrypt),
 )];
 
-/// Maximum key size in bits: larger keys take minutes, and are not in use.
+/// Maximum key size in bits. Larger keys take minutes, and are not used in practice.
 const MAX_BITS: u64 = 16_384;
 
 struct PrivateKey {
@@ -41,7 +41,7 @@ fn rsadecrypt(arguments: &[Value]) -> Outcome {
 }
 
 impl PrivateKey {
-    /// Builds a key from its parts, if they are consistent.
+    /// Builds a key from its components, if they are consistent.
     fn new(modulus: BigUint, exponent: BigUint, primes: [BigUint; 2]) -> Result<Self, &'static str> {
         let one = BigUint::from(1_u8);
         let consistent = primes.iter().all(|prime| *prime > one)
@@ -56,7 +56,7 @@ impl PrivateKey {
         }
     }
 
-    /// Returns `None` if the padding is invalid.
+    /// Decrypts a message. Returns `None` if the padding is invalid.
     fn decrypt(&self, ciphertext: &[u8]) -> Option<Vec<u8>> {
         let number = BigUint::from_bytes_be(ciphertext);
         let length = usize::try_from(self.modulus.bits().div_ceil(8)).ok()?;
@@ -64,17 +64,17 @@ impl PrivateKey {
             return None;
         }
         let message = number.modpow(&self.exponent, &self.modulus).to_bytes_be();
-        // The leading zero is not part of the number's bytes.
+        // The bytes of the number do not include the leading zero.
         if message.len() != length - 1 || message.first() != Some(&2) {
             return None;
         }
         let end = message.iter().position(|byte| *byte == 0)?;
-        // At least eight bytes of padding.
+        // The padding has at least eight bytes.
         if end < 9 { None } else { Some(message[end + 1..].to_vec()) }
     }
 }
 
-/// Parses a private key in one of the forms that `ssh-keygen` and `openssl` write.
+/// Parses a private key in one of the formats that `ssh-keygen` and `openssl` write.
 fn private_key(pem: &str) -> Result<PrivateKey, &'static str> {
     const NOT_PEM: &str = "it is not a private key in PEM form (-----BEGIN ... PRIVATE KEY-----)";
     const DAMAGED: &str = "the key is damaged: its content does not match its first line";
@@ -150,7 +150,7 @@ fn pkcs8(bytes: &[u8]) -> Option<Parsed> {
     if algorithm == RSA { pkcs1(key.next(Der::OCTETS)?) } else { None }
 }
 
-/// Parses OpenSSH's own format: strings with a length prefix.
+/// Parses OpenSSH's own format, which consists of strings with a length prefix.
 fn openssh(bytes: &[u8]) -> Result<Option<Parsed>, &'static str> {
     fn string<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
         let (length, after) = rest.split_first_chunk::<4>()?;
@@ -168,7 +168,7 @@ fn openssh(bytes: &[u8]) -> Result<Option<Parsed>, &'static str> {
         }
         let _key_derivation = string(rest);
         let _options = string(rest);
-        // The number of keys, which is one.
+        // The number of keys, which must be one.
         let Some(after) = rest.get(4..) else { return Ok(None) };
         *rest = after;
         let _public = string(rest);

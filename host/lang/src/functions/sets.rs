@@ -31,7 +31,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     .variadic(parameter("other_sets", ParameterType::SetOfAny)),
 ];
 
-/// Returns the set type that all arguments convert to. Untyped empty sets match any type.
+/// Returns the set type to which all arguments can be converted. Untyped empty sets match any type.
 fn common_type(arguments: &[Value]) -> Result<Type, Failure> {
     let mut types: Vec<Type> = Vec::new();
     for argument in arguments {
@@ -52,8 +52,8 @@ fn common_type(arguments: &[Value]) -> Result<Type, Failure> {
 /// The elements of each set.
 type Sets = Vec<Vec<Value>>;
 
-/// Converts all sets to one type and returns it with the sets, or with `None` if an unknown
-/// element decides.
+/// Converts all sets to one type and returns it with the sets, or with `None` if the result depends
+/// on an unknown element.
 fn converted(arguments: &[Value]) -> Result<(Type, Option<Sets>), Failure> {
     let ty = common_type(arguments)?;
     let element = ty.element().cloned().unwrap_or(Type::Dynamic);
@@ -92,7 +92,7 @@ fn subtract(arguments: &[Value]) -> Outcome {
     })
 }
 
-/// Unknown elements count as elements.
+/// Unknown elements are included in the union.
 fn union(arguments: &[Value]) -> Outcome {
     let ty = common_type(arguments)?;
     let mut all = Vec::new();
@@ -132,7 +132,8 @@ fn product_type(arguments: &[Value]) -> Result<Type, Failure> {
     Ok(if any_set { Type::set(element) } else { Type::list(element) })
 }
 
-/// Unknown elements of a set may turn out equal to others.
+/// Whether the length of a set is unknown, because unknown elements may turn out to be equal to
+/// others.
 fn length_unknown(set: &Value) -> bool {
     match set.ty() {
         Type::Set(_) => !set.is_wholly_known() && set.as_elements().is_none_or(|items| items.len() > 1),
@@ -140,7 +141,7 @@ fn length_unknown(set: &Value) -> bool {
     }
 }
 
-/// Returns the facts about a product of unknown sets: it has at least one combination if no set
+/// Returns the refinement of a product of unknown sets: it has at least one combination if no set
 /// is empty.
 fn product_unknown(arguments: &[Value], ty: Type) -> Value {
     let mut least: usize = 1;
@@ -171,7 +172,7 @@ fn product(arguments: &[Value]) -> Outcome {
     if arguments.iter().any(length_unknown) {
         return Ok(product_unknown(arguments, ty).with_marks(marks));
     }
-    // One empty set makes the product empty.
+    // If one set is empty, the product is empty.
     let mut combinations: Vec<Vec<Value>> = if is_empty { Vec::new() } else { vec![Vec::new()] };
     for (position, (argument, ty)) in arguments.iter().zip(types.iter()).enumerate() {
         let items: Vec<Value> = argument

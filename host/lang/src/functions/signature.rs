@@ -10,11 +10,11 @@ pub struct FunctionSignature {
     /// The name without a namespace.
     pub name: &'static str,
     pub description: &'static str,
-    /// The tools that also have the function.
+    /// Which other tools have the function.
     pub origin: FunctionOrigin,
     /// The required arguments.
     pub parameters: Vec<ParameterSignature>,
-    /// The parameter of all further arguments, if they are allowed.
+    /// The parameter for all further arguments, if they are allowed.
     pub variadic: Option<ParameterSignature>,
     /// The result type; dynamic if it depends on the arguments.
     pub result: Type,
@@ -23,9 +23,9 @@ pub struct FunctionSignature {
 /// A parameter of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterSignature {
-    /// The name that messages use.
+    /// The name that messages contain.
     pub name: &'static str,
-    /// The type that arguments are converted to.
+    /// The type to which arguments are converted.
     pub ty: Type,
     /// Whether null is allowed.
     pub null: NullArgument,
@@ -39,7 +39,7 @@ pub enum NullArgument {
     Refused,
 }
 
-/// The other tools that have a function.
+/// Which other tools have a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FunctionOrigin {
     /// Terraform 1.11 and later.
@@ -79,11 +79,11 @@ fn parameter(parameter: &Parameter) -> ParameterSignature {
     }
 }
 
-/// Returns the result type for arguments of which only the types are known. If an argument type
-/// is unknown, too, and the function does not accept such arguments, the result type is unknown.
+/// Returns the result type for arguments of which only the types are known. If an argument type is
+/// unknown as well, and the function does not accept such arguments, the result type is unknown.
 fn result(function: &Function) -> Type {
     let mut parameters = function.parameters.iter().chain(&function.variadic);
-    // A template's result is a string, whatever its variables are.
+    // The result of a template is always a string.
     let is_template = matches!(function.body, super::Body::Template(_));
     if !is_template && parameters.any(|parameter| parameter.ty.ty() == Type::Dynamic && !parameter.dynamic) {
         return Type::Dynamic;

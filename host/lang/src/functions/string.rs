@@ -138,7 +138,7 @@ fn split(arguments: &[Value]) -> Outcome {
     Ok(Value::list(Type::String, parts))
 }
 
-/// Letters whose upper-case form has several letters stay unchanged.
+/// Letters whose upper-case form consists of several letters are not changed.
 fn capital(character: char) -> char {
     if character.is_ascii() {
         return character.to_ascii_uppercase();
@@ -165,7 +165,7 @@ fn lower(arguments: &[Value]) -> Outcome {
     Ok(Value::string(text(arguments, 0).chars().map(small).collect::<String>()))
 }
 
-/// Digraph letters have a form with only the first part capitalized.
+/// Digraph letters have a form in which only the first letter is capitalized.
 fn title_case(character: char) -> char {
     match character {
         '\u{1c4}' | '\u{1c6}' => '\u{1c5}',
@@ -207,7 +207,7 @@ fn substr(arguments: &[Value]) -> Outcome {
     } else {
         usize::try_from(offset).unwrap_or(usize::MAX)
     };
-    // A negative length means the remaining text.
+    // A negative length selects all remaining text.
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let part: String = source.graphemes(true).skip(start).take(length).collect();
     Ok(Value::string(part))

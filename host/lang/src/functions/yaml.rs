@@ -1,4 +1,4 @@
-//! YAML. `yamlencode` writes block style with all strings in quotes.
+//! YAML. `yamlencode` writes block style, with all strings in quotes.
 
 mod decode;
 mod scalar;
@@ -29,7 +29,7 @@ fn yamlencode(arguments: &[Value]) -> Outcome {
     let mut text = String::new();
     write(value, 0, &mut text)?;
     if matches!(value.view(), View::Null | View::Bool(_) | View::Number(_)) {
-        // A document that is a plain scalar needs an explicit end.
+        // A document that is a plain scalar requires an explicit end.
         text.push_str("...\n");
     }
     Ok(Value::string(text.trim_start_matches('\n')))
@@ -151,8 +151,8 @@ const fn prints(character: char) -> bool {
     matches!(character, ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
 }
 
-/// Returns true if text can be a literal block: it has several lines, no blanks at their ends
-/// and no unprintable characters.
+/// Returns true if text can be written as a literal block: it has several lines, no spaces at the
+/// ends of lines, and no unprintable characters.
 fn is_block(text: &str) -> bool {
     let prints_in_block = |c: char| c == '\n' || prints(c);
     text.contains('\n') && text.chars().all(prints_in_block) && !text.contains(" \n") && !text.ends_with(' ')

@@ -1,12 +1,12 @@
 //! The JSON syntax of the language.
 //!
-//! JSON does not distinguish arguments from blocks: the reader of a body does. Therefore a file
-//! becomes a tree of values ([`parse`]), a [`crate::Body`] that holds a part of that tree, and,
-//! once a reader has declared its expectations ([`crate::Expected`]), attributes and blocks as
-//! in the native syntax ([`body`]). Values become expressions on first use ([`expression`]), and
-//! are compiled only once, even if a body is read several times.
+//! In JSON, only the reader of a body distinguishes arguments from blocks. Therefore a file is
+//! first parsed into a tree of values ([`parse`]), from which each [`crate::Body`] contains a
+//! subtree. When a reader has declared its expectations ([`crate::Expected`]), the body has
+//! attributes and blocks as in the native syntax ([`body`]). Values become expressions on first use
+//! ([`expression`]), and are compiled only once, even if a body is read several times.
 //!
-//! A string is a template, unless an argument must be constant: then it is literal.
+//! A string is a template, unless the argument must be constant, in which case it is a literal.
 
 mod body;
 mod expression;
@@ -32,7 +32,7 @@ pub(crate) struct Json {
     kind: Kind,
     start: usize,
     end: usize,
-    /// True if it contains a member called `dynamic`.
+    /// True if it contains a member with the name `dynamic`.
     holds_dynamic: bool,
     compiled: OnceLock<Arc<Compiled>>,
 }
@@ -45,13 +45,13 @@ enum Kind {
     Text(Str),
     Array(Vec<Arc<Json>>),
     Object(Vec<Member>),
-    /// An unreadable value; the problem was reported.
+    /// A value that could not be parsed, which was reported.
     Invalid,
 }
 
 #[derive(Debug)]
 struct Member {
-    /// A [`Kind::Text`].
+    /// The member's name, a [`Kind::Text`].
     name: Arc<Json>,
     value: Arc<Json>,
 }
@@ -82,7 +82,8 @@ impl Json {
         Span::new(file, self.start, self.end)
     }
 
-    /// Returns the span of its beginning: the bracket, or the whole value if it has none.
+    /// Returns the span of its beginning: the opening bracket, or the whole value if it has no
+    /// bracket.
     fn start_span(&self, file: &Arc<SourceFile>) -> Span {
         match self.kind {
             Kind::Array(_) | Kind::Object(_) => Span::new(file, self.start, self.start + 1),
@@ -91,7 +92,8 @@ impl Json {
     }
 }
 
-/// Parses a file of blocks and attributes in JSON. Returns the readable parts with the errors.
+/// Parses a file of blocks and attributes in JSON. Returns everything that could be parsed, and the
+/// errors.
 pub fn parse_json_body(file: &Arc<SourceFile>) -> (Body, Diagnostics) {
     let (value, mut problems) = parse::file(file);
     let rooted = matches!(value.kind, Kind::Object(_) | Kind::Array(_));

@@ -1,17 +1,17 @@
 //! Parses tokens into bodies and expressions.
 //!
-//! A recursive descent parser that finds as many errors as it can. It omits unreadable parts or
-//! replaces them with unknown values, and continues after the apparent end of the broken part.
-//! From then on it is *recovering*: errors that may only be consequences are suppressed, so that
-//! one mistake is not reported repeatedly. Terraform determines which errors these are and where
-//! parsing continues: the same text has the same errors, each on the same line.
+//! A recursive descent parser that reports as many errors as it can. It omits invalid code or
+//! replaces it with unknown values, and continues after its apparent end. From then on it is
+//! *recovering*: errors that may only be consequences are suppressed, so that one mistake is not
+//! reported repeatedly. Terraform determines which errors these are and where parsing continues:
+//! the same text has the same errors, each on the same line.
 //!
-//! There is no intermediate tree: expressions become [`Node`]s during parsing, because
-//! everything that names need for resolution precedes them.
+//! There is no intermediate tree: expressions are compiled to [`Node`]s during parsing, which is
+//! possible because everything that is required to resolve a name precedes the name.
 //!
 //! Two limits bound the depth: the nesting of the text ([`MAX_NESTING`]), which bounds the
-//! recursion here, and the height of nodes ([`MAX_HEIGHT`]), which bounds it wherever nodes are
-//! walked, evaluated and dropped.
+//! recursion here, and the height of nodes ([`MAX_HEIGHT`]), which bounds the recursion when nodes
+//! are visited, evaluated and dropped.
 
 mod body;
 mod call;
@@ -43,8 +43,8 @@ const MAX_NESTING: usize = 300;
 /// Maximum nesting of operations.
 const MAX_HEIGHT: u32 = 1100;
 
-/// Maximum number of reported errors per file: in a file that is not a configuration at all,
-/// nearly every character is an error.
+/// Maximum number of reported errors per file: in a file that is not a configuration, nearly every
+/// character is an error.
 const MAX_PROBLEMS: usize = 1000;
 
 /// Parses a file of attributes and blocks.
@@ -54,7 +54,7 @@ pub(super) fn body(file: &Arc<SourceFile>) -> (Body, Diagnostics) {
     (body, parser.problems.into())
 }
 
-/// Parses a part of a file as one expression. Line breaks in it are insignificant.
+/// Parses a range of a file as one expression, in which line breaks have no meaning.
 pub(crate) fn expression(file: &Arc<SourceFile>, place: ByteRange) -> Result<Expression, Diagnostics> {
     let mut parser = Parser::new(file, place, Start::Normal);
     parser.newlines = Newlines::Skip;
@@ -70,7 +70,7 @@ pub(crate) fn expression(file: &Arc<SourceFile>, place: ByteRange) -> Result<Exp
     parser.finish(node)
 }
 
-/// Parses a part of a file as a template without quotes.
+/// Parses a range of a file as a template without quotes.
 pub(crate) fn template(
     file: &Arc<SourceFile>,
     place: ByteRange,
@@ -96,22 +96,22 @@ struct Parser<'a> {
     file: &'a Arc<SourceFile>,
     text: &'a str,
     tokens: Vec<Token>,
-    /// The index of the token after the last one read.
+    /// The index of the token after the last one that was read.
     next: usize,
     newlines: Newlines,
-    /// The last token found from `next` on, so that a long run of comments and line breaks is
-    /// skipped once.
+    /// The last token that was found from `next` on, so that a long sequence of comments and line
+    /// breaks is skipped only once.
     peeked: Option<Peeked>,
-    /// True after an error that may cause others; see the module documentation.
+    /// True after an error that may cause further errors; see the module documentation.
     recovering: bool,
-    /// True if the text nests too deeply: nothing more is read or reported.
+    /// True if the text is nested too deeply, so that parsing and reporting have ended.
     gave_up: bool,
     nesting: usize,
     names: Names,
-    /// Variables of the enclosing `for` expressions, by slot; elements of splats have slots
+    /// The variables of the enclosing `for` expressions, by slot. Elements of splats have slots
     /// without a name.
     variables: Vec<Option<Str>>,
-    /// The number of errors; the list is capped.
+    /// The number of errors. The list of errors is limited.
     found: usize,
     problems: Vec<Diagnostic>,
 }
@@ -200,7 +200,7 @@ impl<'a> Parser<'a> {
         self.tokens.last().copied().unwrap_or(Token { kind: TokenKind::End, start: end, end })
     }
 
-    /// Returns the last consumed token, or the first one of all.
+    /// Returns the last consumed token; at the beginning, the first token.
     fn previous(&self) -> Token {
         self.tokens.get(self.next.saturating_sub(1)).copied().unwrap_or_else(|| self.end_token())
     }
@@ -239,7 +239,7 @@ impl<'a> Parser<'a> {
         self.recovering && self.found > found_before
     }
 
-    /// Parses with the given meaning of line breaks.
+    /// Parses code in which line breaks have the given meaning.
     fn between<T>(&mut self, newlines: Newlines, read: impl FnOnce(&mut Self) -> T) -> T {
         let outer = std::mem::replace(&mut self.newlines, newlines);
         let result = read(self);
@@ -247,7 +247,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Parses a nested part, or returns `None` if the nesting is too deep.
+    /// Parses nested code, or returns `None` if the nesting is too deep.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
         if self.nesting >= MAX_NESTING {
             self.give_up();
@@ -259,7 +259,7 @@ impl<'a> Parser<'a> {
         Some(result)
     }
 
-    /// Reports that the text nests too deeply, and skips to its end.
+    /// Reports that the text is nested too deeply, and skips to its end.
     fn give_up(&mut self) {
         let place = self.peek().place();
         let detail = format!(
@@ -281,7 +281,7 @@ impl<'a> Parser<'a> {
         Self::broken((start, end))
     }
 
-    /// Returns the node for an unreadable expression.
+    /// Returns the node for an expression that cannot be parsed.
     fn broken((start, end): ByteRange) -> Node {
         Node::new(Kind::Constant(Value::unknown(Type::Dynamic)), start, end)
     }

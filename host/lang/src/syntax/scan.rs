@@ -1,7 +1,7 @@
 //! Splits text into tokens.
 //!
-//! The boundaries are those of the language's native syntax, so that the parser and the
-//! formatter see the same tokens as any other implementation.
+//! The token boundaries are the same as in Terraform's scanner for the native syntax, on which the
+//! parser and the formatter depend.
 //!
 //! - [`scan`] is total: invalid text becomes [`TokenKind::Invalid`]. The last token is always
 //!   [`TokenKind::End`], which is empty.
@@ -24,11 +24,11 @@
 //! quotes is an error that the parser reports: [`TokenKind::QuotedNewline`] covers all
 //! consecutive line breaks, and the template continues.
 //!
-//! A heredoc is [`TokenKind::OpenHeredoc`] (`<<EOT` or `<<-EOT` with the end of the line), one
-//! or more [`TokenKind::TemplateLiteral`] for each of its lines, and
-//! [`TokenKind::CloseHeredoc`], which is the line of the marker with the spaces on both sides
-//! but without the line's end; that follows as [`TokenKind::Newline`]. Without an end of line
-//! after it, a marker is text.
+//! A heredoc is [`TokenKind::OpenHeredoc`] (`<<EOT` or `<<-EOT` with the end of the line), one or
+//! more [`TokenKind::TemplateLiteral`] for each of its lines, and [`TokenKind::CloseHeredoc`],
+//! which is the line of the marker with the spaces on both sides but without the line's end; the
+//! line's end follows as [`TokenKind::Newline`]. A marker that is not followed by the end of a line
+//! is text.
 //!
 //! Inside interpolations and directives (`%{ ... }`) the rules are the same as outside.
 //!
@@ -52,13 +52,13 @@ pub(crate) struct Token {
     pub(crate) end: usize,
 }
 
-/// The kind of a token. If the documentation gives no text, the text varies between tokens.
+/// The kind of a token. Tokens without a text in the documentation have varying texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
-    /// A letter or `_`, then letters, digits, `_` and `-`. Keywords are identifiers.
+    /// A letter or `_`, followed by letters, digits, `_` and `-`. Keywords are identifiers too.
     Identifier,
-    /// Begins and ends with a digit. It may contain several dots (`1.2.3`, which is not a number
-    /// but two legacy indexes) and exponents.
+    /// Text that begins and ends with a digit. It can contain several dots (`1.2.3`, which is not a
+    /// number but two legacy indexes) and exponents.
     Number,
     Newline,
     /// `#` or `//` up to and including the end of the line.
@@ -81,7 +81,7 @@ pub(crate) enum TokenKind {
 
     /// `"` at the start of a template.
     OpenQuote,
-    /// `"` at its end.
+    /// `"` at the end of a template.
     CloseQuote,
     /// Text between quotes, with its escapes.
     QuotedLiteral,
@@ -91,13 +91,13 @@ pub(crate) enum TokenKind {
     OpenHeredoc,
     /// The marker with the spaces around it.
     CloseHeredoc,
-    /// Text in a heredoc or in a template without quotes; the only escapes are `$${` and `%%{`.
+    /// Text in a heredoc, or in a template without quotes. The only escapes are `$${` and `%%{`.
     TemplateLiteral,
     /// `${` or `${~`
     OpenInterpolation,
     /// `%{` or `%{~`
     OpenDirective,
-    /// `}` or `~}` of an interpolation or directive; also an unmatched `~}`.
+    /// `}` or `~}` of an interpolation or directive, or an unmatched `~}`.
     CloseSequence,
 
     /// `=`
@@ -145,37 +145,37 @@ pub(crate) enum TokenKind {
     /// `,`
     Comma,
 
-    /// `&`, not an operator of the language.
+    /// `&`, which is not an operator of the language.
     Ampersand,
-    /// `|`, not an operator of the language.
+    /// `|`, which is not an operator of the language.
     Pipe,
-    /// `^`, not an operator of the language.
+    /// `^`, which is not an operator of the language.
     Caret,
-    /// `~`, not an operator of the language.
+    /// `~`, which is not an operator of the language.
     Tilde,
-    /// `'`, not a quote of the language.
+    /// `'`, which is not a quotation mark of the language.
     Apostrophe,
-    /// `` ` ``, not a quote of the language.
+    /// `` ` ``, which is not a quotation mark of the language.
     Backtick,
-    /// `;`, not a separator of the language.
+    /// `;`, which is not a separator of the language.
     Semicolon,
-    /// Text that is not part of the language: mostly one character.
+    /// Text that does not exist in the language, usually one character.
     Invalid,
     /// The end of the text; empty.
     End,
 }
 
-/// The kind of text.
+/// The kind of the text at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     /// A body or an expression.
     Normal,
-    /// A template without quotes around it.
+    /// A template without surrounding quotes.
     Template,
 }
 
 /// Returns the tokens of `text` from byte `start` to byte `end`, which must be character
-/// boundaries; otherwise there is only the end.
+/// boundaries; otherwise only [`TokenKind::End`] is returned.
 pub(crate) fn scan(text: &str, start: usize, end: usize, mode: Start) -> Vec<Token> {
     let Some(part) = text.get(..end).filter(|part| part.is_char_boundary(start)) else {
         return vec![Token { kind: TokenKind::End, start: end, end }];
@@ -200,11 +200,11 @@ impl Token {
     }
 }
 
-/// A construct that the scanner is inside of.
+/// A construct that contains the current position.
 #[derive(Clone, Copy, Debug)]
 enum Open {
     Template(Template),
-    /// An interpolation or directive, with its number of open braces.
+    /// An interpolation or directive, with the number of braces that are open in it.
     Sequence {
         braces: usize,
     },
@@ -216,7 +216,7 @@ struct Scanner<'a> {
     at: usize,
     tokens: Vec<Token>,
     open: Vec<Open>,
-    /// True if there is no `*/` after this point.
+    /// True if the remaining text does not contain `*/`.
     unclosed_comment: bool,
 }
 
@@ -318,7 +318,7 @@ impl Scanner<'_> {
         self.push(kind, length);
     }
 
-    /// Returns the length of digits, dots and exponents, up to the last digit.
+    /// Returns the length of the digits, dots and exponents, up to the last digit.
     fn number_length(&self) -> usize {
         let mut length = 0;
         let mut ahead = 0;
@@ -362,7 +362,7 @@ impl Scanner<'_> {
         self.text.get(self.at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
     }
 
-    /// Returns 0 if no identifier starts at that byte.
+    /// Returns the length of the identifier that starts at a byte; 0 if there is none.
     fn identifier_length(&self, at: usize) -> usize {
         let mut length = 0;
         while let Some(byte) = self.bytes.get(at + length) {

@@ -1,12 +1,11 @@
 //! A comparison of this crate's parser with hcl-edit, an independent parser of the same syntax.
 //!
-//! If hcl-edit parses a body and no known difference applies, this crate's parser reports no
-//! error and returns the same attributes, blocks, labels and literals. These differences are
-//! known:
+//! If hcl-edit parses a body and no known difference applies, this crate's parser reports no error
+//! and returns the same attributes, blocks, labels and literals. The known differences are:
 //!
-//! - hcl-edit reports fewer inputs as valid: it limits nesting, operators in a row and the size
-//!   of numbers, and rejects byte order marks and repeated object keys. Only inputs
-//!   that it accepts are compared.
+//! - hcl-edit accepts fewer inputs: it limits nesting, operators in a row and the size of numbers,
+//!   and rejects byte order marks and repeated object keys. Only inputs that it accepts are
+//!   compared.
 //! - It reads heredocs, and line breaks inside `for` expressions, differently from Terraform.
 //! - It does not normalize strings to NFC.
 
@@ -38,7 +37,7 @@ fn has_known_difference(text: &str) -> bool {
     !is_normalized(text) || text.contains("<<") || text.contains("for")
 }
 
-/// Below U+0300 there are no combining characters, so NFC changes nothing.
+/// Characters less than U+0300 do not combine, so NFC does not change them.
 fn is_normalized(text: &str) -> bool {
     text.chars().all(|char| char < '\u{300}')
 }
@@ -64,7 +63,7 @@ fn compare(theirs: &TheirBody, ours: &Body, text: &str) {
                 };
                 assert_eq!(&*found.kind, expected.ident.as_str(), "{text}");
                 let labels: Vec<&str> = expected.labels.iter().map(label).collect();
-                // Escapes can make a label that is not normalized.
+                // Labels with escapes may not be normalized.
                 if labels.iter().all(|label| is_normalized(label)) {
                     assert_eq!(found.label_texts(), labels, "{text}");
                 }

@@ -17,25 +17,25 @@ use crate::schema::{ProviderSchema, Schema};
 
 /// A call that is about to be made.
 pub(super) struct RedactedCall {
-    /// The context with all sensitive values to redact in this call.
+    /// The context with all sensitive values that are redacted in this call.
     pub(super) context: CallContext,
     pub(super) schema: Option<Arc<ProviderSchema>>,
 }
 
 impl RedactedCall {
-    /// Registers an object that is sent or received.
+    /// Registers the sensitive values of an object that is sent or received.
     pub(super) fn resource(&self, type_name: &str, object: &Value) {
         self.object(self.resource_schema(type_name), object);
     }
 
-    /// Registers a stored object.
+    /// Registers the sensitive values of a stored object.
     pub(super) fn stored(&self, type_name: &str, stored: &RawState) {
         if let Some(schema) = self.resource_schema(type_name) {
             self.sensitive_values().add_stored(stored, schema);
         }
     }
 
-    /// Registers a configuration.
+    /// Registers the sensitive values of a configuration.
     pub(super) fn config(&self, kind: ConfigKind, type_name: &str, config: &Value) {
         let schema = self.schema.as_ref().and_then(|schema| match kind {
             ConfigKind::Resource => schema.resources.get(type_name),
@@ -46,12 +46,12 @@ impl RedactedCall {
         self.object(schema, config);
     }
 
-    /// Registers the configuration of a list of resources.
+    /// Registers the sensitive values of a list block's configuration.
     pub(super) fn list_config(&self, type_name: &str, config: &Value) {
         self.object(self.schema.as_ref().and_then(|schema| schema.list_resources.get(type_name)), config);
     }
 
-    /// Registers a module's metadata for the provider.
+    /// Registers the sensitive values of a module's metadata for the provider.
     pub(super) fn provider_meta(&self, meta: Option<&Value>) {
         let schema = self.schema.as_ref().and_then(|schema| schema.provider_meta.as_ref());
         // Metadata is rare and small, so copying it is cheap.
@@ -60,7 +60,7 @@ impl RedactedCall {
         }
     }
 
-    /// Awaits a call that has only diagnostics to redact.
+    /// Awaits a call that needs redaction only in its response.
     pub(super) async fn make<T: Redact>(&self, call: impl Future<Output = T>) -> T {
         let mut answer = call.await;
         answer.redact(self.sensitive_values());

@@ -19,19 +19,19 @@ use crate::provider::{
 use crate::redaction::SensitiveValues;
 use crate::schema::ProviderSchema;
 
-/// A provider that redacts the output of the one below it.
+/// A provider that redacts the output of the provider that it wraps.
 pub struct RedactingProvider {
     provider: Arc<dyn Provider>,
     schema: OnceLock<Arc<ProviderSchema>>,
     common: SensitiveValues,
-    /// The sensitive values of its configuration.
+    /// The sensitive values of the provider's configuration.
     configured: OnceLock<SensitiveValues>,
 }
 
 impl RedactingProvider {
-    /// Returns the same provider with its output redacted. The values in `common` are redacted
-    /// in every call, whatever values it passes: if a secret was made a part of another string,
-    /// only that string is passed.
+    /// Returns the same provider with its output redacted. The values in `common` are redacted in
+    /// every call, even if the call does not pass them, because a call may pass only a string that
+    /// was composed from a secret.
     pub fn new(provider: Arc<dyn Provider>, common: SensitiveValues) -> Self {
         Self { provider, common, schema: OnceLock::new(), configured: OnceLock::new() }
     }
@@ -46,7 +46,8 @@ impl RedactingProvider {
         }
     }
 
-    /// If there is no schema, the call itself reports the reason.
+    /// Returns the schema; `None` if it is not available, in which case the call itself reports the
+    /// reason.
     async fn known_schema(&self, context: &CallContext) -> Option<Arc<ProviderSchema>> {
         if let Some(known) = self.schema.get() {
             return Some(Arc::clone(known));
@@ -168,8 +169,8 @@ impl Provider for RedactingProvider {
 
     async fn move_resource_state(&self, context: &CallContext, request: MoveRequest) -> MoveResponse {
         let (call, type_name) = (self.call(context).await, request.target_type_name.clone());
-        // The source schema is not available here; usually the target's attributes have the same
-        // names.
+        // The schema of the source is not available here, but the target's attributes usually have
+        // the same names.
         call.stored(&type_name, &request.source_state);
         let mut answer = self.provider.move_resource_state(&call.context, request).await;
         if let Some(object) = answer.target_state.as_ref().filter(|_| !answer.diagnostics.is_empty()) {
@@ -215,7 +216,7 @@ impl Provider for RedactingProvider {
         call.config(ConfigKind::EphemeralResource, &request.type_name, &request.config);
         let mut answer = self.provider.open_ephemeral_resource(&call.context, request).await;
         if let Some(result) = &answer.result {
-            // The value is also sensitive when the resource is renewed or closed.
+            // The value is also sensitive in the calls that renew or close the resource.
             context.sensitive_values().add_all(result);
         }
         answer.redact(call.sensitive_values());

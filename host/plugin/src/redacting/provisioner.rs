@@ -12,19 +12,19 @@ use crate::provisioner::{ProvisionOutput, ProvisionRequest, Provisioner};
 use crate::redaction::SensitiveValues;
 use crate::schema::Schema;
 
-/// The arguments of a connection that are secret even without marks.
+/// The arguments of a connection that are secret even if they are not marked.
 const CONNECTION_SECRETS: [&str; 5] =
     ["password", "private_key", "bastion_password", "bastion_private_key", "proxy_user_password"];
 
-/// A provisioner that redacts the output of the one below it.
+/// A provisioner that redacts the output of the provisioner that it wraps.
 pub struct RedactingProvisioner {
     provisioner: Arc<dyn Provisioner>,
     common: SensitiveValues,
 }
 
 impl RedactingProvisioner {
-    /// Returns the same provisioner with its output redacted. The values in `common` are
-    /// redacted in every call, whatever values it passes.
+    /// Returns the same provisioner with its output redacted. The values in `common` are redacted
+    /// in every call, even if the call does not pass them.
     pub fn new(provisioner: Arc<dyn Provisioner>, common: SensitiveValues) -> Self {
         Self { provisioner, common }
     }

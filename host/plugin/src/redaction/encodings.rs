@@ -10,12 +10,12 @@ use crate::printable::printable;
 
 /// Minimum length of a line of a string with several lines, and of a number.
 pub(super) const MIN_PART_LENGTH: usize = 6;
-/// Maximum length of a string that is searched for in one piece.
+/// Maximum length of a string that is searched for as a whole.
 const MAX_WHOLE_LENGTH: usize = 4 << 10;
 /// Words that are too common to be secret.
 const WORDS: [&str; 3] = ["true", "false", "null"];
 
-/// Passes each encoding of a string to `tell`; none if the string is too short.
+/// Passes each encoding of a string to `tell`. A string that is too short is skipped.
 pub(super) fn each_encoding(text: &str, tell: &mut dyn FnMut(&str)) {
     if text.len() < MIN_LENGTH || WORDS.contains(&text) {
         return;
@@ -66,7 +66,7 @@ fn each_encoding_of_piece(text: &str, tell: &mut dyn FnMut(&str)) {
 }
 
 /// Passes the base64 encoding of a string for each offset in the encoded data. The first and the
-/// last digit are left out if they contain bits of neighboring bytes.
+/// last digit are omitted if they contain bits of adjacent bytes.
 fn each_base64(text: &[u8], tell: &mut dyn FnMut(&str)) {
     for before in 0..3_usize {
         let mut bytes = vec![0; before];
@@ -106,7 +106,7 @@ fn in_url(text: &str, digits: &[u8; 16]) -> String {
     escaped
 }
 
-/// Returns a string's content as a string literal in JSON and most languages.
+/// Returns a string in the notation of string literals in JSON and most languages, without quotes.
 fn in_json(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

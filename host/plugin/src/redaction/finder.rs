@@ -1,7 +1,7 @@
 //! Finds many strings in a piece of text.
 //!
-//! The strings are sorted. The longest string that begins at a position is the greatest string
-//! that is not greater than the text there, or one of its prefixes. So adding a string between
+//! The strings are sorted. The longest string that begins at a position is the greatest string that
+//! is less than or equal to the text there, or a prefix of that string. So adding a string between
 //! two searches costs only its insertion, and many strings take only as much memory as their own
 //! size.
 
@@ -19,7 +19,7 @@ const MAX_TOTAL_LENGTH: usize = 16 << 20;
 #[derive(Default)]
 pub(super) struct Finder {
     texts: BTreeSet<Box<[u8]>>,
-    /// A bit for each byte with which one of them begins.
+    /// One bit for each byte with which one of the strings begins.
     beginnings: [u64; 4],
     longest: usize,
     bytes: usize,

@@ -1,9 +1,9 @@
 //! Sensitive values of concurrent calls in one process.
 //!
 //! A process has one standard error, and its output does not identify the call. So the sensitive
-//! values of all calls that are active, or were a moment ago, are searched for in every line.
-//! They are retained for at most two periods after their call, so that the cost depends only on
-//! recent calls, not on all calls of the run.
+//! values of all active and recent calls are searched for in every line. They are retained for at
+//! most two periods after the call, so that the cost depends only on recent calls, not on all calls
+//! of the run.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use super::finder::Finder;
 use super::{Matches, SensitiveValues, encodings};
 
-/// How long values are retained together.
+/// The length of a period.
 const PERIOD: Duration = Duration::from_secs(5);
 
 /// The sensitive values that a process received recently. Clones share them.
@@ -22,7 +22,7 @@ pub struct RecentSensitiveValues(Arc<Mutex<Recent>>);
 
 #[derive(Default)]
 struct Recent {
-    /// Values that count for as long as the process lives.
+    /// Values that are redacted during the whole lifetime of the process.
     kept: Vec<SensitiveValues>,
     running: BTreeMap<u64, SensitiveValues>,
     next: u64,
@@ -33,9 +33,10 @@ struct Recent {
 #[derive(Default)]
 struct Period {
     began: Option<Instant>,
-    /// Values that were not searched yet.
+    /// Values that have not been searched for yet.
     new: Vec<SensitiveValues>,
-    /// Values that were searched, by their addresses, with the number of their searched sources.
+    /// Values that have been searched for, by address, each with the number of its sources at that
+    /// time.
     seen: HashMap<usize, (SensitiveValues, usize)>,
     finder: Finder,
 }
@@ -59,7 +60,7 @@ impl RecentSensitiveValues {
         CallScope { recent: self.clone(), number }
     }
 
-    /// Adds values that the process knows for as long as it lives.
+    /// Adds values that are redacted during the whole lifetime of the process.
     pub fn keep(&self, secrets: SensitiveValues) {
         self.lock().kept.push(secrets);
     }
@@ -106,7 +107,7 @@ impl Drop for CallScope {
 }
 
 impl Recent {
-    /// Begins a new period if the current one is over.
+    /// Begins a new period if the current one has ended.
     fn turn(&mut self, now: Instant) {
         let began = *self.current.began.get_or_insert(now);
         if now.duration_since(began) < PERIOD {
@@ -115,7 +116,8 @@ impl Recent {
         let new = self.running.values().cloned().collect();
         let next = Period { began: Some(now), new, ..Period::default() };
         let last = std::mem::replace(&mut self.current, next);
-        // A call of a period without any search ended in it, or is still active.
+        // A call that began in a period without a search has ended in that period, or is still
+        // active.
         self.before = if now.duration_since(began) < 2 * PERIOD { last } else { Period::default() };
     }
 }

@@ -13,17 +13,17 @@ use crate::schema::{
 
 /// A value that a plugin received.
 pub(super) enum SecretSource {
-    /// A value whose marked parts are secret.
+    /// A value in which the marked values are secret.
     Marked(Value),
     /// A value that is secret as a whole.
     All(Value),
-    /// An object whose schema declares its secret parts.
+    /// An object whose schema declares which attributes are secret.
     Object(Value, Arc<Schema>),
-    /// A provider's configuration, whose schema declares its secret parts.
+    /// A provider's configuration, whose schema declares which attributes are secret.
     Configuration(Value, Arc<ProviderSchema>),
     /// A stored object.
     Stored(RawState, Arc<Schema>),
-    /// A stored object in which these parts are secret.
+    /// A stored object in which the values at these paths are secret.
     Parts(Arc<str>, Box<[Path]>),
 }
 
@@ -44,7 +44,7 @@ impl SecretSource {
                 }
             }
             Self::Parts(text, parts) => {
-                // As above, text that is not JSON is not passed to the plugin.
+                // As for a stored object above, text that is not JSON is not passed to the plugin.
                 if let Ok(value) = json::decode_simple(&**text) {
                     parts.iter().filter_map(|part| part.apply(&value)).for_each(|part| all(part, tell));
                 }
@@ -99,7 +99,7 @@ fn push_parts<'value>(value: &'value Value, parts: &mut Vec<&'value Value>) {
     }
 }
 
-/// The number of objects if a schema has a collection of them.
+/// The number of objects, if a schema has a collection of objects.
 #[derive(Clone, Copy)]
 enum Many {
     One,
@@ -160,7 +160,7 @@ fn is_secret_in_flat(block: &Block, key: &str) -> bool {
         }
         let Some(nested) = block.block_types.get(name) else { return false };
         block = &nested.block;
-        // Skips the index or key.
+        // The index or key is skipped.
         names.next();
     }
     false

@@ -119,7 +119,7 @@ fn redacted_end_hides_secret_that_begins_before_it() {
     assert_eq!(secrets.redact_end("before 0123456789 after", 100), "before (sensitive value) after");
 }
 
-/// Cost: five thousand secrets, each followed by output.
+/// Tests the cost of five thousand secrets, each followed by output.
 #[test]
 fn many_secrets_between_many_lines_are_cheap() {
     let secrets = SensitiveValues::default();

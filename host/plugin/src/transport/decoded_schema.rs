@@ -1,4 +1,4 @@
-//! A provider's schema as transports use it.
+//! A provider's schema, as transports use it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,15 +12,15 @@ use crate::schema::{Function, ProviderSchema, Schema};
 use crate::schema_table::SchemaTable;
 
 /// A provider's schema with the types of its identities. A request for a name that the provider
-/// does not have is the caller's error, not the plugin's.
+/// does not have is an error of the caller, not of the plugin.
 pub struct DecodedSchema {
-    /// The schema as callers receive it.
+    /// The schema that callers receive.
     pub schema: Arc<ProviderSchema>,
     identity_types: BTreeMap<Str, Type>,
 }
 
 impl DecodedSchema {
-    /// Derives the types of identities from a schema.
+    /// Creates the schema, and derives the types of identities.
     pub fn new(schema: ProviderSchema) -> Self {
         let identity_types =
             schema.identities.iter().map(|(name, schema)| (name.clone(), schema.implied_type())).collect();

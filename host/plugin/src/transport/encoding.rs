@@ -1,4 +1,4 @@
-//! Values and timestamps in their wire encoding.
+//! The wire encoding of values and timestamps.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,16 +15,16 @@ const YEARS_1_TO_9999: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402
 /// Encodes a value of a type in MessagePack.
 ///
 /// # Errors
-/// If the value is not of that type.
+/// If the value does not have that type.
 pub fn encode_value(what: &str, value: &Value, ty: &Type) -> Result<Vec<u8>, PluginFailure> {
     msgpack::encode(value, ty)
         .map_err(|error| PluginFailure::InvalidRequest(format!("{what} cannot be encoded: {error}")))
 }
 
-/// Encodes a value if there is one.
+/// Encodes an optional value.
 ///
 /// # Errors
-/// If the value is not of the type, or there is no type for it.
+/// If the value does not have the type, or if the type is missing.
 pub fn encode_optional(
     what: &str,
     value: Option<&Value>,
@@ -37,10 +37,10 @@ pub fn encode_optional(
     }
 }
 
-/// Encodes a function's arguments by its signature, which it returns as well.
+/// Encodes a function's arguments according to its signature, and returns the signature as well.
 ///
 /// # Errors
-/// If the provider has no such function, or an argument does not match its parameter.
+/// If the provider does not have the function, or an argument does not match its parameter.
 pub fn encode_function_arguments<'a>(
     schema: &'a DecodedSchema,
     name: &Str,
@@ -55,7 +55,7 @@ pub fn encode_function_arguments<'a>(
     Ok((function, encoded))
 }
 
-/// Returns the failure to decode a value by its schema.
+/// Returns the failure for a value that could not be decoded according to its schema.
 pub fn schema_mismatch(what: &str, error: impl fmt::Display) -> PluginFailure {
     PluginFailure::InvalidResponse(format!("{what} does not match its schema: {error}"))
 }
@@ -63,7 +63,7 @@ pub fn schema_mismatch(what: &str, error: impl fmt::Display) -> PluginFailure {
 /// Decodes the time at which to renew an ephemeral resource.
 ///
 /// # Errors
-/// If the timestamp is out of the protocol's range.
+/// If the timestamp is outside of the protocol's range.
 pub fn decode_timestamp(seconds: i64, nanoseconds: i64) -> Result<SystemTime, PluginFailure> {
     let below_second = u32::try_from(nanoseconds).ok().filter(|nanoseconds| *nanoseconds < 1_000_000_000);
     below_second

@@ -1,4 +1,4 @@
-//! Calls without a response, and the diagnostics that report them.
+//! Calls that failed without a response, and the diagnostics that report them.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::call_context::PluginCall;
 use crate::diagnostic::{PluginDiagnostic, PluginDiagnostics};
 use crate::provider::FunctionError;
 
-/// The reason why a call has no response. Diagnostics name the plugin, the call and the
+/// The reason why a call has no response. The diagnostics contain the plugin, the call and the
 /// resource.
 #[derive(Clone, Debug)]
 pub enum PluginFailure {
@@ -26,7 +26,7 @@ pub enum PluginFailure {
     Transport {
         /// The headline.
         summary: &'static str,
-        /// The text that follows the call in the detail: full sentences.
+        /// The details, in full sentences, which follow the name of the call.
         problem: String,
     },
 }
@@ -84,9 +84,9 @@ pub fn or_diagnostics<T>(
     result.map_err(|failure| failure.into().into_diagnostics(call))
 }
 
-/// Returns a field of a response. A field that could not be decoded is absent and reported, and
-/// the other fields are still used: the result of an apply must not be lost because its identity
-/// is invalid.
+/// Returns a field of a response. If a field cannot be decoded, an error is reported and the field
+/// is absent, but the other fields are still used: the result of an apply must not be lost because
+/// its identity is invalid.
 pub fn decode_field<T>(
     call: &PluginCall,
     diagnostics: &mut PluginDiagnostics,

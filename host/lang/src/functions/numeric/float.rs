@@ -1,11 +1,12 @@
-//! Logarithm and power of machine floats, equal to Terraform's to the last digit: results are
-//! shown in full, so a different rounding would be a change.
+//! Logarithm and power of machine floats, equal to Terraform's in every digit: results are shown in
+//! full, so a different rounding would be visible as a change.
 
 #![allow(clippy::float_cmp, reason = "the compared values are exact")]
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// Returns a number between a half and one, and the power of two that multiplies it.
+/// Returns a number between 0.5 and 1, and the exponent of the power of two by which it is
+/// multiplied.
 fn split(value: f64) -> (f64, i32) {
     if value == 0.0 || !value.is_finite() {
         return (value, 0);
@@ -24,13 +25,13 @@ fn scaled(value: f64, exponent: i32) -> f64 {
     let exponent = exponent.saturating_add(own);
     match exponent {
         ..=-1075 => 0.0_f64.copysign(value),
-        // In two steps, because the power alone may be too small or too large.
+        // The power of two alone may overflow or underflow, so it is applied in two steps.
         -1074..=1024 => fraction * 2_f64.powi(exponent / 2) * 2_f64.powi(exponent - exponent / 2),
         1025.. => f64::INFINITY.copysign(value),
     }
 }
 
-/// Uses the series of FreeBSD's library.
+/// Computes the natural logarithm with the series of FreeBSD's C library.
 pub(super) fn natural_logarithm(value: f64) -> f64 {
     const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
@@ -62,7 +63,8 @@ pub(super) fn natural_logarithm(value: f64) -> f64 {
     exponent * LN_2_HIGH - ((half - (quotient * (half + (odd + even)) + exponent * LN_2_LOW)) - rest)
 }
 
-/// Computes the integer part of the exponent by repeated squaring, the rest by logarithms.
+/// Computes the power: the integer part of the exponent by repeated squaring, the fraction by
+/// logarithms.
 pub(super) fn power(base: f64, exponent: f64) -> f64 {
     let usual = base.is_finite() && exponent.is_finite() && base != 0.0;
     if !usual || exponent.abs() >= 9.0e18 || (base < 0.0 && exponent.fract() != 0.0) {
@@ -84,7 +86,7 @@ pub(super) fn power(base: f64, exponent: f64) -> f64 {
     let (mut square, mut square_exponent) = split(base);
     let mut result_exponent = 0_i32;
     while whole >= 1.0 {
-        // The result is already far too large or too small.
+        // The result already overflows or underflows.
         if square_exponent.abs() > 1 << 12 {
             result_exponent = result_exponent.saturating_add(square_exponent);
             break;

@@ -14,7 +14,7 @@ use super::scalar;
 
 pub(super) fn yamldecode(arguments: &[Value]) -> Outcome {
     let mut source = Cow::Borrowed(text(arguments, 0));
-    // Bounded, because each repair parses the text from the start again.
+    // The number of bytes is limited, because each repair parses the text from the start again.
     let mut bytes_left = 64 * 1024 * 1024_usize;
     loop {
         match read(&source)? {
@@ -53,10 +53,10 @@ fn read(source: &str) -> Result<Read, Failure> {
     })
 }
 
-/// Returns the text with one line moved to the right, or with spaces in place of tabs, if that
-/// repairs the error: YAML 1.1 does not restrict the indentation of lines inside brackets and
-/// quotes or a tab after a colon, but the parser, which implements YAML 1.2, does. `None` for
-/// other errors.
+/// Returns the text with one line moved to the right, or with spaces instead of tabs, if that
+/// repairs the error: YAML 1.1 allows any indentation of lines inside brackets and quotes, and a
+/// tab after a colon, but the parser implements YAML 1.2, which does not. Returns `None` for other
+/// errors.
 fn repaired(source: &str, error: &ScanError) -> Option<String> {
     let mut lines: Vec<Cow<'_, str>> = source.split_inclusive('\n').map(Cow::Borrowed).collect();
     let indentation = |line: &str| line.len() - line.trim_start_matches(' ').len();
@@ -93,7 +93,7 @@ fn invalid(at: Marker, reason: &str) -> Failure {
     )
 }
 
-/// A value, and its number of values with aliases expanded.
+/// A value, and the number of values in it with aliases expanded.
 #[derive(Clone)]
 struct Node {
     value: Value,
@@ -108,7 +108,7 @@ enum Open {
 
 enum Key {
     Name(Str),
-    /// `<<`: the attributes of the value become those of the mapping.
+    /// `<<`: the attributes of the value are added to the mapping.
     Merge,
 }
 
@@ -117,7 +117,7 @@ struct Reader {
     open: Vec<Open>,
     anchors: HashMap<usize, Node>,
     document: Option<Value>,
-    /// The number of characters, if there is no line break at the end.
+    /// The number of characters, if the text does not end with a line break.
     ends_in_line: Option<usize>,
 }
 
@@ -138,7 +138,7 @@ impl Reader {
                 if tag.is_none() && text == "<<" && self.awaits_key() {
                     return self.merge_key();
                 }
-                // A block at the end has no more line breaks than the source.
+                // A block at the end of the text has no more line breaks than the text.
                 let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
                 let is_last = is_block && self.ends_in_line.is_some_and(|end| span.end.index() >= end);
                 let text = match text.strip_suffix('\n') {
@@ -205,7 +205,7 @@ impl Reader {
         };
         let (Open::Sequence { weight, .. } | Open::Mapping { weight, .. }) = open;
         *weight = weight.saturating_add(node.weight);
-        // Nested aliases could exhaust any amount of memory.
+        // Nested aliases could require any amount of memory.
         if *weight > MAX_VALUES {
             return Err(invalid(at, &format!("with its aliases it has more than {MAX_VALUES} values")));
         }

@@ -1,11 +1,11 @@
-//! The meaning of plain text in YAML.
+//! The values of plain scalars in YAML.
 //!
 //! | text | value |
 //! |---|---|
 //! | `null`, `~`, empty text | null |
 //! | `true`, `yes`, `on`, `y`, `false`, `no`, `off`, `n` | a bool |
 //! | `1`, `-1.5e3`, `.5`, `0x1F`, `0o17`, `.inf` | a number |
-//! | `2001-12-14`, `2001-12-14 21:59:43` | a string: the time as RFC 3339 |
+//! | `2001-12-14`, `2001-12-14 21:59:43` | a string: the time in RFC 3339 format |
 //! | other text; all quoted or multi-line text | a string |
 
 use base64::Engine as _;
@@ -35,7 +35,7 @@ pub(super) fn resolve(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Resu
     let quoted = matches!(style, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted);
     match name {
         None if quoted => string(),
-        // A block without content.
+        // A block scalar without content.
         None if style != ScalarStyle::Plain && text.is_empty() => Ok(Value::null(Type::String)),
         None if style != ScalarStyle::Plain => string(),
         None => Ok(plain(text)?.unwrap_or_else(|| Value::string(text))),
@@ -56,7 +56,7 @@ pub(super) fn resolve(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Resu
     }
 }
 
-/// Returns the meaning of unquoted text; `None` for a string.
+/// Returns the value of unquoted text; `None` for a string.
 fn plain(text: &str) -> Result<Option<Value>, String> {
     let infinity = |text: &str| Number::parse(text).map(Value::number).ok();
     Ok(match text {
@@ -103,7 +103,7 @@ fn number(text: &str) -> Result<Option<Value>, String> {
     Number::parse(text).map(|number| Some(Value::number(number))).map_err(|_| too_large(()))
 }
 
-/// Returns a date, or a date and a time, with parts that may have one digit.
+/// Returns a date, or a date and a time, whose components may have one digit.
 fn time(text: &str) -> Option<Value> {
     let (date, clock) = match text.find(['T', 't', ' ']) {
         Some(at) => (&text[..at], Some((&text[at..=at], &text[at + 1..]))),

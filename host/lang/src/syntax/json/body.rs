@@ -1,4 +1,4 @@
-//! JSON bodies, interpreted according to the expectations of their readers.
+//! JSON bodies, which are interpreted according to the expectations of their readers.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,14 +10,14 @@ use wardian_value::{PathStep, Str};
 use super::{Json, Kind, Member};
 use crate::{Attribute, Block, Body, Label};
 
-/// The kind of a body's property, as its reader declares it.
+/// The kind of a property, as the reader of the body declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// An argument.
     Argument,
-    /// Blocks of that type, inside one level of properties for each label.
+    /// Blocks of this type, inside one level of properties for each label.
     Block {
-        /// The number of labels of each.
+        /// The number of labels of each block.
         labels: usize,
     },
 }
@@ -28,7 +28,7 @@ struct Reader<'a> {
     twice: &'static str,
 }
 
-/// A JSON body, or the rest of it: properties that no reader has requested yet.
+/// A JSON body, or its remaining properties that no reader has requested yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
     file: Arc<SourceFile>,
@@ -48,8 +48,8 @@ impl Body {
         body
     }
 
-    /// Returns the body with all properties that `expected` knows as attributes and blocks, and
-    /// everything else unchanged. A body in the native syntax is returned unchanged.
+    /// Returns the body with the properties in `expected` as attributes and blocks, and all other
+    /// properties unchanged. A body in the native syntax is returned unchanged.
     pub fn interpreted(
         &self,
         expected: &dyn Fn(&str) -> Option<Expected>,
@@ -105,8 +105,8 @@ impl Body {
         self.read(&Reader { expected: &argument, twice: "Duplicate attribute definition" }, problems)
     }
 
-    /// Interprets the body without expectations, to visit every expression: properties that
-    /// contain `dynamic` blocks become blocks, everything else attributes.
+    /// Interprets the body without expectations, to visit every expression: properties that contain
+    /// `dynamic` blocks are treated as blocks, all others as attributes.
     pub fn guessed(&self) -> Cow<'_, Self> {
         let mut problems = Diagnostics::new();
         let blocks: BTreeSet<&str> = self
@@ -151,8 +151,8 @@ impl Body {
         })
     }
 
-    /// Merges another body over this one: its arguments replace those of the same name, its
-    /// blocks all blocks of their type.
+    /// Merges another body over this one: its arguments replace arguments of the same name, and its
+    /// blocks replace all blocks of their type.
     #[must_use]
     pub fn overridden_by(mut self, over: Self) -> Self {
         if self.is_plain() && over.is_plain() {
@@ -187,8 +187,8 @@ impl Body {
         self.blocks.extend(blocks);
     }
 
-    /// Returns the span of the part that a path leads to in uninterpreted properties: its
-    /// nearest ancestor in the source.
+    /// Returns the source span of a path in uninterpreted properties, or of its nearest ancestor in
+    /// the source.
     pub fn json_span(&self, path: &[PathStep]) -> Option<Span> {
         let pending = self.layers().flat_map(|layer| &layer.json);
         pending.filter_map(|pending| pending.value.place(path, &pending.file)).last()
@@ -230,8 +230,8 @@ impl Json {
         }
     }
 
-    /// Reports parts of the value that have no members. `purpose` describes the use of the
-    /// members.
+    /// Reports values that are neither objects nor arrays of objects. `purpose` is the end of the
+    /// message: the purpose of the objects.
     fn check_members(&self, file: &Arc<SourceFile>, purpose: &str, problems: &mut Diagnostics) {
         match &self.kind {
             Kind::Object(_) | Kind::Null => {}
@@ -284,7 +284,7 @@ impl Json {
 }
 
 impl Pending {
-    /// Moves the expected properties into the body.
+    /// Moves the expected properties to the body.
     fn read(&self, reader: &Reader<'_>, body: &mut Body, problems: &mut Diagnostics) {
         let mut left = Self { taken: self.taken.clone(), ..self.clone() };
         let mut first: BTreeMap<&str, Span> = BTreeMap::new();

@@ -11,7 +11,7 @@ use crate::expression::Compiled;
 use crate::node::{Item, Key, Kind as NodeKind, Node};
 use crate::{Call, Expression, Traversal, compile};
 
-/// Returns the value as an expression, compiled on first use.
+/// Returns the value as an expression, which is compiled when it is first used.
 pub(crate) fn compiled<'a>(value: &'a Json, file: &Arc<SourceFile>) -> &'a Arc<Compiled> {
     value.compiled.get_or_init(|| Compiled::new(file, Arc::new(node(value, file))))
 }
@@ -33,7 +33,7 @@ fn node(value: &Json, file: &Arc<SourceFile>) -> Node {
     Node::new(kind, value.start, value.end)
 }
 
-/// Compiles an object. Names of members may be templates; each must be unique.
+/// Compiles an object. The names of its members can be templates, and must be unique.
 fn object(members: &[Member], file: &Arc<SourceFile>) -> Vec<Item> {
     let mut known = std::collections::BTreeMap::new();
     let item = |member| {
@@ -114,7 +114,7 @@ fn literal(value: &Json, file: &Arc<SourceFile>, problems: &mut Diagnostics) -> 
     }
 }
 
-/// Returns the text if it is a single name.
+/// Returns the text if it is a single identifier.
 pub(crate) fn keyword(value: &Json) -> Option<&str> {
     let text = quoted(value)?;
     let mut characters = text.chars();

@@ -1,7 +1,7 @@
 //! Parses JSON text into a tree of values.
 //!
 //! After an error, parsing continues after the object or array that contains it, so that one run
-//! finds other errors too.
+//! reports several errors.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl Parser<'_> {
         self.problems.push(Diagnostic::error(summary, detail).at(Span::new(self.file, start, end)));
     }
 
-    /// Parses any value. Unreadable text is reported, and is [`Kind::Invalid`].
+    /// Parses any value. Text that cannot be parsed is reported, and replaced by [`Kind::Invalid`].
     fn value(&mut self) -> Json {
         let token = self.scanner.peek();
         let kind = match token.kind {

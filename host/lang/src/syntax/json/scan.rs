@@ -9,7 +9,7 @@ pub(super) enum TokenKind {
     Comma,
     Colon,
     Equals,
-    /// Includes the quotes; the closing one is missing if the line ends first.
+    /// A string, including the quotes; the closing quote is missing if the line ends first.
     Text,
     Number,
     /// `true`, or any other word.
@@ -32,7 +32,7 @@ impl Token {
     }
 }
 
-/// Returns one token after the other; at the end, [`TokenKind::End`] repeatedly.
+/// Returns the tokens one after the other; at the end, returns [`TokenKind::End`] repeatedly.
 pub(super) struct Scanner<'t> {
     text: &'t str,
     next: Token,
@@ -54,7 +54,7 @@ impl<'t> Scanner<'t> {
     pub(super) fn read(&mut self) -> Token {
         let token = self.next;
         self.next = match token.kind {
-            // The rest is not JSON.
+            // The remaining text is not JSON.
             TokenKind::Invalid => Token { kind: TokenKind::End, start: token.end, end: token.end },
             TokenKind::End => token,
             _ => token_at(self.text, token.end),

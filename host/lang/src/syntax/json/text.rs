@@ -1,4 +1,4 @@
-//! JSON strings: their escapes, and the source position of each part.
+//! JSON strings: their escapes, and the source position of each character.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use wardian_diagnostic::SourceFile;
 /// A string without quotes and escapes.
 pub(super) struct Unescaped<'t> {
     pub(super) text: Cow<'t, str>,
-    /// Pairs of offsets in the string and in the file, which run in parallel from there on.
-    /// Empty if there are no escapes.
+    /// Pairs of offsets in the string and in the file, from which the two run in parallel. Empty if
+    /// the string has no escapes.
     offsets: Vec<(usize, usize)>,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Unescaped<'t> {
 ///
 /// # Errors
 ///
-/// The offset in the token of a part that is not allowed in a string.
+/// The offset in the token of the first character that is not allowed in a string.
 pub(super) fn unescape(token: &str, start: usize) -> Result<Unescaped<'_>, usize> {
     let inner = token.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).ok_or(token.len())?;
     if !inner.contains('\\') {
@@ -73,8 +73,8 @@ fn code_unit(text: &str) -> Option<u32> {
 }
 
 impl Unescaped<'_> {
-    /// Returns the string as a file to compile, whose spans are those of `file`, and its
-    /// position in it.
+    /// Returns the string as a file that can be compiled and whose spans are those of `file`, and
+    /// its position in the file.
     pub(super) fn source(self, file: &Arc<SourceFile>, start: usize) -> (Arc<SourceFile>, usize, usize) {
         match self.text {
             Cow::Borrowed(text) => (Arc::clone(file), start + 1, start + 1 + text.len()),

@@ -18,7 +18,7 @@ enum Item {
 }
 
 impl Parser<'_> {
-    /// Parses up to and including `end`.
+    /// Parses a body up to and including the token `end`.
     pub(super) fn body(&mut self, end: TokenKind) -> Body {
         let opening = self.previous();
         let is_file = end == TokenKind::End;
@@ -64,7 +64,8 @@ impl Parser<'_> {
         body
     }
 
-    /// Reports a token that cannot begin an item. `opening` is the brace of the block.
+    /// Reports a token that cannot begin an attribute or a block. `opening` is the brace of the
+    /// block.
     fn refuse_item(&mut self, opening: Token) {
         let bad = self.read();
         let (summary, detail, place) = match bad.kind {
@@ -228,7 +229,7 @@ impl Parser<'_> {
         let before = self.problems.len();
         let attribute = self.lone_attribute();
         let inner_end = self.previous().end;
-        // Errors about the line precede errors about its parts.
+        // Errors about the line precede errors in the argument.
         let of_attribute: Vec<_> = self.problems.split_off(before);
         self.end_of_one_line_body(opening);
         self.problems.extend(of_attribute);
@@ -338,6 +339,6 @@ impl Parser<'_> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Line {
     OfItsOwn,
-    /// Shared with the braces of its block.
+    /// On the same line as the braces of its block.
     Shared,
 }

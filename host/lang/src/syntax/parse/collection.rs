@@ -9,7 +9,7 @@ use crate::node::{Item, Key, Kind, Node, Step, StepKind};
 use crate::syntax::scan::{Token, TokenKind};
 
 impl Parser<'_> {
-    /// `[a, b]` or `[for ...]`
+    /// Parses `[a, b]` or `[for ...]`.
     pub(super) fn tuple(&mut self) -> Node {
         self.between(Newlines::Skip, |parser| {
             let opening = parser.read();
@@ -51,10 +51,10 @@ impl Parser<'_> {
         })
     }
 
-    /// `{ a = b }` or `{for ...}`
+    /// Parses `{ a = b }` or `{for ...}`.
     pub(super) fn object(&mut self) -> Node {
         let opening = self.read();
-        // A `for` may be on a later line; in an object, line breaks are significant.
+        // `for` may be on a later line, but line breaks are significant in an object.
         let next = self.between(Newlines::Skip, Self::peek);
         if self.is_keyword(next, "for") {
             return self.between(Newlines::Skip, |parser| parser.for_expression(opening));
@@ -149,7 +149,7 @@ impl Parser<'_> {
     }
 }
 
-/// How parsing an item ended.
+/// How the parsing of an item ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
     Item,

@@ -16,7 +16,7 @@ pub(super) enum Source {
     Node(Node),
 }
 
-/// Operators of one precedence that wait for their right operand.
+/// Operators of one precedence whose right operand has not been parsed yet.
 struct Pending {
     first: Node,
     rest: Vec<Link>,
@@ -24,13 +24,14 @@ struct Pending {
 }
 
 impl Parser<'_> {
-    /// Parses an expression. If there is none, no token is consumed.
+    /// Parses an expression. Without one, no token is consumed.
     pub(super) fn expression(&mut self) -> Node {
         let place = self.peek().place();
         self.nested(Self::conditional).unwrap_or_else(|| Self::broken(place))
     }
 
-    /// Parses `a ? b : c ? d : e`, in a loop: the right side is no deeper than the left.
+    /// Parses `a ? b : c ? d : e` in a loop, so that the right side is not nested more deeply than
+    /// the left side.
     fn conditional(&mut self) -> Node {
         let mut arms: Vec<(Node, Node)> = Vec::new();
         let otherwise = loop {
@@ -70,8 +71,9 @@ impl Parser<'_> {
         self.node(Kind::Conditional { arms, otherwise: Arc::new(otherwise) }, place)
     }
 
-    /// Parses operands with operators between, by precedence. Pending operators are a stack of
-    /// rising precedence, so neither length nor precedence adds depth here.
+    /// Parses operands and the operators between them, by precedence. Pending operators are on a
+    /// stack of increasing precedence, so neither their number nor their precedence adds depth
+    /// here.
     fn operation(&mut self) -> Node {
         let mut pending: Vec<Pending> = Vec::new();
         loop {
@@ -105,7 +107,7 @@ impl Parser<'_> {
         self.node(Kind::Chain { first: Arc::new(waiting.first), rest: waiting.rest }, place)
     }
 
-    /// Returns the part before the operator whose right side is broken.
+    /// Returns the expression in front of the operator whose right side is invalid.
     fn without_last(&mut self, pending: Vec<Pending>, operand: Node) -> Node {
         let Some(waiting) = pending.into_iter().next() else { return operand };
         let Some(last) = waiting.rest.last() else { return waiting.first };

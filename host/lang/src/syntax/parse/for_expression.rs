@@ -11,7 +11,7 @@ const VARIABLE_REQUIRED: &str = "After \"for\", the name of a variable is requir
 const SECOND_REQUIRED: &str = "After the comma, the name of the variable for values is required.";
 const IN_REQUIRED: &str = "After the variables of a \"for\", \"in\" and a collection are required.";
 
-/// The variables of a `for`, as written.
+/// The variables of a `for` expression, as written.
 pub(super) struct Variables<'a> {
     pub(super) key: Option<&'a str>,
     pub(super) value: &'a str,
@@ -59,11 +59,11 @@ impl<'a> Parser<'a> {
         self.node(Kind::For(Box::new(each)), (opening.start, body.end))
     }
 
-    /// Parses the names up to and including `in`.
+    /// Parses the variables up to and including `in`.
     ///
     /// # Errors
     ///
-    /// The unexpected text and the message about it.
+    /// The unexpected text, and the message about it.
     pub(super) fn variables_of_for(&mut self) -> Result<Variables<'a>, (ByteRange, &'static str)> {
         let first = self.peek();
         if first.kind != TokenKind::Identifier {
@@ -88,8 +88,8 @@ impl<'a> Parser<'a> {
         Ok(variables)
     }
 
-    /// Parses the part after the colon, up to and including the closing bracket; returns `None`
-    /// if that starts recovery.
+    /// Parses the code from the colon up to and including the closing bracket; returns `None` if an
+    /// error starts recovery.
     fn body_of_for(&mut self, end: TokenKind) -> Option<BodyOfFor> {
         let before = self.found;
         let mut value = self.expression();

@@ -1,4 +1,4 @@
-//! The content of literals.
+//! The text of literals, with escapes.
 
 use std::borrow::Cow;
 
@@ -55,7 +55,7 @@ impl<'a> Parser<'a> {
         behind
     }
 
-    /// `\uNNNN` or `\UNNNNNNNN`
+    /// Resolves `\uNNNN` or `\UNNNNNNNN`.
     fn numbered_escape<'t>(
         &mut self,
         rest: &'t str,
@@ -80,7 +80,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Resolves the text of a heredoc or of a template file.
+/// Resolves the escapes in the text of a heredoc or of a template file.
 pub(super) fn plain_text(raw: &str) -> Cow<'_, str> {
     if !raw.contains("$${") && !raw.contains("%%{") {
         return Cow::Borrowed(raw);
@@ -95,7 +95,7 @@ pub(super) fn plain_text(raw: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Resolves `$${` and `%%{`; any other `$` or `%` is literal. Returns the remaining text.
+/// Resolves `$${` and `%%{`; every other `$` or `%` is literal. Returns the remaining text.
 fn template_escape<'t>(rest: &'t str, text: &mut String) -> &'t str {
     for (escape, meaning) in [("$${", "${"), ("%%{", "%{")] {
         if let Some(behind) = rest.strip_prefix(escape) {

@@ -1,4 +1,4 @@
-//! Recovery after broken parts, and tokens that are always errors.
+//! Recovery after invalid code, and tokens that are always errors.
 
 use super::Parser;
 use crate::syntax::scan::{Token, TokenKind};
@@ -7,8 +7,8 @@ use crate::syntax::scan::{Token, TokenKind};
 const MAX_BIT_OPERATORS: usize = 4;
 
 impl Parser<'_> {
-    /// Skips up to and including the bracket that closes the current one. Brackets of the same
-    /// kind in between are counted. Returns the closing one, or the end.
+    /// Skips up to and including the bracket that closes the current one. Nested brackets of the
+    /// same kind are skipped too. Returns the closing bracket, or the end.
     pub(super) fn recover(&mut self, end: TokenKind) -> Token {
         self.recovering = true;
         let mut open = 0_usize;
@@ -28,7 +28,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips the next parenthesized arguments.
+    /// Skips the next arguments in parentheses.
     pub(super) fn recover_over_arguments(&mut self) {
         loop {
             match self.read().kind {
@@ -39,8 +39,8 @@ impl Parser<'_> {
         self.recover(TokenKind::CloseParenthesis);
     }
 
-    /// Skips to the end of the line; line breaks inside brackets that open on the way are
-    /// ignored.
+    /// Skips to the end of the line. Line breaks inside brackets that are opened in the meantime
+    /// are ignored.
     pub(super) fn recover_behind_item(&mut self) {
         self.recovering = true;
         let mut open: Vec<TokenKind> = Vec::new();
@@ -64,7 +64,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reports tokens that are not part of the language, before parsing.
+    /// Reports tokens that do not exist in the language, before parsing.
     pub(super) fn refuse_unknown_tokens(&mut self) {
         let mut seen = Seen::default();
         for index in 0..self.tokens.len() {
@@ -77,7 +77,7 @@ impl Parser<'_> {
     }
 }
 
-/// The tokens that were reported often enough.
+/// Counts tokens that are reported only a limited number of times.
 #[derive(Default)]
 struct Seen {
     bit_operators: usize,
@@ -87,7 +87,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Quotes come in pairs: returns true for the second one of the first pair, which is not
+    /// Quotes occur in pairs: returns true for the second quote of the first pair, which is not
     /// reported.
     fn is_second_of_pair(count: &mut usize) -> bool {
         let is_first = count.is_multiple_of(2);

@@ -89,8 +89,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses the required bracket. If it is missing, the error is reported where it is found
-    /// after all, or at the end.
+    /// Parses the required closing bracket. If it is missing, the error is reported at the position
+    /// where it is found later, or at the end.
     fn closing_bracket(&mut self, summary: &str, detail: &str) -> Token {
         let closing = self.read();
         if closing.kind == TokenKind::CloseBracket || self.recovering {
@@ -101,7 +101,7 @@ impl Parser<'_> {
         closing
     }
 
-    /// Parses the attributes that belong to `.*`; returns `None` if they are broken.
+    /// Parses the attributes that belong to `.*`; returns `None` if they are invalid.
     fn attributes_behind_splat(&mut self, star: Token) -> Option<Vec<Step>> {
         let mut steps = Vec::new();
         while self.peek().kind == TokenKind::Dot {
@@ -127,7 +127,7 @@ impl Parser<'_> {
         Some(steps)
     }
 
-    /// `source.*.each`
+    /// Returns the node of `source.*.each`.
     fn attribute_splat(&mut self, source: Node, each: Vec<Step>, marker: ByteRange) -> Node {
         let (slot, element) = self.element(source.start, marker);
         let each = self.joined(Source::Node(element), each);
@@ -135,7 +135,7 @@ impl Parser<'_> {
         self.splat(source, slot, each, marker)
     }
 
-    /// Parses `source[*]` and all following steps, after the bracket.
+    /// Parses `source[*]` and all steps that follow, after the opening bracket.
     fn full_splat(&mut self, source: Node, opening: Token) -> Node {
         self.read();
         let closing = self.closing_bracket("Missing close bracket on splat index", SPLAT_OPEN);
@@ -147,7 +147,7 @@ impl Parser<'_> {
         self.splat(source, slot, each.unwrap_or_else(|| Self::broken(place)), marker)
     }
 
-    /// Returns the node for each element of a splat.
+    /// Returns the node that represents each element of a splat.
     fn element(&mut self, start: usize, marker: ByteRange) -> (usize, Node) {
         let slot = self.variables.len();
         self.variables.push(None);
@@ -160,7 +160,7 @@ impl Parser<'_> {
         self.node(kind, place)
     }
 
-    /// Applies steps to their source.
+    /// Applies steps to their operand.
     fn joined(&mut self, source: Source, steps: Vec<Step>) -> Node {
         let end = steps.last().map(|step| step.end);
         match source {

@@ -2,7 +2,7 @@
 //!
 //! Strip markers and the indentation of `<<-` apply to the text between directives regardless of
 //! nesting, one literal at a time; in multi-line text each line is one literal. Therefore a
-//! template is first laid out flat, then trimmed, then assembled.
+//! template is first parsed into a flat list, then trimmed, and then assembled.
 
 mod assemble;
 
@@ -14,7 +14,7 @@ use super::{ByteRange, MAX_NESTING, Newlines, Parser};
 use crate::node::{Kind, Node};
 use crate::syntax::scan::{Token, TokenKind};
 
-/// The handling of the space at the start of lines.
+/// How spaces at the start of lines are treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Indentation {
     Kept,
@@ -22,7 +22,7 @@ pub(super) enum Indentation {
     Removed,
 }
 
-/// A part of a flat template.
+/// An element of a flat template.
 enum Piece {
     Literal(String),
     Interpolation(Node),
@@ -37,7 +37,7 @@ enum Directive {
     EndFor,
 }
 
-/// Pieces, with the state of strip markers.
+/// A flat template, with the state of strip markers.
 #[derive(Default)]
 struct Layout {
     pieces: Vec<Piece>,
@@ -52,8 +52,8 @@ struct Layout {
 }
 
 impl Parser<'_> {
-    /// Parses a template after its opening, up to and including `end`. Returns its content and
-    /// its end.
+    /// Parses a template after its opening token, up to and including `end`. Returns its content
+    /// and its end.
     pub(super) fn template(&mut self, end: TokenKind, indentation: Indentation) -> (Kind, usize) {
         let variables = self.variables.len();
         let mut layout = self.layout(end);
@@ -67,7 +67,7 @@ impl Parser<'_> {
 
     fn layout(&mut self, end: TokenKind) -> Layout {
         let mut layout = Layout { start: self.peek().place(), ..Layout::default() };
-        // Open directives: the number of variables before each `for`.
+        // The open directives: for each, the number of variables before its `for`.
         let mut open: Vec<Option<usize>> = Vec::new();
         loop {
             let token = self.read();
@@ -108,7 +108,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The variables of a `for` are in scope up to its end.
+    /// Keeps the variables of a `for` directive in scope until its end.
     fn follow_scope(&mut self, directive: &Directive, open: &mut Vec<Option<usize>>) {
         if open.len() > MAX_NESTING {
             self.give_up();
@@ -125,7 +125,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses the expression of `${ }` after its opening, and its end.
+    /// Parses the expression of `${ }` after the opening token, and the closing token.
     fn interpolation(&mut self, end: TokenKind, layout: &mut Layout) -> Node {
         let node = self.expression();
         let close = self.peek();
@@ -158,7 +158,7 @@ impl Parser<'_> {
         node
     }
 
-    /// Parses the content of `%{ }` after its opening; returns `None` if it is invalid.
+    /// Parses the content of `%{ }` after the opening token; returns `None` if it is invalid.
     fn directive(&mut self, opening: Token, layout: &mut Layout) -> Option<(Directive, ByteRange)> {
         let keyword = self.peek();
         if keyword.kind != TokenKind::Identifier {
@@ -236,8 +236,8 @@ impl Layout {
         self.trims_next = closing.end - closing.start == 2;
     }
 
-    /// Removes the indentation that all lines have in common. Blank lines do not count and are
-    /// not changed.
+    /// Removes the indentation that all lines have in common. Blank lines are neither considered
+    /// nor changed.
     fn remove_indentation(&mut self) {
         let mut common = usize::MAX;
         let mut at_line_start = true;

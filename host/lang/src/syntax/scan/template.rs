@@ -1,8 +1,8 @@
-//! The literal parts of templates.
+//! The literal text in templates.
 
 use super::{Open, Scanner, TokenKind};
 
-/// A template outside of its sequences.
+/// A template, outside of interpolations and directives.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Template {
     Quoted,
@@ -11,12 +11,12 @@ pub(super) enum Template {
         marker: (usize, usize),
         line_start: bool,
     },
-    /// The whole text.
+    /// A template without quotes, which is the whole text.
     Bare,
 }
 
 impl Scanner<'_> {
-    /// Begins a heredoc, if `<<` starts one here.
+    /// Scans the start of a heredoc, if `<<` starts one here.
     pub(super) fn heredoc(&mut self) -> bool {
         let start = self.at + 2 + usize::from(self.byte(2) == Some(b'-'));
         let end = start + self.identifier_length(start);
@@ -64,7 +64,7 @@ impl Scanner<'_> {
                     rest.iter().position(|byte| !matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
                 self.push(TokenKind::QuotedNewline, length);
             }
-            // A backslash at the end of a line or of the text escapes nothing.
+            // A backslash at the end of a line or of the text is not an escape.
             Some(b'\\') if matches!(self.byte(1), None | Some(b'\n' | b'\r')) => {
                 self.push(TokenKind::Invalid, 1);
             }
@@ -75,7 +75,8 @@ impl Scanner<'_> {
         }
     }
 
-    /// Scans a line, or the rest of it up to the next sequence.
+    /// Scans a line of a heredoc, or the rest of the line up to the next interpolation or
+    /// directive.
     fn heredoc_token(&mut self, marker: (usize, usize), line_start: bool) {
         let mut length = self.literal_length(|byte| byte == b'\n');
         let ends = self.byte(length) == Some(b'\n');
@@ -98,9 +99,9 @@ impl Scanner<'_> {
         }
     }
 
-    /// Returns the length of literal text: to the next sequence, or to a byte that ends it. If a
-    /// backslash is one of these, it escapes the next character, unless that is the end of the
-    /// line.
+    /// Returns the length of literal text, up to the next interpolation or directive, or up to a
+    /// byte that ends the text. If the backslash is one of these bytes, it escapes the next
+    /// character, unless that is the end of the line.
     fn literal_length(&self, ends: impl Fn(u8) -> bool) -> usize {
         let rest = &self.bytes[self.at..];
         let mut length = 0;
@@ -112,7 +113,8 @@ impl Scanner<'_> {
                 },
                 _ if ends(byte) => break,
                 b'$' | b'%' if rest.get(length + 1) == Some(&b'{') => break,
-                // `$${` is not an interpolation; in `$$${` the last two characters escape.
+                // `$${` is not an interpolation; in `$$${`, the last two dollar signs are the
+                // escape.
                 b'$' | b'%' if rest.get(length + 1) == Some(&byte) && rest.get(length + 2) == Some(&b'{') => {
                     3
                 }

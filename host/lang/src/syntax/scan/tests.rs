@@ -18,8 +18,8 @@ fn kinds(text: &str) -> Vec<TokenKind> {
     tokens(text).iter().map(|token| token.kind).collect()
 }
 
-/// Checks that tokens are in order, without overlap, with only blanks between, and that the last
-/// one is the end.
+/// Checks that tokens are in order and do not overlap, that only spaces are between them, and that
+/// the last one is the end.
 fn assert_lossless(text: &str, mode: Start) {
     let found = scan(text, 0, text.len(), mode);
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! Assembles flat pieces of a template into nested parts.
+//! Assembles the flat elements of a template into nested parts.
 
 use std::iter::Peekable;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses the two sides of an `if`.
+    /// Parses the two branches of an `if` directive.
     fn sides(
         &mut self,
         pieces: &mut Flat,
@@ -94,7 +94,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses the body of a `for`.
+    /// Parses the body of a `for` directive.
     fn repeated(&mut self, pieces: &mut Flat, open: ByteRange, end: ByteRange) -> Option<Vec<Part>> {
         let mut body = Vec::new();
         loop {
