@@ -1,4 +1,4 @@
-//! The typed blocks of a module. Each kind has its own file.
+//! The typed blocks of a module. Each block type has its own file.
 
 mod check;
 mod lifecycle;

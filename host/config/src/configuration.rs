@@ -1,4 +1,4 @@
-//! The tree of modules, as one map.
+//! The tree of modules, stored in one map.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,21 +21,21 @@ pub struct Configuration {
 /// A module and its position in the tree.
 #[derive(Clone, Debug)]
 pub struct ModuleNode {
-    /// The names of the calls that lead to it.
+    /// The names of the module calls on the path to the module.
     pub path: ModulePath,
-    /// The content of its files, shared by all calls of the same directory.
+    /// The content of its files, which all calls of the same directory share.
     pub module: Arc<Module>,
-    /// The provider configuration of each of its provider references.
+    /// The provider configuration for each of its provider references.
     pub(crate) providers: BTreeMap<(Str, Option<Str>), ProviderConfigAddress>,
 }
 
 /// The configuration's requirements on one provider.
 #[derive(Clone, Debug, Default)]
 pub struct Requirement {
-    /// All constraints together.
+    /// All constraints combined.
     pub constraints: Constraints,
-    /// The origins of the requirement: the module, its own constraints, and their span if they
-    /// are explicit.
+    /// The origins of the requirement: the module, its constraints, and the span of the constraints
+    /// if they are explicit.
     pub origins: Vec<(ModulePath, Constraints, Option<Span>)>,
 }
 
@@ -44,17 +44,17 @@ impl Configuration {
         &self.modules[&ModulePath::root()]
     }
 
-    /// Returns a module, or `None` if no call leads to the path.
+    /// Returns the module at a path; `None` if there is none.
     pub fn module(&self, path: &ModulePath) -> Option<&ModuleNode> {
         self.modules.get(path)
     }
 
-    /// Returns all modules, callers before the modules they call.
+    /// Returns all modules. Each caller is returned before the modules that it calls.
     pub fn modules(&self) -> impl Iterator<Item = &ModuleNode> {
         self.modules.values()
     }
 
-    /// Returns the text of every file, for diagnostics.
+    /// Returns the text of every file, to be shown in diagnostics.
     pub fn files(&self) -> impl Iterator<Item = &Arc<SourceFile>> {
         self.modules().flat_map(|node| node.module.files.iter())
     }

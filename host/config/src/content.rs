@@ -1,4 +1,4 @@
-//! The arguments and blocks that a body may contain, and diagnostics for all others.
+//! The arguments and blocks that a body may contain, and diagnostics for all other content.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,15 +20,16 @@ pub(crate) struct Shape {
     pub(crate) blocks: &'static [&'static str],
 }
 
-/// The parts of a body that match its shape; they are owned if JSON had to be interpreted first.
+/// The arguments and blocks of a body that match its shape; they are owned if the body is JSON that
+/// had to be interpreted first.
 pub(crate) struct Content<'a> {
     attributes: BTreeMap<&'static str, Cow<'a, Attribute>>,
     /// The blocks in source order.
     pub(crate) blocks: Vec<Cow<'a, Block>>,
 }
 
-/// Returns the number of labels of one of the language's own block types. It is the same
-/// wherever the type occurs.
+/// Returns the number of labels of a block type that the language defines. It is the same wherever
+/// the type occurs.
 pub(crate) fn label_count(kind: &str) -> usize {
     match kind {
         "resource" | "data" | "ephemeral" => 2,
@@ -39,7 +40,7 @@ pub(crate) fn label_count(kind: &str) -> usize {
 }
 
 impl Shape {
-    /// Sorts a body's content and reports everything that does not match the shape.
+    /// Sorts the content of a body, and reports everything that does not match the shape.
     pub(crate) fn read<'a>(&self, body: &'a Body, problems: &mut Diagnostics) -> Content<'a> {
         let (content, rest) = self.split(body, problems);
         for layer in rest.layers() {
@@ -54,7 +55,7 @@ impl Shape {
         content
     }
 
-    /// Sorts a body's content and returns the rest for the caller to interpret.
+    /// Sorts the content of a body, and returns the remaining content for the caller to interpret.
     pub(crate) fn split<'a>(&self, body: &'a Body, problems: &mut Diagnostics) -> (Content<'a>, Body) {
         let mut content = Content { attributes: BTreeMap::new(), blocks: Vec::new() };
         let (attributes, blocks, mut rest) = match body.interpreted(&|name| self.expects(name), problems) {
@@ -163,7 +164,7 @@ pub(crate) fn refuse_unread<'a, N: Iterator<Item = &'a str>>(
     }
 }
 
-/// Returns the diagnostic for a block in a body that only has arguments.
+/// Returns the diagnostic for a block in a body that may contain only arguments.
 pub(crate) fn unexpected_block(block: &Block, noun: &str) -> Diagnostic {
     let name = &*block.kind;
     let detail = format!(
@@ -214,7 +215,7 @@ impl Content<'_> {
     /// Returns a constant string. Null is the same as an absent argument.
     pub(crate) fn nullable_text(&self, name: &str, problems: &mut Diagnostics) -> Option<(String, Span)> {
         let value = self.attribute(name)?.expression.evaluate_constant();
-        // An invalid value is unknown and has been reported.
+        // An invalid value has been reported and is unknown.
         if value.is_ok_and(|value| value.is_null() || !value.is_known()) {
             None
         } else {
@@ -222,7 +223,7 @@ impl Content<'_> {
         }
     }
 
-    /// Returns a constant bool, or a constant that converts to one.
+    /// Returns a constant bool, or a constant that can be converted to a bool.
     pub(crate) fn flag(&self, name: &str, problems: &mut Diagnostics) -> Option<bool> {
         let expression = &self.attribute(name)?.expression;
         constant(expression, &Type::Bool, "true or false", problems)?.as_bool()
@@ -234,7 +235,7 @@ impl Content<'_> {
         of_kind.filter(|block| labels(block, [], problems).is_some()).collect()
     }
 
-    /// Returns the only block of a type without labels, and reports further ones with this
+    /// Returns the only block of a type without labels, and reports further blocks with this
     /// summary.
     pub(crate) fn only_block(&self, kind: &str, summary: &str, problems: &mut Diagnostics) -> Option<&Block> {
         let mut found = self.unlabeled(kind, problems).into_iter();

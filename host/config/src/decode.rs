@@ -8,8 +8,8 @@
 //! | set | empty set | set | an unknown set |
 //! | map | empty map | map by label, each label once | an unknown map |
 //!
-//! If a block's content has attributes of dynamic type, its list is a tuple and its map an
-//! object.
+//! If a block has attributes of dynamic type, a list of such blocks is a tuple, and a map of them
+//! is an object.
 
 mod dynamic;
 mod dynamic_parts;
@@ -29,17 +29,17 @@ pub(crate) use dynamic_parts::expected as dynamic_parts_expected;
 pub use locate::span_of;
 pub use reference::{arguments_and_blocks, references};
 
-/// Decodes a body by a schema: attributes are evaluated and converted, nested blocks collected,
-/// `dynamic` blocks expanded. The value's type always fits the schema's implied type; after
-/// errors, the invalid parts are unknown.
+/// Decodes a body according to a schema: attributes are evaluated and converted, nested blocks are
+/// collected, and `dynamic` blocks are expanded. The value always matches the schema's implied
+/// type; after errors, invalid attributes and blocks are unknown.
 pub fn decode_body(body: &Body, schema: &Block, scope: &dyn Scope) -> (Value, Diagnostics) {
     let mut problems = Diagnostics::new();
     let value = decode(body, schema, scope, &mut problems);
     (value, problems)
 }
 
-/// Returns the kind of a JSON property according to a schema. A property that may be both an
-/// argument and blocks is an argument.
+/// Returns the kind of a JSON property according to a schema. A property that could be an argument
+/// or blocks is treated as an argument.
 pub(crate) fn expected_by_schema(schema: &Block, name: &str) -> Option<Expected> {
     if schema.attributes.contains_key(name) {
         return Some(Expected::Argument);
@@ -83,7 +83,7 @@ fn decode_attribute(
     evaluate(argument, &conversion_type(attribute), scope, problems)
 }
 
-/// Evaluates an argument and converts it; returns unknown if that fails.
+/// Evaluates an argument and converts it; returns an unknown value if that fails.
 fn evaluate(argument: &Argument, ty: &Type, scope: &dyn Scope, problems: &mut Diagnostics) -> Value {
     let Some(value) = problems.collect(argument.expression.evaluate(scope)) else {
         return Value::unknown(ty.clone());
@@ -101,8 +101,8 @@ fn evaluate(argument: &Argument, ty: &Type, scope: &dyn Scope, problems: &mut Di
     }
 }
 
-/// Returns the type that a configured value is converted to: attributes of a nested attribute
-/// that are not required may be omitted.
+/// Returns the type to which a configured value is converted: attributes of a nested object may be
+/// omitted unless they are required.
 fn conversion_type(attribute: &Attribute) -> Type {
     match &attribute.ty {
         AttributeType::Value(ty) => ty.clone(),

@@ -1,4 +1,4 @@
-//! The sources of configuration files.
+//! The sources of configuration files: the file system, or memory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// Read access to files.
 pub trait Files {
-    /// Returns the names of the files in a directory, including links to files, in any order.
+    /// Returns the names of the files in a directory, including symbolic links to files, in any
+    /// order.
     ///
     /// # Errors
     ///
@@ -46,14 +47,14 @@ impl Files for DiskFiles {
     }
 }
 
-/// Files in memory: a configuration in a plan file, or in a test.
+/// Files in memory, for a configuration in a plan file or in a test.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryFiles {
     files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 impl MemoryFiles {
-    /// Returns files by path.
+    /// Creates files from paths and contents.
     pub fn new<P: Into<PathBuf>, B: Into<Vec<u8>>>(files: impl IntoIterator<Item = (P, B)>) -> Self {
         Self { files: files.into_iter().map(|(path, bytes)| (path.into(), bytes.into())).collect() }
     }

@@ -9,8 +9,8 @@ use crate::blocks::{Import, ProviderReference, Resource, implied_provider};
 use crate::configuration::{Configuration, ModuleNode};
 
 impl Import {
-    /// Returns the resource that objects are imported to, without instance keys. `None` if the
-    /// address has no resource, which cannot occur in a loaded configuration.
+    /// Returns the resource for which objects are imported, without instance keys. `None` if the
+    /// address does not contain a resource, which cannot occur in a loaded configuration.
     pub fn resource(&self) -> Option<ResourceAddress> {
         let target = self.target.resource.as_ref()?;
         let root = ModulePath::root();
@@ -18,8 +18,8 @@ impl Import {
         Some(ResourceAddress::new(module, target.mode, target.type_name.clone(), target.name.clone()))
     }
 
-    /// Returns the provider of a resource that has no configuration yet: the provider that the
-    /// block names, or that its type implies.
+    /// Returns the provider of a resource that has no configuration yet: the provider in the
+    /// `import` block, or the one that the resource type implies.
     pub fn provider_reference(&self) -> Option<ProviderReference> {
         let implied = || self.target.resource.as_ref().map(|target| implied_provider(&target.type_name));
         self.provider.clone().or_else(implied)
@@ -27,13 +27,13 @@ impl Import {
 }
 
 impl Configuration {
-    /// Returns the block of a resource, or `None` if there is none.
+    /// Returns the block of a resource; `None` if it is not declared.
     pub fn resource(&self, address: &ResourceAddress) -> Option<&Resource> {
         let key = (address.mode, address.type_name.clone(), address.name.clone());
         self.module(&address.module)?.module.resources.get(&key)
     }
 
-    /// Returns the provider configuration that imports the object of a block.
+    /// Returns the provider configuration that imports the object of an `import` block.
     pub fn provider_of_import(&self, import: &Import) -> Option<ProviderConfigAddress> {
         let address = import.resource()?;
         if let Some(resource) = self.resource(&address) {
@@ -43,7 +43,7 @@ impl Configuration {
         Some(self.provider_named(&address.module, &named.local_name, named.alias.as_ref()))
     }
 
-    /// Checks that the root module imports each object once.
+    /// Checks that the root module does not import an object twice.
     pub(crate) fn check_imports(&self, problems: &mut Diagnostics) {
         for node in self.modules() {
             let mut known: BTreeMap<&str, &Span> = BTreeMap::new();
@@ -66,7 +66,7 @@ impl Configuration {
                     refuse("Invalid import provider argument".to_owned(), detail.to_owned(), span);
                 }
                 if node.module.has_errors || import.for_each.is_some() {
-                    // Each instance of the block has a different address.
+                    // The instances of the block have different addresses.
                 } else if let Some(first) = known.get(to) {
                     let detail = format!("An object is already imported to {to} at {first}.");
                     refuse(format!("Duplicate import configuration for \"{to}\""), detail, import.to.span());
@@ -78,8 +78,8 @@ impl Configuration {
     }
 }
 
-/// Returns why the block must not name a provider, and the span: if the resource has a block,
-/// that block determines the provider.
+/// Returns the reason why the block must not contain a provider, and the span. If the resource has
+/// a block, that block determines the provider.
 fn misplaced_provider<'a>(root: &ModuleNode, import: &'a Import) -> Option<(&'static str, &'a Span)> {
     let named = import.provider.as_ref()?;
     let span = named.span.as_ref().unwrap_or(&import.span);

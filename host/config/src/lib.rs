@@ -1,14 +1,14 @@
-//! Configurations: the files of a directory and of the modules it calls, as a tree of typed
+//! Configurations: the files of a directory, and of the modules that it calls, as a tree of typed
 //! blocks.
 //!
-//! Reads files only through [`Files`], and does not depend on the environment, a terminal,
-//! states or the engine. It evaluates only constants: all other expressions are returned as
-//! [`wardian_lang::Expression`] or [`wardian_lang::Body`], and [`decode_body`] turns a body into
-//! a value once a schema and a scope are available.
+//! Reads files only through [`Files`], and does not depend on the environment, a terminal, states
+//! or the engine. It evaluates only constants: all other expressions are returned as
+//! [`wardian_lang::Expression`] or [`wardian_lang::Body`], and [`decode_body`] converts a body to a
+//! value when a schema and a scope are available.
 //!
-//! Invariants: for any file content, loading returns a configuration or diagnostics, as many as
-//! one run can find, and never panics; an unrecognized block or argument is an error, never
-//! ignored.
+//! Invariants: for any file content, loading returns a configuration or diagnostics, as many as can
+//! be determined in one run, and never panics; an unknown block or argument is an error and is
+//! never ignored.
 
 mod blocks;
 mod configuration;

@@ -1,7 +1,7 @@
 //! Loads a configuration from a directory.
 //!
 //! Files of one directory are read in the order of their names, and all of them are read before
-//! errors are returned. Every module is read once, however often it is called.
+//! errors are returned. Every module is read only once, even if it is called several times.
 
 mod directory;
 mod file_blocks;
@@ -25,17 +25,16 @@ use crate::path::lexically_normalize;
 ///
 /// # Errors
 ///
-/// All errors in the configuration. Every diagnostic with a source span carries the text around
-/// it.
+/// All errors in the configuration. Every diagnostic with a source span contains the source text.
 pub fn load_root(directory: &Path) -> Result<Configuration, Diagnostics> {
     load_root_from(&DiskFiles, directory)
 }
 
-/// Loads a configuration as [`load_root`], from other files.
+/// Loads a configuration from the given files.
 ///
 /// # Errors
 ///
-/// As [`load_root`].
+/// The same as [`load_root`].
 pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configuration, Diagnostics> {
     let mut loader =
         Loader { files, read: BTreeMap::new(), modules: BTreeMap::new(), problems: Diagnostics::new() };
@@ -47,7 +46,7 @@ pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configurati
         check_root(&root.module, &mut problems);
     }
     configuration.check_imports(&mut problems);
-    // If a part could not be read, the intended providers are unknown.
+    // If a file could not be read, the intended providers are unknown.
     if !problems.has_errors() {
         configuration.resolve_providers(&mut problems);
     }
@@ -60,7 +59,7 @@ pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configurati
     Ok(configuration)
 }
 
-/// Reports settings that are not allowed in the root module, because it has no caller.
+/// Reports settings that are not allowed in the root module, which has no caller.
 fn check_root(module: &Module, problems: &mut Diagnostics) {
     for output in module.outputs.values().filter(|output| output.ephemeral) {
         let detail = "The root module's outputs are stored, and ephemeral values must not be. Remove the \
@@ -82,7 +81,8 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    /// Loads a module and the modules it calls. `above` are the directories of its callers.
+    /// Loads a module and the modules that it calls. `above` contains the directories of its
+    /// callers.
     fn load(
         &mut self,
         path: &ModulePath,
@@ -129,7 +129,7 @@ impl Loader<'_> {
         above.pop();
     }
 
-    /// Adds a problem once, even if a module is called twice.
+    /// Adds a problem only once, even if a module is called several times.
     fn push_once(&mut self, problem: Diagnostic) {
         if !self.problems.iter().any(|known| *known == problem) {
             self.problems.push(problem);

@@ -16,11 +16,11 @@ use crate::names::ResourceKey;
 /// The content of the files of one directory, independent of its callers.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
-    /// The directory, as a path relative to the root's.
+    /// The directory, as a path relative to the root module's directory.
     pub directory: PathBuf,
-    /// True if a part of it could not be read.
+    /// True if some of its content could not be read.
     pub(crate) has_errors: bool,
-    /// Its files, in the order in which they were read.
+    /// The module's files, in the order in which they were read.
     pub files: Vec<Arc<SourceFile>>,
     /// `variable` blocks by name.
     pub variables: BTreeMap<Str, Variable>,

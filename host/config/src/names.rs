@@ -1,11 +1,11 @@
-//! Names chosen by users.
+//! Names that users choose.
 
 use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Label, ReferenceMode};
 use wardian_value::Str;
 
-/// Mode, type and name of a resource: unique in its module.
+/// Mode, type and name of a resource, which are unique in its module.
 pub type ResourceKey = (ResourceMode, Str, Str);
 
 /// Returns true if the text is a valid name.
@@ -15,12 +15,12 @@ pub(crate) fn is_identifier(text: &str) -> bool {
         && characters.all(|character| character.is_alphanumeric() || matches!(character, '_' | '-'))
 }
 
-/// Checks that a label is a name, and reports a problem with this summary otherwise.
+/// Checks that a label is a valid name; otherwise reports a problem with this summary.
 pub(crate) fn check_name(label: &Label, summary: &str, problems: &mut Diagnostics) -> bool {
     check_identifier(&label.text, &label.span, summary, problems)
 }
 
-/// Checks a name as [`check_name`], for text that is not a label.
+/// Checks a name like [`check_name`], for text that is not a label.
 pub(crate) fn check_identifier(text: &str, span: &Span, summary: &str, problems: &mut Diagnostics) -> bool {
     let valid = is_identifier(text);
     if !valid {

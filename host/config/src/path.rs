@@ -1,9 +1,9 @@
-//! Paths, without the file system.
+//! Path normalization without access to the file system.
 
 use std::path::{Component, Path, PathBuf};
 
 /// Resolves `.` and `..` in a path without reading the file system. A `..` at the start of a
-/// relative path remains; the root directory is its own parent.
+/// relative path is preserved; the parent of the root directory is the root directory.
 pub fn lexically_normalize(path: &Path) -> PathBuf {
     let mut normalized = PathBuf::new();
     for part in path.components() {

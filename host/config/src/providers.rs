@@ -4,8 +4,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | its own `provider "aws"` block with that alias | that block |
-//! | an entry `aws.west = ...` in the `providers` of its call | the entry's value, resolved in the calling module |
+//! | the module's own `provider "aws"` block with that alias | that block |
+//! | an entry `aws.west = ...` in the `providers` of the module's call | the entry's value, resolved in the calling module |
 //! | without an alias: neither of the two | the same provider's default configuration in the calling module |
 //! | without an alias, in the root | an empty configuration |
 
@@ -25,10 +25,10 @@ use crate::module::Module;
 type Name = (Str, Option<Str>);
 
 impl Module {
-    /// Returns the provider of a local name: the one in `required_providers`, or the one of that
-    /// name in the default namespace.
+    /// Returns the provider to which a local name refers: the one in `required_providers`, or the
+    /// one with this name in the default namespace.
     ///
-    /// A name that cannot be a provider's is rejected when the module is loaded.
+    /// A name that cannot be a provider name is rejected when the module is loaded.
     pub fn provider_address(&self, local_name: &str) -> ProviderAddress {
         match self.required_providers.get(local_name) {
             Some(required) => required.address.clone(),
@@ -48,7 +48,7 @@ impl Module {
             add(&resource.provider, &resource.span);
         }
         for import in &self.imports {
-            // A resource with a block is handled above.
+            // A resource with a block is handled by the loop over resources.
             let is_declared = import.resource().is_none_or(|address| {
                 !address.module.is_root()
                     || self.resources.contains_key(&(address.mode, address.type_name, address.name))
@@ -77,8 +77,8 @@ impl Module {
 }
 
 impl Configuration {
-    /// Returns the configuration that a provider's local name and alias mean in a module: one of
-    /// its own, one passed by its caller, or an inherited one.
+    /// Returns the configuration to which a provider's local name and alias refer in a module: a
+    /// configuration of the module itself, one that its caller passes, or an inherited one.
     pub fn provider_named(
         &self,
         module: &ModulePath,
@@ -95,8 +95,8 @@ impl Configuration {
         }
     }
 
-    /// Returns all providers that the configuration needs, with the requirements on each,
-    /// including those that are built into the program.
+    /// Returns all providers that the configuration requires, with the requirements on each,
+    /// including built-in providers.
     pub fn provider_requirements(&self) -> BTreeMap<ProviderAddress, Requirement> {
         let mut requirements: BTreeMap<ProviderAddress, Requirement> = BTreeMap::new();
         let mut ask =
@@ -144,7 +144,7 @@ impl Configuration {
                     Some(address) => {
                         providers.insert(name, address);
                     }
-                    // Reported at the module's call.
+                    // This is reported at the module's call.
                     None if self.needs_caller_configuration(node, &name) => {}
                     None => problems.push(at(not_present(node, &name), span)),
                 }
@@ -247,8 +247,8 @@ impl Configuration {
     }
 }
 
-/// Returns the local name of a provider in a module; if the module declares none, the name that
-/// implies the provider.
+/// Returns the local name of a provider in a module. If the module does not declare one, returns
+/// the name that implies the provider.
 fn local_name_of(module: &Module, address: &ProviderAddress) -> Str {
     let required = module.required_providers.iter().find(|(_, required)| required.address == *address);
     match required {

@@ -1,4 +1,4 @@
-//! Checks that references name declared objects.
+//! Checks that references refer to declared objects.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use crate::names::{block_kind, resource_mode};
 use crate::walk::check_body;
 
 impl Configuration {
-    /// Reports every reference to a variable, local value, resource, module or output that is
-    /// not declared. Commands that only need the providers or modules skip this check.
+    /// Reports every reference to a variable, local value, resource, module or output that is not
+    /// declared. Commands that need only the providers or modules skip this check.
     pub fn check_references(&self) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for node in self.modules() {
@@ -31,8 +31,8 @@ impl Configuration {
         problems
     }
 
-    /// Returns the diagnostic for a reference in a module, with its span, if it names an object
-    /// that is not declared.
+    /// Returns the diagnostic, with its span, for a reference in a module to an object that is not
+    /// declared.
     pub fn check_reference(&self, node: &ModuleNode, reference: &Reference) -> Option<Diagnostic> {
         let undeclared = node.check_declared(&reference.subject);
         undeclared
@@ -40,7 +40,7 @@ impl Configuration {
             .or_else(|| self.check_output(node, reference))
     }
 
-    /// Checks the addresses that objects are imported to against `count` and `for_each`.
+    /// Checks the target addresses of imports against `count` and `for_each`.
     fn check_import_targets(&self, node: &ModuleNode, problems: &mut Diagnostics) {
         for import in &node.module.imports {
             let path = import
@@ -80,8 +80,8 @@ impl Configuration {
     }
 
     /// Reports errors in expressions that do not depend on values: unknown functions, calls with
-    /// too few arguments, names that do not form a reference. Evaluation reports them too, if it
-    /// reaches them.
+    /// too few arguments, names that are not valid references. Evaluation also reports these
+    /// errors, but only in expressions that it evaluates.
     pub fn check_expressions(&self) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for node in self.modules() {
@@ -100,7 +100,7 @@ impl Configuration {
         problems
     }
 
-    /// Warns about references to outputs that their modules mark as deprecated.
+    /// Warns about references to outputs that are marked as deprecated.
     pub(crate) fn warn_of_deprecated_outputs(&self, problems: &mut Diagnostics) {
         for node in self.modules() {
             node.each_reference(&mut |context, reference| {
@@ -165,7 +165,7 @@ impl ModuleNode {
         }
     }
 
-    /// Reports references to a check's data source from outside that check.
+    /// Reports references to the data source of a check from outside the check.
     fn check_scoped(&self, problems: &mut Diagnostics) {
         let mut scoped = BTreeMap::new();
         for check in self.module.checks.values() {
@@ -246,7 +246,7 @@ impl ModuleNode {
     }
 }
 
-/// A part of a block that may contain references.
+/// A location in a block that can contain references.
 enum ReferenceSite<'a> {
     Expression(&'a Expression),
     Body(&'a Body),
@@ -254,7 +254,7 @@ enum ReferenceSite<'a> {
     Reference(&'a Reference),
 }
 
-/// SiteVisitor places together with the header of their block.
+/// Visits such locations, together with the header of their block.
 struct SiteVisitor<'a> {
     visit: &'a mut dyn FnMut(&str, ReferenceSite<'_>),
     context: String,
@@ -312,7 +312,7 @@ impl SiteVisitor<'_> {
 }
 
 impl ModuleNode {
-    /// SiteVisitor all references of the module's blocks, with the header of the block.
+    /// Visits all references in the module's blocks, together with the header of the block.
     pub fn each_reference(&self, visit: &mut dyn FnMut(&str, &Reference)) {
         self.each_place(&mut |context, place| match place {
             ReferenceSite::Expression(expression) => {

@@ -8,9 +8,9 @@
 //! | `-var-file` | expressions | a warning |
 //! | `-var` | text | an error |
 //!
-//! Later sources win; `-var` and `-var-file` apply in the order of the command line. Text is the
-//! value itself if the variable's type is string, number or bool, or not declared, and an
-//! expression for all other types. Expressions are constants.
+//! Later sources have precedence; `-var` and `-var-file` apply in the order of the command line. If
+//! the variable's type is string, number or bool, or is not declared, the text is the value itself;
+//! for all other types, it is an expression. Expressions must be constant.
 
 mod input_values;
 mod saved;
@@ -31,7 +31,7 @@ pub use saved::variables_for_saved_plan;
 /// All sources of root variable values. The caller has read the files and the environment.
 #[derive(Clone, Debug, Default)]
 pub struct VariableInputs {
-    /// `TF_VAR_name` and its text, without the prefix.
+    /// Names and texts of `TF_VAR_name`, without the prefix.
     pub environment: Vec<(String, String)>,
     /// `terraform.tfvars`, `terraform.tfvars.json`, then `*.auto.tfvars` and
     /// `*.auto.tfvars.json` in the order of their names, as [`automatic_files`] sorts them.
@@ -40,16 +40,17 @@ pub struct VariableInputs {
     pub arguments: Vec<VariableSource>,
 }
 
-/// One `-var` or `-var-file`.
+/// An option `-var` or `-var-file`.
 #[derive(Clone, Debug)]
 pub enum VariableSource {
     /// `-var name=text`.
     Text(VariableText),
-    /// `-var-file`, read by the caller; a name that ends in `.json` is JSON.
+    /// The content of a `-var-file`, which the caller has read. A file whose name ends in `.json`
+    /// is JSON.
     File(Arc<SourceFile>),
 }
 
-/// The text of one `-var`.
+/// The value of a `-var` option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariableText {
     pub name: String,
@@ -62,7 +63,7 @@ impl VariableText {
     ///
     /// # Errors
     ///
-    /// If there is no `=` or no name before it.
+    /// If the `=`, or the name before it, is missing.
     pub fn parse(argument: &str) -> Result<Self, Diagnostic> {
         match argument.split_once('=') {
             Some((name, text)) if !name.trim().is_empty() => {
@@ -79,7 +80,7 @@ impl VariableText {
     }
 }
 
-/// Returns the names of a directory's files that set variables automatically, in the order in
+/// Returns those names of files in a directory that set variables automatically, in the order in
 /// which they apply.
 pub fn automatic_files<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let rank = |name: &str| match name {
@@ -97,13 +98,13 @@ pub fn automatic_files<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a 
 /// The values of a root module's variables.
 #[derive(Clone, Debug, Default)]
 pub struct RootVariables {
-    /// The values, converted to the variables' types, without marks. Variables that keep their
-    /// default are not included.
+    /// The values, converted to the variables' types, without marks. Variables with their default
+    /// value are not included.
     pub values: BTreeMap<Str, Value>,
     /// The values as given, before conversion.
     pub given: BTreeMap<Str, Value>,
-    /// Errors for values that do not fit their variables. A run starts anyway: parts that do not
-    /// depend on them can be evaluated.
+    /// Errors for values that do not match their variables. A run starts despite these errors, to
+    /// evaluate objects that do not depend on the values.
     pub refused: BTreeMap<Str, Diagnostics>,
 }
 
@@ -119,7 +120,7 @@ impl RootVariables {
     }
 }
 
-/// Takes values that are already converted.
+/// Creates the values from values that were already converted.
 impl From<BTreeMap<Str, Value>> for RootVariables {
     fn from(values: BTreeMap<Str, Value>) -> Self {
         Self { given: values.clone(), values, refused: BTreeMap::new() }
@@ -138,7 +139,7 @@ pub fn root_variables(
     values(module, inputs, &|variable, problems| problems.push(missing(variable)))
 }
 
-/// Returns values as [`root_variables`], but omits required variables without a value.
+/// Returns the same values as [`root_variables`], but omits required variables without a value.
 ///
 /// # Errors
 ///
@@ -180,7 +181,7 @@ fn values(
     if problems.has_errors() { Err(problems) } else { Ok((variables, problems)) }
 }
 
-/// Returns the variables that still need a value, for a program that asks for them.
+/// Returns the variables that still need a value, for a program that asks the user for them.
 pub fn missing_variables<'a>(module: &'a Module, inputs: &VariableInputs) -> Vec<&'a Variable> {
     let given = input_values::collect(module, inputs, &mut Diagnostics::new());
     let is_missing = |variable: &&Variable| variable.is_required() && !given.contains_key(&variable.name);

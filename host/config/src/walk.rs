@@ -7,9 +7,9 @@ use wardian_value::Str;
 
 use crate::decode::{dynamic_parts_expected, expected_by_schema};
 
-/// Visits every expression in a body and its nested blocks, with the iterators of the
-/// surrounding `dynamic` blocks. If the schema is known, a block that it declares as `dynamic`
-/// is an ordinary one.
+/// Visits every expression in a body and its nested blocks, with the iterators of the surrounding
+/// `dynamic` blocks. If the schema is known and declares a block type `dynamic`, such blocks are
+/// treated like any other.
 pub(crate) fn each_expression(
     body: &Body,
     schema: Option<&Block>,
@@ -24,7 +24,7 @@ fn in_body(
     iterators: &mut Vec<Str>,
     found: &mut dyn FnMut(&Expression, &[Str]),
 ) {
-    // Decoding the body reports its errors.
+    // The errors of the body are reported when it is decoded.
     let mut problems = Diagnostics::new();
     let body = match schema {
         Some(schema) => body.interpreted(&|name| expected_by_schema(schema, name), &mut problems),
@@ -80,7 +80,7 @@ fn inner<'a>(schema: Option<&'a Block>, name: &str) -> Option<&'a Block> {
     schema.and_then(|schema| schema.block_types.get(name)).map(|nested| &nested.block)
 }
 
-/// Checks every expression in a body as far as possible without values.
+/// Checks every expression in a body, as far as this is possible without values.
 pub(crate) fn check_body(body: &Body, problems: &mut Diagnostics) {
     each_expression(body, None, &mut |expression, iterators| {
         problems.extend(expression.check_excluding(iterators));

@@ -1,10 +1,10 @@
 //! Compares the diagnostics for configurations in JSON and with override files with those of
-//! `terraform validate -json` 1.11.4: the verdict, and each diagnostic's severity, file, line
-//! and summary.
+//! `terraform validate -json` 1.11.4: whether the configuration is valid, and the severity, file,
+//! line and summary of each diagnostic.
 //!
-//! With `WARDIAN_RECORD=1` and `terraform` on the PATH, the answers are recorded again. A
-//! configuration is a paragraph `=== name` with files `-- path --`; the last of them is the
-//! answer.
+//! With `WARDIAN_RECORD=1` and `terraform` on the PATH, the results are recorded again. A
+//! configuration is a section `=== name` with files `-- path --`; the last of them contains the
+//! result.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 

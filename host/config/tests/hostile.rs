@@ -1,4 +1,4 @@
-//! Checks that loading terminates with an answer for any file content.
+//! Checks that loading ends with a result for any file content.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 

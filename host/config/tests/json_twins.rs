@@ -1,4 +1,4 @@
-//! Checks that native syntax and JSON give the same module.
+//! Checks that native syntax and JSON result in the same module.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
@@ -15,7 +15,7 @@ use wardian_plugin::{
 };
 use wardian_value::{Type, Value};
 
-/// A scope in which every reference evaluates to its own text.
+/// A scope in which the value of every reference is its text.
 struct Names;
 
 impl Scope for Names {
@@ -59,7 +59,7 @@ fn schema() -> Block {
     }
 }
 
-/// Removes source spans such as `main.tf:1,2-3`, the only difference.
+/// Removes source spans such as `main.tf:1,2-3`, which are the only difference.
 fn without_places(value: &impl Debug) -> String {
     let text = format!("{value:?}");
     let mut found = String::new();
@@ -521,7 +521,7 @@ module "m" {
     );
 }
 
-/// An error inside a string with escapes points at its position in the file.
+/// The source span of an error inside a string with escapes is the position in the file.
 #[test]
 fn errors_after_escapes_point_at_source() {
     let text = "{\"output\": {\"o\": {\"value\":\n  \"\\u00e9\\t${local.none} \\\"${ local.b}\"}}}";

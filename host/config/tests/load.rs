@@ -1,4 +1,4 @@
-//! Valid and invalid configurations as users write them.
+//! Typical valid and invalid configurations.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
@@ -412,7 +412,7 @@ fn calls_pass_providers_by_bare_name() {
     assert_eq!(used, ["east other", "west west"]);
 }
 
-/// One run reports all errors, and nothing else.
+/// One run reports all errors, and no others.
 #[test]
 fn checks_every_expression() {
     let wrong = "uper(\"a\")";

@@ -18,7 +18,7 @@ fn load(files: &[(&str, &str)]) -> (Arc<Module>, String) {
     }
 }
 
-/// Returns the arguments and block types, as read without a schema.
+/// Returns the arguments and block types of a body that is read without a schema.
 fn content(body: &Body) -> String {
     let body = body.guessed();
     let mut parts: Vec<String> = body
@@ -235,8 +235,8 @@ removed {
     }
 }
 
-/// JSON overrides native text and JSON; the nested blocks that it replaces are known only with a
-/// schema.
+/// JSON overrides native syntax and JSON. Without a schema, it is not known which nested blocks it
+/// replaces.
 #[test]
 fn json_blocks_replace_blocks_of_their_type() {
     use wardian_plugin::{

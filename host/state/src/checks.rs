@@ -2,25 +2,25 @@
 
 use wardian_value::Str;
 
-/// The last result of all conditions of one block.
+/// The last result of all conditions of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckResult {
     /// The kind of the block.
     pub kind: CheckKind,
     /// The address of the block: `module.m.aws_x.y`, `check.c`, `output.o`, `var.v`.
     pub config_address: Str,
-    /// The combined result of all objects.
+    /// The combined status of all objects.
     pub status: CheckStatus,
     /// The results of the individual objects; `None` if they are unknown.
     pub objects: Option<Vec<CheckObject>>,
 }
 
-/// The last result of one object.
+/// The last result of the conditions of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckObject {
     pub address: Str,
     pub status: CheckStatus,
-    /// The messages of the conditions that failed.
+    /// The error messages of the conditions that were false.
     pub failure_messages: Vec<String>,
 }
 
@@ -37,12 +37,12 @@ pub enum CheckKind {
     Variable,
 }
 
-/// Whether conditions are met.
+/// The status of conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CheckStatus {
-    /// All conditions are met.
+    /// All conditions are true.
     Pass,
-    /// A condition is not met.
+    /// A condition is false.
     Fail,
     /// A condition could not be evaluated.
     Error,
@@ -51,7 +51,7 @@ pub enum CheckStatus {
 }
 
 impl CheckKind {
-    /// Returns the stored form.
+    /// Returns the notation in the state file.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Resource => "resource",
@@ -61,7 +61,7 @@ impl CheckKind {
         }
     }
 
-    /// Parses the stored form; `None` if it is not a kind.
+    /// Parses the notation in the state file; `None` for an unknown kind.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Resource, Self::Output, Self::Check, Self::Variable]
             .into_iter()
@@ -70,7 +70,7 @@ impl CheckKind {
 }
 
 impl CheckStatus {
-    /// Returns the stored form.
+    /// Returns the notation in the state file.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -80,7 +80,7 @@ impl CheckStatus {
         }
     }
 
-    /// Parses the stored form; `None` if it is not a status.
+    /// Parses the notation in the state file; `None` for an unknown status.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Pass, Self::Fail, Self::Error, Self::Unknown]
             .into_iter()

@@ -19,7 +19,7 @@ impl StateError {
         Self { path: path.to_owned(), problem: problem.into() }
     }
 
-    /// Suggests a way to solve the problem.
+    /// Returns a suggestion how to solve the problem.
     pub fn hint(&self) -> Option<&'static str> {
         self.problem.hint()
     }
@@ -32,7 +32,7 @@ pub enum StateProblem {
     /// A system call failed.
     #[error("failed to {doing}: {error}")]
     Io {
-        /// The attempted action.
+        /// The attempted operation, as it is named in the message.
         doing: &'static str,
         /// The cause.
         #[source]
@@ -41,7 +41,7 @@ pub enum StateProblem {
     /// The file is not text.
     #[error("this is not a state file: byte {0} is not UTF-8")]
     NotUtf8(usize),
-    /// The file is not JSON, or is cut off.
+    /// The file is not JSON, or is truncated.
     #[error("the file is damaged or is not a state file: {0}")]
     NotJson(#[source] serde_json::Error),
     /// The file is JSON without a version.
@@ -62,19 +62,19 @@ pub enum StateProblem {
         /// The version of Terraform that wrote the file, or empty.
         writer: String,
     },
-    /// The version of the program that wrote the file is not a version.
+    /// The version of the program that wrote the file is not a valid version.
     #[error("\"{0}\" is not a version in \"terraform_version\"")]
     WriterVersion(String),
     /// An address is invalid.
     #[error("{place}: {error}")]
     Address {
-        /// The location in the file.
+        /// The location of the address in the file.
         place: String,
         /// The cause.
         #[source]
         error: InstanceAddressError,
     },
-    /// A part of the file is invalid.
+    /// A value in the file is invalid.
     #[error("{place}: {problem}")]
     Invalid {
         /// The location in the file.

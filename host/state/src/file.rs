@@ -2,13 +2,13 @@
 //!
 //! # How the file is replaced
 //!
-//! The lock is on the file itself, and a Terraform process that waits for the lock keeps the
-//! file open. If a new file were renamed to the state's path, that process would get the lock of
-//! a file without a name, and would read and write that file. So the file is rewritten in place,
-//! and the journal makes this safe: the complete new state is in the journal, on disk, before
-//! the first byte of the file changes.
+//! The lock is on the file itself, and a Terraform process that waits for the lock keeps the file
+//! open. If a new file were renamed to the state's path, that process would lock a file that has no
+//! name any more, and would read and write that file. So the file is rewritten in place, and the
+//! journal makes this safe: the complete new state is in the journal, on disk, before the first
+//! byte of the file changes.
 //!
-//! While the file is rewritten, its first byte is one that no JSON document begins with; the
+//! While the file is rewritten, its first byte is one with which JSON documents cannot begin; the
 //! real first byte is written last. Any program that reads the partly written file, including
 //! Terraform, detects that it is damaged, and never reads an empty or truncated state.
 //!
@@ -16,16 +16,15 @@
 //!
 //! | journal | state file | action |
 //! |---|---|---|
-//! | its first record is incomplete | any | nothing was recorded: the journal is removed |
-//! | changes | as it was when the run started | the changes are merged, and the serial is incremented by one |
-//! | changes | any other | rejected: the state has changed since |
+//! | the first record is incomplete | any | no change was recorded: the journal is removed |
+//! | changes | unchanged since the run started | the changes are merged, and the serial is incremented by one |
+//! | changes | another state | rejected: the state was changed by another run |
 //! | changes and the new state | the new state | the journal is removed |
-//! | changes and the new state | as it was, or unreadable | the new state is written |
-//! | changes and the new state | any other | rejected |
+//! | changes and the new state | unchanged, or unreadable | the new state is written |
+//! | changes and the new state | another state | rejected |
 //!
-//! A last record that is cut off is ignored, and so is everything after it. Nothing is written
-//! unless the state is locked or a write is requested: a reader only receives the state as it
-//! would be after recovery.
+//! A truncated last record is ignored. Recovery writes to the file only if the state is locked or a
+//! write is requested; other readers receive the state as it would be after recovery.
 
 mod backup;
 mod rewrite;
@@ -47,15 +46,15 @@ use crate::sidecar::Sidecars;
 /// Options of a state file.
 #[derive(Clone, Debug)]
 pub struct StateFileOptions {
-    /// The program version to write: one that Terraform accepts.
+    /// The version that is written to the state file; Terraform must accept it.
     pub terraform_version: String,
-    /// Whether and where the previous state is backed up.
+    /// Whether the previous state is backed up, and in which file.
     pub backup: BackupRule,
-    /// The file to read the first state from, if not the state file itself.
+    /// The file from which the state is read first, if it is not the state file itself.
     pub read_from: Option<PathBuf>,
 }
 
-/// Whether and where the state before the first change is backed up.
+/// Whether the state before the first change is backed up, and in which file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum BackupRule {
     /// Next to the state, with `.backup` appended to its name.
@@ -75,11 +74,11 @@ pub struct Recovery {
     /// The number of recorded changes.
     pub changes: usize,
     /// Intents without a recorded change: these objects may differ from the state, and objects
-    /// that were being created may exist without being in the state.
+    /// whose creation had started may exist without being in the state.
     pub incomplete: Vec<Intent>,
     /// The number of unreadable bytes at the end of the journal.
     pub ignored_bytes: usize,
-    /// Whether the changes are in the state file; otherwise they are only in the state that was
+    /// Whether the changes are in the state file. Otherwise they are only in the state that was
     /// read.
     pub folded: bool,
 }
@@ -99,10 +98,10 @@ pub struct StateFile {
 #[derive(Debug, Clone)]
 struct Snapshot {
     state: Arc<State>,
-    /// The fingerprint of the bytes that the state was read from; a journal refers to it.
+    /// The fingerprint of the bytes from which the state was read. A journal contains it.
     fingerprint: String,
     exists: bool,
-    /// The recovery to complete before anything else is written.
+    /// The recovery that must be completed before another write.
     pending: Option<PendingRecovery>,
 }
 
@@ -113,7 +112,7 @@ enum PendingRecovery {
 }
 
 impl StateFile {
-    /// Opens the state in the file `path`, which need not exist. Nothing is read yet.
+    /// Opens the state in the file `path`, which may not exist. The file is not read yet.
     pub fn open(path: impl Into<PathBuf>, options: StateFileOptions) -> Self {
         Self { path: path.into(), options, lock: None, read: None, recovery: None, backed_up: false }
     }
@@ -142,18 +141,18 @@ impl StateFile {
         self.lock = None;
     }
 
-    /// Reports whether this process holds the lock.
+    /// Returns whether this process holds the lock.
     pub fn is_locked(&self) -> bool {
         self.lock.is_some()
     }
 
-    /// Returns the state. It is read once, and again after locking. If there is no file, the
+    /// Returns the state. It is read once, and again after locking. If the file does not exist, the
     /// state is empty and has no lineage.
     ///
     /// # Errors
     ///
     /// If the file is not a readable state, or an interrupted run left a journal of a different
-    /// state. Nothing is changed then.
+    /// state. No file is changed in these cases.
     pub fn read(&mut self) -> Result<Arc<State>, StateError> {
         if let Some(read) = &self.read {
             return Ok(Arc::clone(&read.state));
@@ -166,17 +165,17 @@ impl StateFile {
         Ok(self.read.as_ref().map_or(snapshot.state, |read| Arc::clone(&read.state)))
     }
 
-    /// Reports whether there is a state on disk: a file that is not empty.
+    /// Returns whether a state is on disk: a file that is not empty.
     ///
     /// # Errors
     ///
-    /// Those of [`StateFile::read`].
+    /// The same as [`StateFile::read`].
     pub fn exists(&mut self) -> Result<bool, StateError> {
         self.read()?;
         Ok(self.read.as_ref().is_some_and(|read| read.exists))
     }
 
-    /// Returns the recovery of an interrupted run, if reading the state found one.
+    /// Returns the recovery of an interrupted run, if a journal was found when the state was read.
     pub fn recovery(&self) -> Option<&Recovery> {
         self.recovery.as_ref()
     }
@@ -186,7 +185,7 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// Those of [`StateFile::read`].
+    /// The same as [`StateFile::read`].
     pub fn begin(&mut self) -> Result<Journal, StateError> {
         let state = self.read()?;
         self.complete_recovery()?;
@@ -197,13 +196,13 @@ impl StateFile {
 
     /// Replaces the state that was read by `state` with the next serial, and ends the journal.
     /// `refreshed` is the state that the run found before it changed anything. If the new state
-    /// equals both the refreshed state and the state that was read, the file is not changed. An
-    /// object that was created again with the same content does give a new serial, because the
-    /// plan that did it must not be applied twice. Returns the state that is on disk now.
+    /// equals both the refreshed state and the state that was read, the file is not changed. If an
+    /// object was created again with the same content, the serial is incremented, because the plan
+    /// must not be applied twice. Returns the state that is now on disk.
     ///
     /// # Errors
     ///
-    /// If a file cannot be written. The journal is retained then, with every recorded change.
+    /// If a file cannot be written. The journal is then retained, with every recorded change.
     pub fn finish(
         &mut self,
         mut journal: Journal,
@@ -220,7 +219,7 @@ impl StateFile {
         if !self.is_locked() {
             self.check_unchanged()?;
         }
-        // A copy of the state that was read is the same state, so its serial does not increase.
+        // A copy of the state that was read is the same state, so its serial is not incremented.
         let next = State {
             lineage: journal.lineage().to_owned(),
             serial: before.serial.saturating_add(u64::from(!is_same)),
@@ -234,25 +233,25 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// Those of [`StateFile::finish`].
+    /// The same as [`StateFile::finish`].
     pub fn write(&mut self, state: &State) -> Result<Arc<State>, StateError> {
         let (before, journal) = (self.read()?, self.begin()?);
         self.finish(journal, &before, state)
     }
 
-    /// Writes a state with its own lineage and serial: for `state push`, whose caller checked
-    /// that they may replace the stored ones.
+    /// Writes a state with the lineage and serial that it contains, for `state push`. The caller
+    /// has checked that they may replace the stored ones.
     ///
     /// # Errors
     ///
-    /// Those of [`StateFile::finish`].
+    /// The same as [`StateFile::finish`].
     pub fn write_verbatim(&mut self, state: &State) -> Result<Arc<State>, StateError> {
         let mut journal = self.begin()?;
         self.replace(&mut journal, state.clone())
     }
 
-    /// Writes a state that could not be stored in its own file to `errored.tfstate` in a
-    /// directory, replacing a file of that name.
+    /// Writes a state that could not be stored in its own file to `errored.tfstate` in a directory,
+    /// and replaces an existing file with that name.
     ///
     /// # Errors
     ///
@@ -283,7 +282,7 @@ impl StateFile {
         Ok(state)
     }
 
-    /// Completes the recovery that reading found to be pending.
+    /// Completes a pending recovery.
     fn complete_recovery(&mut self) -> Result<(), StateError> {
         let Some(snapshot) = self.read.clone() else {
             return Ok(());
@@ -315,8 +314,8 @@ impl StateFile {
         Ok(())
     }
 
-    /// Another process may be rewriting the file at this moment, which takes no longer than a
-    /// few of these pauses.
+    /// Another process may be rewriting the file at this time, which takes no longer than a few of
+    /// these pauses.
     fn load_with_retries(&mut self) -> Result<Snapshot, StateError> {
         let mut tries = 0;
         loop {
@@ -357,7 +356,7 @@ impl StateFile {
         self.apply_journal(content, &source, &target, decoded)
     }
 
-    /// Implements the table in the module documentation.
+    /// Applies the rules in the table of the module documentation.
     fn apply_journal(
         &mut self,
         content: JournalContent,
@@ -469,7 +468,7 @@ impl StateFile {
     }
 }
 
-/// Returns the bytes of a file, or none if it does not exist.
+/// Returns the bytes of a file; empty if the file does not exist.
 fn read_file(path: &Path) -> Result<Vec<u8>, StateError> {
     match fs::read(path) {
         Ok(bytes) => Ok(bytes),

@@ -1,14 +1,14 @@
-//! The state file, format version 4: the bytes that Terraform reads and writes.
+//! The state file in format version 4, which Terraform reads and writes.
 //!
-//! The encoder first produces compact JSON (which the journal stores), and a second pass over
-//! the text lays it out for the file, so that stored attributes pass through unparsed.
+//! The encoder first produces compact JSON (which the journal contains). A second pass over the
+//! text adds white space for the file, so that stored attributes are not parsed.
 //!
 //! | reader | file | result |
 //! |---|---|---|
 //! | Wardian | version 4, from any program | read; unknown fields are dropped, as in Terraform |
-//! | Wardian | versions 1 to 3 | read as the equivalent version 4, which is then written |
-//! | Wardian | version 0, 5 and later, other files | rejected; the file is not changed |
-//! | Terraform 1.x | written by Wardian | read; byte for byte the file that Terraform would have written |
+//! | Wardian | versions 1 to 3 | converted to version 4, which is then written |
+//! | Wardian | version 0, version 5 and later, other files | rejected; the file is not changed |
+//! | Terraform 1.x | written by Wardian | read; the file is byte for byte the one that Terraform would write |
 
 mod instance;
 mod layout;

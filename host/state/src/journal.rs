@@ -1,31 +1,30 @@
-//! The journal: a write-ahead log of the changes of a run. Each change is durable before
-//! anything depends on it, and the cost of recording it depends only on the size of the change.
+//! The journal: a write-ahead log of the changes of a run. Each change is durable before an
+//! operation that depends on it starts, and the cost of recording a change depends only on its
+//! size.
 //!
-//! The journal is a sidecar file of the state, `.terraform.tfstate.journal`, that is only
-//! appended to. Each line is a checksum, a space and a JSON object. The checksum covers the
-//! previous checksum and the line's own JSON, so a line is valid only after the lines that
+//! The journal is a sidecar file of the state, `.terraform.tfstate.journal`, to which records are
+//! only appended. Each line consists of a checksum, a space and a JSON object. The checksum covers
+//! the previous checksum and the line's own JSON, so a line is valid only after the lines that
 //! preceded it when it was written.
 //!
 //! | line | content |
 //! |---|---|
 //! | first | `wardian_journal` (format, 2; format 1 had no intents); `lineage`, `serial` and `state` (a fingerprint of the file) of the state that is changed |
 //! | intent | `begun`: `address` and `action` of the request that a provider is about to receive |
-//! | change | `address`, `provider`, `objects`: all objects of one instance from now on, as in the state file; none if it was removed |
+//! | change | `address`, `provider`, `objects`: all current objects of one instance, in the format of the state file; empty if the instance was removed |
 //! | last | `final`: the complete state that is about to be written |
 //!
-//! A reader rejects an unknown format; a line with members other than these ends the readable
-//! part.
+//! A reader rejects an unknown format; it stops at a line with other members.
 //!
 //! # Durability
 //!
-//! A record is written to the file at once (`write`), so a kill of this process at any moment
-//! cannot undo it. Against a power failure, a thread of the journal flushes it to the disk
-//! within `SYNC_INTERVAL`, many records at a time, and in any case before the state file is
-//! rewritten.
+//! A record is written to the file at once (`write`), so it is preserved even if this process is
+//! killed. Against a power failure, a thread of the journal flushes it to the disk within
+//! `SYNC_INTERVAL`, many records at a time, and always before the state file is rewritten.
 //!
-//! A kill between a provider's work and its record leaves an object that is missing from the
-//! state, or has outdated values there. No journal can prevent this, as the two are not one
-//! atomic step; but an intent without a following change identifies the object.
+//! If the process is killed between a provider's change and its record, the state lacks the object
+//! or contains outdated values. A journal cannot prevent this, since the change and the record are
+//! not one atomic step; but an intent without a following change identifies the object.
 
 mod recovery;
 mod sync;
@@ -51,8 +50,8 @@ const FORMAT: u64 = 2;
 /// The oldest format version that is read.
 const OLDEST_FORMAT: u64 = 1;
 
-/// A journal that is being written. If it is dropped, its file remains for the next run to fold
-/// in.
+/// A journal that is being written. If it is dropped, its file remains, and the next run merges it
+/// into the state.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -81,7 +80,7 @@ impl Journal {
         Self { path, lineage: lineage.to_owned(), header, open: None }
     }
 
-    /// Reopens an existing journal to append after its last complete line.
+    /// Reopens an existing journal, to append after its last complete line.
     pub(crate) fn reopen(path: PathBuf) -> Result<Self, StateError> {
         let found =
             read(&path)?.and_then(|content| Some((content.header?, content.checksum, content.length)));
@@ -105,12 +104,12 @@ impl Journal {
         &self.lineage
     }
 
-    /// Records a request that a provider is about to receive for an instance. The next change of
-    /// that instance is its result.
+    /// Records a request that a provider is about to receive for an instance. The next recorded
+    /// change of that instance is the result of the request.
     ///
     /// # Errors
     ///
-    /// If the record cannot be written. The request must not be sent then.
+    /// If the record cannot be written. The request must then not be sent.
     pub fn record_intent(
         &mut self,
         address: &ResourceInstanceAddress,
@@ -126,12 +125,12 @@ impl Journal {
         self.append(&json).map_err(|error| self.failed(error))
     }
 
-    /// Records the new objects of an instance, or none if it was removed. After this returns, a
-    /// kill of the process cannot undo the record.
+    /// Records the new objects of an instance, or none if the instance was removed. When this
+    /// function has returned, the record is preserved even if the process is killed.
     ///
     /// # Errors
     ///
-    /// If the record cannot be written. Nothing that depends on the change may continue.
+    /// If the record cannot be written. Operations that depend on the change must then not start.
     pub fn record(
         &mut self,
         address: &ResourceInstanceAddress,
@@ -163,7 +162,7 @@ impl Journal {
         }
     }
 
-    /// Records the complete new state; it is on disk when this returns.
+    /// Records the complete new state, which is on disk when this function returns.
     pub(crate) fn record_final(&mut self, state: &str) -> Result<(), StateError> {
         let mut json = String::new();
         let mut members = Parts::object(&mut json);
@@ -173,7 +172,7 @@ impl Journal {
         self.sync()
     }
 
-    /// Removes the journal after all of it is in the state.
+    /// Removes the journal after all its changes are in the state.
     pub(crate) fn discard(&mut self) -> Result<(), StateError> {
         if self.open.take().is_some() { remove(&self.path) } else { Ok(()) }
     }
@@ -201,15 +200,15 @@ impl Journal {
     }
 }
 
-/// A journal that is abandoned should still be on the disk.
+/// When a journal is dropped, its records are flushed to the disk.
 impl Drop for Journal {
     fn drop(&mut self) {
         let _ = self.sync();
     }
 }
 
-/// Appends a line and returns its checksum. If the write fails, the part that was written is
-/// removed.
+/// Appends a line and returns its checksum. If the write fails, the bytes that were already written
+/// are removed.
 fn write_line(file: &mut File, previous: &str, json: &str) -> io::Result<String> {
     let checksum = line_checksum(previous, json);
     let line = format!("{checksum} {json}\n");
@@ -234,7 +233,7 @@ fn line_checksum(previous: &str, json: &str) -> String {
 
 const CHECKSUM_LENGTH: usize = 16;
 
-/// Returns the fingerprint of a state file's bytes; empty for no bytes.
+/// Returns the fingerprint of a state file's bytes; empty if there are no bytes.
 pub(crate) fn fingerprint(bytes: &[u8]) -> String {
     if bytes.is_empty() { String::new() } else { blake3::hash(bytes).to_hex().to_string() }
 }

@@ -1,13 +1,13 @@
 //! The lock on a state file, which both Wardian and Terraform respect.
 //!
-//! It has two parts: an operating system lock on the complete state file, which ends with the
-//! process in any case, and a sidecar file that names the holder of the lock:
+//! It consists of an operating system lock on the complete state file, which is always released
+//! when the process ends, and of a sidecar file that identifies the holder of the lock:
 //! `.terraform.tfstate.lock.info`, one line of JSON.
 //!
-//! On Linux the lock belongs to the open file description: it conflicts with the process-wide
-//! lock that Terraform takes, but is not lost when another part of this process opens and closes
-//! the same file. On other systems it is process-wide, and only this crate may open a locked
-//! state file.
+//! On Linux, the lock belongs to the open file description: it conflicts with the process-wide lock
+//! that Terraform takes, but is not lost when other code of this process opens and closes the same
+//! file. On other systems, the lock is process-wide, so only this crate may open a locked state
+//! file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::sidecar::{Sidecars, open_no_follow, read_no_follow};
 
-/// The reason for a lock and its requester.
+/// The reason for a lock, and who requests it.
 #[derive(Clone, Debug)]
 pub struct LockRequest {
     /// `OperationTypePlan`, `OperationTypeApply`, ...
@@ -30,7 +30,7 @@ pub struct LockRequest {
     pub who: String,
     /// The version of this program.
     pub version: String,
-    /// How long to retry; zero for a single attempt.
+    /// How long to retry; zero for only one attempt.
     pub timeout: Duration,
 }
 
@@ -49,7 +49,7 @@ pub struct LockInfo {
     pub who: String,
     /// The version of the holder's program.
     pub version: String,
-    /// The time when the lock was taken, RFC 3339.
+    /// The time at which the lock was taken, in RFC 3339 format.
     pub created: String,
     /// The path of the state file.
     pub path: String,
@@ -62,15 +62,15 @@ pub enum LockError {
     /// Another process holds the lock.
     #[error("{}", held_by(path, holder.as_deref()))]
     Held {
-        /// The holder, if its lock information can be read.
+        /// The path of the state file.
         path: PathBuf,
-        /// Who, where they say so.
+        /// The holder, if the lock information can be read.
         holder: Option<Box<LockInfo>>,
     },
     /// A system call failed.
     #[error("failed to {doing} {}: {error}", path.display())]
     Io {
-        /// The attempted action.
+        /// The attempted operation, as it is named in the message.
         doing: &'static str,
         path: PathBuf,
         /// The cause.
@@ -100,8 +100,8 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Tries once, and again after one second, two, four and so on up to sixteen, until the time
-    /// is up.
+    /// Tries to acquire the lock at once, then after one second, two, four and so on up to sixteen,
+    /// until the timeout has passed.
     pub(crate) fn acquire(path: &Path, request: &LockRequest) -> Result<Self, LockError> {
         let deadline = Instant::now() + request.timeout;
         let mut pause = Duration::from_secs(1);
@@ -142,8 +142,8 @@ impl Lock {
                 }
                 Err(error) => return Err(failed("lock the state")(error)),
             }
-            // The previous holder may have removed the file after it was opened here and before
-            // it was locked; then the lock is on a file without a name.
+            // The previous holder may have removed the file after it was opened and before it was
+            // locked here; in that case, the lock is on a file without a name.
             if !is_same_file(&file, path) {
                 continue;
             }
@@ -179,7 +179,7 @@ impl Lock {
         &self.info
     }
 
-    /// Returns the state file, open for reading and writing.
+    /// Returns the state file, which is open for reading and writing.
     pub(crate) fn file(&self) -> io::Result<&File> {
         self.file.as_ref().ok_or_else(|| io::Error::other("the lock is released"))
     }

@@ -14,16 +14,17 @@ use crate::checks::CheckResult;
 /// Bytes that a provider stores with an object; empty if there are none.
 pub type PrivateBytes = Arc<[u8]>;
 
-/// The resources that an object depends on, sorted. Objects share the addresses: in a chain of n
-/// objects the last one depends on n - 1 others.
+/// The resources that an object depends on, sorted. Objects share the addresses, since in a chain
+/// of n objects the last one depends on n - 1 others.
 pub type Dependencies = Arc<[Arc<ResourceAddress>]>;
 
-/// All recorded objects, outputs and check results. A clone copies one pointer for the
-/// resources; the first change after it copies the table of pointers, and later changes cost
-/// their own size.
+/// All recorded objects, outputs and check results. Cloning copies one pointer for the resources.
+/// The first change of the clone copies the table of pointers; the cost of later changes is
+/// proportional to their size.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    /// Identifies the state throughout its life. Empty for a state that was never written.
+    /// An ID that identifies the state during its lifetime. Empty for a state that was never
+    /// written.
     pub lineage: String,
     /// The number of changes.
     pub serial: u64,
@@ -54,12 +55,12 @@ pub struct ResourceState {
     pub instances: BTreeMap<InstanceKey, Instance>,
 }
 
-/// One instance: its current object, and deposed objects that wait for their destruction.
+/// One instance: its current object, and deposed objects that are to be destroyed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Instance {
-    /// The object that the configuration refers to.
+    /// The object to which the configuration refers.
     pub current: Option<Arc<Object>>,
-    /// Deposed objects by their key of eight hexadecimal digits.
+    /// Deposed objects by key, which consists of eight hexadecimal digits.
     pub deposed: BTreeMap<Str, Arc<Object>>,
 }
 
@@ -69,7 +70,7 @@ pub struct Object {
     /// The schema version of the attributes.
     pub schema_version: u64,
     pub attributes: Attributes,
-    /// The paths of the sensitive attributes, sorted unless read from a file.
+    /// The paths of the sensitive attributes; sorted, unless they were read from a file.
     pub sensitive_paths: Vec<Path>,
     /// The resource identity, if the resource type has one.
     pub identity: Option<Identity>,
@@ -79,7 +80,7 @@ pub struct Object {
     pub status: ObjectStatus,
     /// The resources that the object depends on.
     pub dependencies: Dependencies,
-    /// Whether a replacement is created before this is destroyed.
+    /// Whether a replacement is created before this object is destroyed.
     pub create_before_destroy: bool,
 }
 
@@ -88,7 +89,7 @@ pub struct Object {
 pub enum Attributes {
     /// A JSON object without white space between its tokens.
     Json(Arc<str>),
-    /// Paths and strings, as Terraform before 0.12 stored them.
+    /// Paths and strings, in the format of Terraform before 0.12.
     Flat(Arc<BTreeMap<String, String>>),
 }
 
@@ -107,12 +108,12 @@ pub enum ObjectStatus {
     /// The object is complete.
     #[default]
     Ready,
-    /// A step of its creation failed; the object is to be replaced.
+    /// A step of the object's creation failed; the next plan replaces it.
     Tainted,
 }
 
 impl Object {
-    /// Creates an object with attributes only: a JSON object without white space between its
+    /// Creates an object that has only attributes: a JSON object without white space between its
     /// tokens.
     pub fn new(schema_version: u64, attributes: impl Into<Arc<str>>) -> Self {
         Self {
@@ -127,7 +128,7 @@ impl Object {
         }
     }
 
-    /// Reports whether the object is to be replaced.
+    /// Returns whether the next plan replaces the object.
     pub fn is_tainted(&self) -> bool {
         self.status == ObjectStatus::Tainted
     }
@@ -139,7 +140,7 @@ impl Instance {
         Self { current: Some(object.into()), deposed: BTreeMap::new() }
     }
 
-    /// Reports whether no object is left.
+    /// Returns whether the instance has no objects.
     pub fn is_empty(&self) -> bool {
         self.current.is_none() && self.deposed.is_empty()
     }
@@ -165,17 +166,17 @@ impl State {
         Self { lineage: new_lineage(), ..Self::default() }
     }
 
-    /// Reports whether there is no object, output or check result.
+    /// Returns whether the state has no objects, outputs and check results.
     pub fn is_empty(&self) -> bool {
         self.resources.is_empty() && self.outputs.is_empty() && self.check_results.is_none()
     }
 
-    /// Reports whether both states have the same content, ignoring serials and writers.
+    /// Returns whether both states have the same content, ignoring serials and program versions.
     pub fn same_content(&self, other: &Self) -> bool {
         self.outputs == other.outputs && self.check_results == other.check_results && self.same_objects(other)
     }
 
-    /// Reports whether both states have the same objects.
+    /// Returns whether both states have the same objects.
     pub fn same_objects(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.resources, &other.resources) || self.resources == other.resources
     }
@@ -212,7 +213,7 @@ impl State {
         })
     }
 
-    /// Returns the module instances that hold resources, sorted.
+    /// Returns the module instances that contain resources, sorted.
     pub fn modules(&self) -> Vec<&ModuleInstance> {
         let mut modules: Vec<&ModuleInstance> =
             self.resources.keys().map(|address| &address.module).collect();
@@ -237,8 +238,8 @@ impl State {
         Arc::make_mut(&mut self.resources).remove(address)
     }
 
-    /// Adds or replaces an instance. An empty one is removed, and its resource with the last
-    /// instance.
+    /// Adds or replaces an instance. If it is empty, it is removed, and its resource with it if
+    /// this was the last instance.
     pub fn set_instance(
         &mut self,
         address: &ResourceInstanceAddress,
@@ -288,7 +289,7 @@ impl State {
         self.set_instance(address, provider, instance);
     }
 
-    /// Removes an instance, and its resource with the last one.
+    /// Removes an instance, and its resource with it if this was the last instance.
     pub fn remove_instance(&mut self, address: &ResourceInstanceAddress) -> Option<Instance> {
         self.instance(address)?;
         let resources = Arc::make_mut(&mut self.resources);

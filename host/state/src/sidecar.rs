@@ -1,8 +1,8 @@
 //! Sidecar files: the backup, the lock information and the journal of a state file.
 //!
-//! Their names are predictable, and their directory may come from an untrusted source such
-//! as a cloned repository, so a symbolic link in place of one is never followed. (The state
-//! file itself may be a link.)
+//! Their names are predictable, and their directory may come from an untrusted source such as a
+//! cloned repository, so a sidecar file that is a symbolic link is never followed. (The state file
+//! itself may be a link.)
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 /// The paths of a state file's sidecar files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sidecars {
-    /// The state as it was before the first change: the state's name and `.backup`.
+    /// The state before the first change: the state's name with the suffix `.backup`.
     pub backup: PathBuf,
-    /// Describes the holder of the lock: `.NAME.lock.info`.
+    /// The holder of the lock: `.NAME.lock.info`.
     pub lock_info: PathBuf,
     /// The write-ahead log of an apply: `.NAME.journal`.
     pub journal: PathBuf,
@@ -31,20 +31,21 @@ impl Sidecars {
         }
     }
 
-    /// Returns all of the paths.
+    /// Returns all paths.
     pub fn into_paths(self) -> [PathBuf; 3] {
         [self.backup, self.lock_info, self.journal]
     }
 }
 
-/// Returns `.NAME` and a suffix, in the directory of `path`. A leading dot is not doubled.
+/// Returns the path of `.NAME` with a suffix, in the directory of `path`. If the name has a leading
+/// dot, no other dot is added.
 fn hidden_sibling(path: &Path, suffix: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let dot = if name.starts_with('.') { "" } else { "." };
     path.with_file_name(format!("{dot}{name}{suffix}"))
 }
 
-/// Opens a file; fails if it is a symbolic link.
+/// Opens a file. Fails if it is a symbolic link.
 pub(crate) fn open_no_follow(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let mut options = options.clone();
     #[cfg(unix)]
@@ -56,7 +57,7 @@ pub(crate) fn open_no_follow(path: &Path, options: &OpenOptions) -> io::Result<F
     options.open(path).map_err(|error| if is_link(path) { link_error() } else { error })
 }
 
-/// Returns a file's bytes; fails if it is a symbolic link.
+/// Returns a file's bytes. Fails if it is a symbolic link.
 pub(crate) fn read_no_follow(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_no_follow(path, OpenOptions::new().read(true))?.read_to_end(&mut bytes)?;

@@ -57,7 +57,7 @@ fn journal(directory: &TempDir) -> PathBuf {
     directory.path().join(".terraform.tfstate.journal")
 }
 
-/// Leaves the files of a run that is killed after two changes.
+/// Creates the files of a run that was killed after two changes.
 fn interrupted(directory: &TempDir) {
     let mut file = open(directory);
     let mut journal = file.begin().unwrap();
@@ -181,8 +181,8 @@ fn kill_during_rewrite_loses_nothing() {
     let path = directory.path().join("terraform.tfstate");
     let before = fs::read(&path).unwrap();
 
-    // A journal that ends with the complete new state, like that of a run that was about to
-    // rewrite the file.
+    // A journal that ends with the complete new state, as after a run that was killed before it
+    // rewrote the file.
     interrupted(&directory);
     let compact = |text: &str| {
         let value: Box<serde_json::value::RawValue> = serde_json::from_str(text).unwrap();
@@ -215,7 +215,7 @@ fn kill_during_rewrite_loses_nothing() {
         assert!(!journal(&directory).exists(), "{when}");
     }
 
-    // Another program has changed the state since.
+    // Another program has changed the state in the meantime.
     fs::write(journal(&directory), &text).unwrap();
     let mut other = with(&first, "random_id.q", "9");
     other.serial = 2;
@@ -339,7 +339,7 @@ fn write_errored_writes_emergency_file() {
     assert_eq!(decode_state(&fs::read(path).unwrap()).unwrap().unwrap(), state);
 }
 
-/// Creates a directory with a symbolic link of this name to another user's file.
+/// Creates a directory that contains a symbolic link of this name to another user's file.
 fn with_link(name: &str) -> (TempDir, PathBuf) {
     let directory = TempDir::new().unwrap();
     let target = directory.path().join("precious");
@@ -357,7 +357,7 @@ fn emergency_file_and_backup_replace_symlinks() {
     assert_eq!(decode_state(&fs::read(path).unwrap()).unwrap().unwrap(), state);
     assert_eq!(fs::read_to_string(target).unwrap(), "precious");
 
-    // Links at guessed temporary file names have no effect either.
+    // Symbolic links at guessed names of temporary files have no effect either.
     let (directory, target) = with_link("terraform.tfstate.backup");
     symlink(&target, directory.path().join(".terraform.tfstate.backup.new")).unwrap();
     let first = open(&directory).write(&with(&State::default(), "random_id.a", "1")).unwrap();

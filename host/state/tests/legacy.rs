@@ -22,7 +22,7 @@ fn cases() -> Vec<PathBuf> {
     files
 }
 
-/// Returns the state that Terraform writes after reading this one.
+/// Returns the state that Terraform writes after reading the given one.
 fn pulled_by_terraform(state: &Path) -> String {
     let directory = tempfile::tempdir().unwrap();
     fs::copy(state, directory.path().join("terraform.tfstate")).unwrap();
@@ -59,7 +59,7 @@ fn legacy_states_match_terraform() {
     }
 }
 
-/// Terraform drops tainted objects of version 1, which exist nevertheless.
+/// Terraform drops tainted objects of version 1, although they exist.
 #[test]
 fn version_1_tainted_objects_are_retained() {
     let text = r#"{"version":1,"serial":3,"modules":[{"path":["root"],"resources":{"a_b.c":{
@@ -141,7 +141,7 @@ fn writer_versions_are_parsed_leniently() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Reading a damaged file returns a result, whatever the damage.
+    /// Reading a damaged file returns a result for any kind of damage.
     #[test]
     fn damaged_files_never_panic(
         which in 0usize..3, at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>(),

@@ -1,4 +1,4 @@
-//! The state file compared with the files that Terraform writes and reads.
+//! Compares state files with the files that Terraform reads and writes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
@@ -183,8 +183,8 @@ fn any_json() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Unknown content passes through: whatever the attributes hold, the file written from a
-    /// state reads as the same state again.
+    /// Unknown content is preserved: for any attributes, the file that is written from a state is
+    /// read as the same state.
     #[test]
     fn attributes_pass_through(value in any_json(), key in any::<String>(), private in any::<Vec<u8>>()) {
         use base64::Engine;

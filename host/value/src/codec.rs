@@ -6,17 +6,17 @@ use std::fmt;
 
 use crate::{NumberError, Path, PathStep, Str, Type};
 
-/// Maximum nesting depth that every decoder accepts, so that hostile input cannot exhaust the
-/// stack here or in code that walks the value later.
+/// Maximum nesting depth that decoders accept, so that hostile input cannot exhaust the stack,
+/// neither here nor in code that processes the value later.
 pub const MAX_DEPTH: usize = 256;
 
-/// Maximum number of values that every decoder accepts in one input. A value of one byte takes
-/// many times that in memory, so a bound on the input's size alone would still let hostile input
-/// take gigabytes. Values at every level count: the outermost, each element and attribute, and
-/// those that are created without being written out.
+/// Maximum number of values that decoders accept in one input. A value of one byte needs many times
+/// that amount of memory, so a limit on the size of the input alone would let hostile input
+/// allocate gigabytes. The values at all levels are counted: the outermost value, each element and
+/// attribute, and values that are created without being in the input.
 pub const MAX_VALUES: usize = 2_000_000;
 
-/// The number of values that may still be created while one input is decoded.
+/// The number of values that can still be created while an input is decoded.
 pub(crate) struct Budget(usize);
 
 impl Budget {
@@ -30,20 +30,19 @@ impl Budget {
     }
 }
 
-/// The reason a value could not be encoded, and the part of it that caused it.
+/// The reason why a value could not be encoded, and the path of the value that caused it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodeError {
-    /// The part, from the root of the value. Set elements are indexed in canonical order.
+    /// The path from the root of the value. Set elements are indexed in canonical order.
     pub path: Path,
-    /// The problem with that part.
+    /// The problem with the value at that path.
     pub problem: EncodeProblem,
 }
 
 /// Reasons why a value cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeProblem {
-    /// The value is marked. Marks never leave the process: callers remove them and store their
-    /// paths.
+    /// The value is marked. Marks are not encoded: callers remove them and store their paths.
     #[error("a marked (sensitive or ephemeral) value cannot be serialized")]
     Marked,
     /// The value does not have the requested type.
@@ -51,10 +50,10 @@ pub enum EncodeProblem {
     WrongType {
         /// The requested type.
         expected: String,
-        /// The value's own type.
+        /// The type of the value.
         found: String,
     },
-    /// An attribute of the type is absent from the object.
+    /// The object does not have an attribute of the type.
     #[error("attribute {0:?} is required")]
     MissingAttribute(Str),
     /// The object has an attribute that its type does not have.
@@ -68,22 +67,22 @@ pub enum EncodeProblem {
     Infinite,
 }
 
-/// The reason bytes could not be decoded as a value, and the part that caused it.
+/// The reason why bytes could not be decoded as a value, and the path of the value that caused it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError {
-    /// The part, from the root of the value.
+    /// The path from the root of the value.
     pub path: Path,
-    /// The problem with that part.
+    /// The problem with the value at that path.
     pub problem: DecodeProblem,
 }
 
 /// Reasons why bytes are not a value of the requested type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeProblem {
-    /// The bytes are not in the format.
+    /// The bytes do not conform to the format.
     #[error("{what} (at byte {offset})")]
     Syntax {
-        /// The position, counted in bytes from the start of the input.
+        /// The position as a byte offset in the input.
         offset: usize,
         /// The problem at that position.
         what: &'static str,
@@ -96,12 +95,12 @@ pub enum DecodeProblem {
         /// The kind of value in the input.
         found: &'static str,
     },
-    /// A tuple or object has a different number of parts than its type.
+    /// A tuple or object does not have the same number of elements as its type.
     #[error("{expected} parts are required, but {found} were found")]
     Length {
-        /// The number of parts of the type.
+        /// The number of elements of the type.
         expected: usize,
-        /// The number of parts in the input.
+        /// The number of elements in the input.
         found: usize,
     },
     /// The object has an attribute that its type does not have.
@@ -110,19 +109,19 @@ pub enum DecodeProblem {
     /// A name occurs twice.
     #[error("{0:?} is given twice")]
     Duplicate(Str),
-    /// A dynamic value lacks one of its two parts.
+    /// The type or the value of a dynamic value is missing.
     #[error("a value of any type needs both \"type\" and \"value\"")]
     IncompleteDynamic,
     /// The elements of one collection have different types.
     #[error("all elements must have the same type")]
     MixedElements,
-    /// Text or bytes that should be a number are not one.
+    /// Text or bytes that should be a number are not a number.
     #[error(transparent)]
     Number(#[from] NumberError),
     /// The description of a type is invalid.
     #[error("this is not a valid type description: {0}")]
     Type(&'static str),
-    /// The facts about an unknown value are invalid.
+    /// The refinement of an unknown value is invalid.
     #[error("the refinement of an unknown value is invalid: {0}")]
     Refinement(&'static str),
     /// The nesting is deeper than [`MAX_DEPTH`].
@@ -152,8 +151,8 @@ impl fmt::Display for DecodeError {
 impl std::error::Error for EncodeError {}
 impl std::error::Error for DecodeError {}
 
-/// An error on its way up. Each level adds its own step, so successful decoding spends nothing
-/// on paths.
+/// An error that is being propagated. Each level adds a step to its path, so that successful
+/// decoding does not have to compute paths.
 #[derive(Debug)]
 pub(crate) struct Failure<P>(Box<(P, Vec<PathStep>)>);
 

@@ -14,8 +14,8 @@
 //! | object | - | - | - | - | - | by attribute | subset | - |
 //! | tuple | - | - | - | by element | by element | - | - | same length |
 //!
-//! A dynamic element type means the type that all elements have in common ([`unify`]). Null and
-//! unknown values stay null and unknown, with the new type. Marks are retained.
+//! A dynamic element type is replaced by the common type of all elements ([`unify`]). Null and
+//! unknown values remain null and unknown, with the new type. Marks are preserved.
 
 mod apply;
 mod error;

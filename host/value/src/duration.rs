@@ -1,5 +1,4 @@
-//! Durations in Go's syntax (`1h30m`, `-1.5s`, `250ms`), the syntax of durations in
-//! configurations and options.
+//! Durations in Go's syntax (`1h30m`, `-1.5s`, `250ms`), which configurations and options use.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,7 +7,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GoDuration(i64);
 
-/// The reason a text is not a duration.
+/// The reason why a text is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DurationError {
     /// The text is not a sequence of numbers with units, or the duration is too long.
@@ -36,10 +35,10 @@ const UNITS: [(&str, u64); 8] = [
 ];
 
 impl GoDuration {
-    /// Parses a duration exactly; digits below a nanosecond are dropped.
+    /// Parses a duration exactly; fractions of a nanosecond are dropped.
     ///
     /// # Errors
-    /// If the text is not a duration, or the duration does not fit 64 bits of nanoseconds.
+    /// If the text is not a duration, or the number of nanoseconds exceeds 64 bits.
     pub fn parse(text: &str) -> Result<Self, DurationError> {
         let invalid = || DurationError::Invalid(text.to_owned());
         let (negative, mut rest) = match text.as_bytes().first() {
@@ -63,7 +62,7 @@ impl GoDuration {
         nanoseconds.map(Self).ok_or_else(invalid)
     }
 
-    /// Returns a duration of a number of nanoseconds.
+    /// Creates a duration from a number of nanoseconds.
     pub const fn from_nanoseconds(nanoseconds: i64) -> Self {
         Self(nanoseconds)
     }
@@ -110,7 +109,7 @@ fn digits(text: &str) -> (&str, &str) {
 
 /// Returns the decimal fraction of a unit in nanoseconds, rounded down.
 fn part_of(fraction: &str, scale: u64) -> u64 {
-    // Digits after the 18th represent less than a nanosecond in every unit.
+    // The digits after the 18th represent less than a nanosecond for all units.
     let fraction = &fraction[..fraction.len().min(18)];
     let Ok(value) = fraction.parse::<u128>() else { return 0 };
     let divisor = 10u128.pow(u32::try_from(fraction.len()).unwrap_or(0));

@@ -1,13 +1,13 @@
 //! Types and values of the Terraform language: the only implementation, shared by host,
 //! providers and codecs.
 //!
-//! A [`Value`] is immutable and cheap to clone; it carries its [`Type`], may be null or unknown
-//! (with a [`Refinement`]), and has [`Marks`] (sensitive, ephemeral) that flow with it. The
-//! crate does no I/O, does not depend on providers and does not parse configurations; it
-//! compiles for hosts and for guests.
+//! A [`Value`] is immutable and cheap to clone; it has a [`Type`], may be null or unknown (with a
+//! [`Refinement`]), and has [`Marks`] (sensitive, ephemeral) that operations propagate. The crate
+//! performs no I/O, does not depend on providers and does not parse configurations; it compiles for
+//! hosts and for guests.
 //!
 //! Invariants: strings are NFC; sets are sorted and free of duplicates; each element of a
-//! collection has exactly the collection's element type; whether a value contains unknowns or
+//! collection has exactly the collection's element type; whether a value contains unknown values or
 //! marks is determined in constant time.
 
 #![warn(missing_docs)]

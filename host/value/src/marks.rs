@@ -1,5 +1,5 @@
-//! Out-of-band labels on values. They flow through every operation and never reach a wire format
-//! or a file.
+//! Marks: labels on values. Every operation propagates them, and they are never encoded in messages
+//! or files.
 
 use std::ops::{BitOr, BitOrAssign};
 
@@ -8,29 +8,29 @@ use std::ops::{BitOr, BitOrAssign};
 pub struct Marks(u8);
 
 impl Marks {
-    /// The empty set of marks.
+    /// No marks.
     pub const NONE: Self = Self(0);
-    /// Marks a value that must not be shown to people.
+    /// The mark of a value that must not be shown to people.
     pub const SENSITIVE: Self = Self(1);
-    /// Marks a value that must not be stored in state or plan.
+    /// The mark of a value that must not be stored in a state or plan.
     pub const EPHEMERAL: Self = Self(2);
 
-    /// Returns true if there are no marks.
+    /// Returns true if the set contains no marks.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Returns true if `self` has every mark of `other`.
+    /// Returns true if `self` contains all marks of `other`.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Returns true if the value is sensitive.
+    /// Returns true if the set contains [`Marks::SENSITIVE`].
     pub const fn is_sensitive(self) -> bool {
         self.contains(Self::SENSITIVE)
     }
 
-    /// Returns true if the value is ephemeral.
+    /// Returns true if the set contains [`Marks::EPHEMERAL`].
     pub const fn is_ephemeral(self) -> bool {
         self.contains(Self::EPHEMERAL)
     }
@@ -41,7 +41,7 @@ impl Marks {
         Self(self.0 & !other.0)
     }
 
-    /// Returns the marks of both.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)

@@ -1,15 +1,15 @@
 //! Values as MessagePack, the encoding for plugin calls and plan files.
 //!
-//! A type determines how bytes are written and read, as the plugin protocol defines it:
+//! The type determines the encoding, which the plugin protocol defines:
 //!
 //! | value | bytes |
 //! |---|---|
-//! | unknown | extension `d4 00 00`; with facts, extension 12 holding a map of them |
+//! | unknown | extension `d4 00 00`; with a refinement, extension 12, which contains a map |
 //! | null | nil |
 //! | bool, string | bool, str |
-//! | number | the smallest integer that holds it, else a double that equals it, else its decimal text |
+//! | number | the smallest integer type that can represent it, otherwise a double if it is exact, otherwise decimal text |
 //! | list, set, tuple | array |
-//! | map, object | map, keys sorted, all attributes |
+//! | map, object | map with sorted keys and all attributes |
 //! | any value of dynamic type | array of the type as JSON (bin) and the value |
 
 mod decode;

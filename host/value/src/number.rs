@@ -1,5 +1,5 @@
-//! Exact numbers: binary floating point with a precision per number, computed and printed as
-//! Terraform does.
+//! Exact numbers: binary floating-point numbers, each with its own precision, which are computed
+//! and printed like Terraform's.
 //!
 //! A number is `mantissa * 2^exponent` with a precision in bits. The precision determines how
 //! results computed from the number are rounded (to nearest, ties to even) and how many decimal
@@ -10,13 +10,13 @@
 //! | decimal text | 512 |
 //! | machine integer | 64 |
 //! | `f64` | 53 |
-//! | integer of another base | the number of its bits, at least 64 |
+//! | integer in another base | the number of its bits, at least 64 |
 //! | sum, difference, quotient | the larger of the operands' |
-//! | product | the same, or as many bits as the product needs, up to 512 |
+//! | product | the same, or as many bits as the exact product has, up to 512 |
 //!
-//! Integers that fit a machine word are stored in one; all other numbers are shared big numbers.
-//! Magnitudes beyond `2^±MAX_EXPONENT` are rejected ([`NumberError::OutOfRange`]): Terraform
-//! continues to `2^(2^31)`, where printing a single number takes hundreds of megabytes.
+//! Integers of at most 64 bits are stored in a machine word; all other numbers are shared big
+//! numbers. Numbers outside of `2^±MAX_EXPONENT` are rejected ([`NumberError::OutOfRange`]).
+//! Terraform's limit is `2^(2^31)`, but printing such a number takes hundreds of megabytes.
 
 mod arithmetic;
 mod format;
@@ -34,14 +34,14 @@ pub(crate) const TEXT_PRECISION: u32 = 512;
 const INTEGER_PRECISION: u32 = 64;
 const FLOAT_PRECISION: u32 = 53;
 
-/// Maximum absolute binary exponent: about 19,700 decimal digits, which take some ten
-/// milliseconds to print.
+/// Maximum absolute binary exponent: about 19,700 decimal digits, which take about ten milliseconds
+/// to print.
 pub(crate) const MAX_EXPONENT: i64 = 1 << 16;
 
 /// A number of the language.
 ///
-/// Equality, order and hash use the decimal text (as in Terraform, where 0.1 from an `f64`
-/// equals 0.1 from text), with `-0` equal to `0`.
+/// Equality, order and hash are based on the decimal text (as in Terraform, where 0.1 from an `f64`
+/// equals 0.1 from text), and `-0` equals `0`.
 #[derive(Clone)]
 pub struct Number(Repr);
 
@@ -62,13 +62,13 @@ struct Float {
     precision: u32,
 }
 
-/// The reason an operation on numbers has no result.
+/// The reason why an operation on numbers has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NumberError {
     /// The text is not a number.
     #[error("a number is required")]
     NotANumber,
-    /// Zero by zero, infinity by infinity, or infinity minus infinity.
+    /// Zero divided by zero, infinity divided by infinity, or infinity minus infinity.
     #[error("can't divide zero by zero or infinity by infinity")]
     Undefined,
     /// The magnitude is outside the supported range.
@@ -90,8 +90,8 @@ impl Number {
         Self(Repr::Small { value, precision })
     }
 
-    /// Returns the number nearest to `± mantissa * 2^exponent` at a precision. `sticky` means
-    /// that the exact mantissa is larger by less than one.
+    /// Returns the number nearest to `± mantissa * 2^exponent` with a precision. `sticky` states
+    /// that the exact mantissa is greater by less than one.
     fn rounded(
         negative: bool,
         mut mantissa: BigUint,
@@ -138,7 +138,7 @@ impl Number {
         }
     }
 
-    /// Returns the number that a double holds. NaN is not a number of the language.
+    /// Creates a number from a double. NaN is rejected, since the language has no such number.
     pub fn from_f64(value: f64) -> Result<Self, NumberError> {
         if value.is_nan() {
             return Err(NumberError::NotANumber);
@@ -155,7 +155,7 @@ impl Number {
         Self::rounded(value.is_sign_negative(), mantissa.into(), exponent, false, FLOAT_PRECISION)
     }
 
-    /// Returns an integer of any size, exactly.
+    /// Creates a number from an integer of any size, exactly.
     pub fn from_integer(value: &BigInt) -> Result<Self, NumberError> {
         let precision = u32::try_from(value.bits()).map_err(|_| NumberError::OutOfRange)?;
         Self::rounded(
@@ -179,7 +179,7 @@ impl Number {
         }
     }
 
-    /// Returns the nearest double, or an infinity if the number is beyond all doubles.
+    /// Returns the nearest double, or an infinity if the number is outside of the range of doubles.
     #[expect(clippy::cast_precision_loss, reason = "the nearest double is requested")]
     pub fn to_f64(&self) -> f64 {
         match &self.0 {
@@ -195,7 +195,7 @@ impl Number {
         }
     }
 
-    /// Returns true if a double holds exactly this number.
+    /// Returns true if a double can represent the number exactly.
     pub fn is_f64(&self) -> bool {
         match &self.0 {
             Repr::Small { value, .. } => {
@@ -211,7 +211,7 @@ impl Number {
         }
     }
 
-    /// Returns the number as a machine integer, if it is one.
+    /// Returns the number as a machine integer, or `None` if that is not possible.
     pub fn as_i64(&self) -> Option<i64> {
         match &self.0 {
             Repr::Small { value, .. } => Some(*value),
@@ -220,7 +220,7 @@ impl Number {
         }
     }
 
-    /// Returns the number as an unsigned machine integer, if it is one.
+    /// Returns the number as an unsigned machine integer, or `None` if that is not possible.
     pub fn as_u64(&self) -> Option<u64> {
         match &self.0 {
             Repr::Small { value, .. } => u64::try_from(*value).ok(),
@@ -232,7 +232,7 @@ impl Number {
         }
     }
 
-    /// Returns the number as an index or length, if it is one.
+    /// Returns the number as an index or length, or `None` if that is not possible.
     pub fn as_usize(&self) -> Option<usize> {
         self.as_u64().and_then(|value| usize::try_from(value).ok())
     }
@@ -246,7 +246,7 @@ impl Number {
         }
     }
 
-    /// Returns true for positive and negative infinity.
+    /// Returns true for positive infinity and negative infinity.
     pub fn is_infinite(&self) -> bool {
         matches!(self.0, Repr::Infinity { .. })
     }
@@ -260,7 +260,7 @@ impl Number {
         }
     }
 
-    /// Returns true if the number is below zero, or `-0`.
+    /// Returns true if the number is less than zero, or is `-0`.
     pub fn is_sign_negative(&self) -> bool {
         match &self.0 {
             Repr::Small { value, .. } => *value < 0,
@@ -287,7 +287,7 @@ impl Number {
         }
     }
 
-    /// Returns sign, mantissa and exponent; infinities have none.
+    /// Returns the sign, the mantissa and the exponent; `None` for infinities.
     fn parts(&self) -> Option<(bool, BigUint, i64)> {
         match &self.0 {
             Repr::Small { value, .. } => Some((*value < 0, BigUint::from(value.unsigned_abs()), 0)),
@@ -364,7 +364,7 @@ impl Float {
         }
     }
 
-    /// Returns the exponent of the bit above the highest.
+    /// Returns the position of the highest bit, plus one.
     fn top(&self) -> i64 {
         self.exponent + i64::try_from(self.mantissa.bits()).unwrap_or(i64::MAX / 2)
     }
@@ -372,7 +372,7 @@ impl Float {
     fn to_f64(&self) -> f64 {
         let sign = u64::from(self.negative) << 63;
         let top = self.top();
-        // Below the normal range each lower exponent costs a bit of precision.
+        // Subnormal numbers have one bit of precision less for each decrease of the exponent.
         let keep = 53 - (-1021 - top).max(0);
         if self.mantissa.is_zero() || keep < 0 {
             return f64::from_bits(sign);
@@ -447,7 +447,7 @@ impl Hash for Number {
             Repr::Wide(float) if float.is_integer() => {
                 (float.negative, &float.mantissa, float.exponent).hash(state);
             }
-            // Different mantissas may have the same decimal text.
+            // Different mantissas can have the same decimal text.
             Repr::Wide(float) => (float.negative, float.shortest_digits()).hash(state),
         }
     }

@@ -1,10 +1,10 @@
-//! Paths to parts of a value.
+//! Paths to nested values.
 
 use std::fmt;
 
 use crate::{Marks, Number, Str, Value, View};
 
-/// One step from a value to a part of it.
+/// One step from a value to a nested value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PathStep {
     /// An attribute of an object.
@@ -15,16 +15,16 @@ pub enum PathStep {
     Index(u64),
 }
 
-/// Steps from the root of a value to a part of it. A path never leads into a set, because set
+/// The steps from the root of a value to a nested value. A path never leads into a set, because set
 /// elements have no names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path(Vec<PathStep>);
 
-/// Marks with the paths of the values that have them.
+/// The paths of marked values, with their marks.
 pub type PathMarks = Vec<(Path, Marks)>;
 
 impl Path {
-    /// Returns the path of the value itself, without steps.
+    /// Returns the path of the value itself, which has no steps.
     pub const fn root() -> Self {
         Self(Vec::new())
     }
@@ -76,17 +76,17 @@ impl Path {
         self.0.pop()
     }
 
-    /// Returns true if this path equals `other` or leads through it.
+    /// Returns true if `other` is a prefix of this path, or equal to it.
     pub fn starts_with(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
     }
 
-    /// Returns the part of `value` that the path leads to, or `None` if a step does not exist or
-    /// meets a null or unknown value. Cost: O(steps).
+    /// Returns the nested value at this path, or `None` if a step does not exist or applies to a
+    /// null or unknown value. Cost: O(steps).
     pub fn apply<'a>(&self, value: &'a Value) -> Option<&'a Value> {
         self.0.iter().try_fold(value, |value, step| match (value.view(), step) {
             (View::Object(attributes), PathStep::Attribute(name)) => attributes.get(name),
-            // In a provider's paths, either kind of step may name a map key.
+            // In the paths of providers, a map key can be either kind of step.
             (View::Map(elements), PathStep::Key(key) | PathStep::Attribute(key)) => elements.get(key),
             (View::Object(attributes), PathStep::Key(key)) => attributes.get(key),
             (View::List(elements) | View::Tuple(elements), PathStep::Index(index)) => {
@@ -104,7 +104,7 @@ impl From<Vec<PathStep>> for Path {
 }
 
 impl PathStep {
-    /// Returns the index value of this step: a number or a string.
+    /// Returns the step as an index value: a number or a string.
     pub fn index_value(&self) -> Value {
         match self {
             Self::Attribute(name) | Self::Key(name) => Value::string(name.clone()),
@@ -113,7 +113,7 @@ impl PathStep {
     }
 }
 
-/// Writes the path as it follows a reference: `.tags["a"].list[0]`.
+/// Writes the path in the notation that follows a reference: `.tags["a"].list[0]`.
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for step in &self.0 {

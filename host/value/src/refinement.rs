@@ -1,4 +1,4 @@
-//! Facts about unknown values.
+//! Refinements: partial knowledge about unknown values.
 
 use crate::{Number, Str, Value, View};
 
@@ -7,14 +7,14 @@ use crate::{Number, Str, Value, View};
 pub struct Bound {
     /// The bounding number.
     pub value: Number,
-    /// True if the number may equal the bound.
+    /// True if the number may be equal to the bound.
     pub inclusive: bool,
 }
 
-/// Facts about an unknown value. The default states none.
+/// Partial knowledge about an unknown value. The default is no knowledge.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Refinement {
-    /// The value is certainly not null.
+    /// Whether the value is known not to be null.
     pub not_null: bool,
     /// The prefix of the string.
     pub prefix: Option<Str>,
@@ -29,13 +29,13 @@ pub struct Refinement {
 }
 
 impl Refinement {
-    /// Returns the fact that the value is not null, without others.
+    /// Returns the refinement that only states that the value is not null.
     pub fn not_null() -> Self {
         Self { not_null: true, ..Self::default() }
     }
 
-    /// Returns true if `value` certainly is not the described value. `value` must be known; its
-    /// parts may be unknown.
+    /// Returns true if `value` is certainly not the unknown value. `value` must be known, but may
+    /// contain unknown values.
     pub fn excludes(&self, value: &Value) -> bool {
         let length_excluded = |length: usize| {
             self.min_length.is_some_and(|min| length < min) || self.max_length.is_some_and(|max| length > max)
@@ -59,7 +59,7 @@ impl Refinement {
         }
     }
 
-    /// Returns the facts that hold for both descriptions: of a choice that is not decided yet.
+    /// Returns what applies to both refinements, for a choice that is not known yet.
     #[must_use]
     pub fn either(&self, other: &Self) -> Self {
         let bound = |a: &Option<Bound>, b: &Option<Bound>, wider: std::cmp::Ordering| {
@@ -87,7 +87,7 @@ impl Refinement {
         }
     }
 
-    /// Returns true if no fact is stated.
+    /// Returns true if the refinement states nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -1,17 +1,18 @@
-//! The canonical order of set elements: the order in which a set is iterated, encoded and shown.
-//! It is Terraform's own, so that states and plans of both are byte-for-byte equal.
+//! The canonical order of set elements: the order in which a set is iterated, encoded and shown. It
+//! is the same as Terraform's, so that the states and plans of both programs are byte-for-byte
+//! equal.
 //!
 //! Strings are ordered by their bytes, numbers by their value, and `false` before `true`. Known
-//! elements come first, then unknown ones, then null. Compound elements have no natural order:
-//! they are ordered by a rendering of their content ([`render`]).
+//! elements are first, followed by unknown ones and by null. Compound elements have no natural
+//! order, so they are ordered by a rendering of their content ([`render`]).
 
 use std::cmp::Ordering;
 
 use crate::text::go_quote;
 use crate::{Value, View};
 
-/// Sorts and removes duplicates. Elements that contain unknowns are never duplicates: they may
-/// turn out to differ.
+/// Sorts the elements and removes duplicates. Elements that contain unknown values are never
+/// duplicates, since they may turn out to be different.
 pub(crate) fn canonicalize(elements: &mut Vec<Value>) {
     if elements.len() < 2 {
         return;
@@ -28,7 +29,7 @@ pub(crate) fn canonicalize(elements: &mut Vec<Value>) {
             })
             .collect();
         rendered.sort_by(|(a_text, a), (b_text, b)| {
-            // Numbers that differ only after ten digits have equal renderings.
+            // Numbers that differ only after ten digits have the same rendering.
             rank(a).cmp(&rank(b)).then_with(|| a_text.cmp(b_text)).then_with(|| compare(a, b))
         });
         elements.extend(rendered.into_iter().map(|(_, element)| element));
@@ -44,7 +45,7 @@ fn rank(value: &Value) -> u8 {
     }
 }
 
-/// Compares two values of one type, part by part, in a total order.
+/// Compares two values of the same type in a total order, element by element.
 fn compare(a: &Value, b: &Value) -> Ordering {
     match (a.view(), b.view()) {
         (View::Bool(a), View::Bool(b)) => a.cmp(&b),
@@ -66,12 +67,12 @@ fn compare(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Writes the text that orders compound elements.
+/// Writes the text by which compound elements are ordered.
 ///
 /// | content | text |
 /// |---|---|
 /// | unknown, null | `?`, `~` |
-/// | number | as C's `%g`, of at most ten digits |
+/// | number | like C's `%g`, with at most ten digits |
 /// | bool, string | `T` or `F`, Go-quoted |
 /// | map | `{"key":value;...}` |
 /// | list, set | `[value;...]` |
@@ -115,7 +116,8 @@ fn render(value: &Value, out: &mut String) {
     }
 }
 
-/// Approximates Go's table of printable characters: all but controls and whitespace.
+/// Approximates Go's table of printable characters: all characters except control characters and
+/// white space.
 fn is_printable(character: char) -> bool {
     !character.is_control() && !character.is_whitespace()
 }
@@ -146,7 +148,7 @@ mod tests {
         assert_eq!(set(vec![true.into(), false.into()]), [false.into(), true.into()]);
     }
 
-    /// Terraform 1.11.4 iterates 10, 1, 2 here.
+    /// The expected order is that of Terraform 1.11.4: 10, 1, 2.
     #[test]
     fn compound_elements_sort_by_rendering() {
         assert_eq!(

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::{Bound, Number, Refinement, Str, Type, Value};
 
-/// Generates any type that a value may have, a few levels deep.
+/// Generates any type that a value can have, with a few levels.
 pub(crate) fn any_type() -> impl Strategy<Value = Type> {
     let leaf = prop_oneof![Just(Type::Bool), Just(Type::Number), Just(Type::String)];
     leaf.prop_recursive(3, 12, 4, |inner| {
@@ -25,7 +25,7 @@ pub(crate) fn any_number() -> impl Strategy<Value = Number> {
         (-100i64..100).prop_map(Number::from),
         "-?[0-9]{1,30}\\.[0-9]{1,30}".prop_map(|text| Number::parse(&text).unwrap()),
         // Large doubles are excluded: they are printed rounded and parsed as the rounded number,
-        // while integers are compared exactly.
+        // but integers are compared exactly.
         any::<f64>()
             .prop_filter("finite", |value| value.is_finite())
             .prop_map(|value| Number::from_f64(value % 1e9).unwrap()),
@@ -69,7 +69,8 @@ fn any_refinement(ty: &Type) -> BoxedStrategy<Refinement> {
     }
 }
 
-/// Generates any value of the type; parts are sometimes null or, if `unknowns` is set, unknown.
+/// Generates any value of the type. Nested values are sometimes null or, if `unknowns` is set,
+/// unknown.
 pub(crate) fn any_value(ty: Type, unknowns: bool) -> BoxedStrategy<Value> {
     let known = match &ty {
         Type::Bool => any::<bool>().prop_map(Value::bool).boxed(),

@@ -1,4 +1,4 @@
-//! Normalized, shared strings, and Go's quoting.
+//! Normalized, shared strings, and quoting in Go's syntax.
 
 use std::borrow::Borrow;
 use std::fmt::{self, Write as _};
@@ -12,7 +12,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 pub struct Str(Arc<str>);
 
 impl Str {
-    /// Normalizes `text`. ASCII text, the usual case, is only copied.
+    /// Normalizes `text`. ASCII text, which is most common, is only copied.
     pub fn new(text: &str) -> Self {
         if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
             Self(Arc::from(text))
@@ -76,8 +76,8 @@ impl fmt::Debug for Str {
     }
 }
 
-/// Appends `text` in quotes, escaped as Go's `strconv.Quote` does. Printable ASCII characters
-/// are not escaped; `is_printable` decides for all others.
+/// Appends `text` in quotes, with the escapes of Go's `strconv.Quote`. Printable ASCII characters
+/// are not escaped; for all other characters, `is_printable` decides.
 pub fn go_quote(text: &str, is_printable: impl Fn(char) -> bool, out: &mut String) {
     out.push('"');
     for character in text.chars() {

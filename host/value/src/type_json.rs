@@ -1,10 +1,10 @@
-//! Types as JSON, as they are written in schemas, dynamic values, outputs and plans.
+//! The JSON encoding of types in schemas, dynamic values, outputs and plans.
 //!
 //! | type | JSON |
 //! |---|---|
 //! | string, number, bool, any | `"string"`, `"number"`, `"bool"`, `"dynamic"` |
 //! | list, set, map | `["list",T]`, `["set",T]`, `["map",T]` |
-//! | object | `["object",{"a":T}]`, or `["object",{"a":T},["a"]]` naming optional ones |
+//! | object | `["object",{"a":T}]`, or `["object",{"a":T},["a"]]` with the names of optional attributes |
 //! | tuple | `["tuple",[T,T]]` |
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use crate::{ObjectType, Str, Type};
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
 impl Type {
-    /// Returns the type as JSON, without whitespace, names sorted.
+    /// Returns the type as JSON, without white space and with sorted names.
     pub fn to_json(&self) -> String {
         let mut out = String::new();
         self.write_json(&mut out);
@@ -80,8 +80,8 @@ impl Type {
     /// Parses a type from JSON.
     ///
     /// # Errors
-    /// If the text is not JSON or not a type, or the type is nested more than
-    /// [`crate::MAX_DEPTH`] brackets deep.
+    /// If the text is not JSON or not a type, or has more than [`crate::MAX_DEPTH`] levels of
+    /// brackets.
     pub fn from_json(text: &str) -> std::result::Result<Self, DecodeError> {
         Ok(Self::from_json_bytes(text.as_bytes())?)
     }

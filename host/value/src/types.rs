@@ -1,4 +1,4 @@
-//! Type constraints and the types of values.
+//! Types of values, and type constraints.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::Str;
 
-/// A type. [`Type::Dynamic`] is a constraint ("any type, not known yet"): a known, non-null
-/// value never has it.
+/// A type. [`Type::Dynamic`] is a constraint ("any type, not known yet"): known values that are not
+/// null never have this type.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Type {
-    /// Any type, determined by the value.
+    /// Any type, which the value determines.
     Dynamic,
     /// `bool`.
     Bool,
@@ -32,8 +32,8 @@ pub enum Type {
 
 /// The attributes of an object type.
 ///
-/// Attributes may be optional only in a constraint for conversion; the type of a value has no
-/// optional attributes.
+/// Attributes can be optional only in a type constraint; the type of a value has no optional
+/// attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectType {
     attributes: BTreeMap<Str, (Type, bool)>,
@@ -45,7 +45,7 @@ impl ObjectType {
         Self { attributes: attributes.into_iter().map(|(n, t)| (n, (t, false))).collect() }
     }
 
-    /// Returns an object type; the flag states whether the attribute is optional.
+    /// Returns an object type. The flag of an attribute states whether it is optional.
     pub fn with_optional(attributes: impl IntoIterator<Item = (Str, Type, bool)>) -> Self {
         Self { attributes: attributes.into_iter().map(|(n, t, o)| (n, (t, o))).collect() }
     }
@@ -55,12 +55,12 @@ impl ObjectType {
         self.attributes.get(name).map(|(ty, _)| ty)
     }
 
-    /// Returns true if a value to be converted may omit the attribute.
+    /// Returns true if the attribute may be omitted in a value that is converted to this type.
     pub fn is_optional(&self, name: &str) -> bool {
         self.attributes.get(name).is_some_and(|(_, optional)| *optional)
     }
 
-    /// Returns the attributes in the order of their names.
+    /// Returns the attributes, sorted by name.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Str, &Type)> {
         self.attributes.iter().map(|(name, (ty, _))| (name, ty))
     }
@@ -70,12 +70,12 @@ impl ObjectType {
         self.attributes.len()
     }
 
-    /// Returns true if there are no attributes.
+    /// Returns true if the type has no attributes.
     pub fn is_empty(&self) -> bool {
         self.attributes.is_empty()
     }
 
-    /// Returns true if any attribute is optional, here or deeper.
+    /// Returns true if any attribute is optional, at any level.
     pub fn has_optional(&self) -> bool {
         self.attributes.values().any(|(ty, optional)| *optional || ty.has_optional())
     }
@@ -125,7 +125,7 @@ impl Type {
         }
     }
 
-    /// Returns true if [`Type::Dynamic`] occurs here or deeper.
+    /// Returns true if the type contains [`Type::Dynamic`], at any level.
     pub fn has_dynamic(&self) -> bool {
         match self {
             Self::Dynamic => true,
@@ -136,7 +136,7 @@ impl Type {
         }
     }
 
-    /// Returns true if optional attributes occur here or deeper.
+    /// Returns true if the type contains optional attributes, at any level.
     pub fn has_optional(&self) -> bool {
         match self {
             Self::Dynamic | Self::Bool | Self::Number | Self::String => false,
@@ -146,7 +146,7 @@ impl Type {
         }
     }
 
-    /// Returns the same type with every attribute required: the type of a converted value.
+    /// Returns the same type with all attributes required, which is the type of a converted value.
     #[must_use]
     pub fn without_optional(&self) -> Self {
         if !self.has_optional() {
@@ -164,7 +164,7 @@ impl Type {
         }
     }
 
-    /// Returns the type as messages show it: "string", "list of number".
+    /// Returns the type in the notation of messages: "string", "list of number".
     pub fn friendly_name(&self) -> String {
         match self {
             Self::Dynamic => "dynamic".into(),
@@ -180,7 +180,7 @@ impl Type {
     }
 }
 
-/// Writes the type as in a configuration: `list(object({a=string}))`.
+/// Writes the type in the notation of configurations: `list(object({a=string}))`.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -24,21 +24,21 @@ enum Content {
     Bool(bool),
     Number(Number),
     String(Str),
-    /// Elements of a list, set (sorted, unique) or tuple.
+    /// The elements of a list, set (sorted and unique) or tuple.
     Sequence(Arc<[Value]>),
-    /// Elements of a map or attributes of an object.
+    /// The elements of a map, or the attributes of an object.
     Mapping(Arc<BTreeMap<Str, Value>>),
 }
 
-/// Properties of the value and everything inside it, stored so that queries are O(1).
+/// Properties of the value and of all nested values, which are stored so that queries are O(1).
 #[derive(Clone, Copy, Default)]
 struct Inside {
     unknown: bool,
     marks: Marks,
 }
 
-/// The content of a value, for matching. It does not include marks: callers must carry
-/// [`Value::marks`] on.
+/// The content of a value, for pattern matching. It does not include marks: callers must propagate
+/// [`Value::marks`].
 #[derive(Clone, Copy)]
 pub enum View<'a> {
     /// A null value of the value's type.
@@ -69,42 +69,42 @@ impl Value {
         Self { ty, content, marks: Marks::NONE, inside: Inside::default() }
     }
 
-    /// Returns a list or tuple, or a set whose elements are already canonical, of exactly this
+    /// Creates a list or tuple, or a set whose elements are already canonical, with exactly this
     /// type.
     pub(crate) fn sequence(ty: Type, elements: Arc<[Self]>) -> Self {
         let inside = Inside::from_parts(elements.iter());
         Self { ty, content: Content::Sequence(elements), marks: Marks::NONE, inside }
     }
 
-    /// Returns a map or object of exactly this type.
+    /// Creates a map or object with exactly this type.
     pub(crate) fn mapping(ty: Type, elements: BTreeMap<Str, Self>) -> Self {
         let inside = Inside::from_parts(elements.values());
         Self { ty, content: Content::Mapping(Arc::new(elements)), marks: Marks::NONE, inside }
     }
 
-    /// Returns null of a type that has no optional attributes.
+    /// Creates a null of a type that has no optional attributes.
     pub(crate) fn null_exact(ty: Type) -> Self {
         Self::leaf(ty, Content::Null)
     }
 
-    /// Returns an unknown value of a type that has no optional attributes.
+    /// Creates an unknown value of a type that has no optional attributes.
     pub(crate) fn unknown_exact(ty: Type) -> Self {
         let inside = Inside { unknown: true, marks: Marks::NONE };
         Self { ty, content: Content::Unknown(None), marks: Marks::NONE, inside }
     }
 
-    /// Returns a set of exactly this type from unmarked elements.
+    /// Creates a set with exactly this type from elements without marks.
     pub(crate) fn set_exact(ty: Type, mut elements: Vec<Self>) -> Self {
         set::canonicalize(&mut elements);
         Self::sequence(ty, elements.into())
     }
 
-    /// Returns null of a type.
+    /// Creates a null of a type.
     pub fn null(ty: Type) -> Self {
         Self::leaf(ty.without_optional(), Content::Null)
     }
 
-    /// Returns an unknown value of a type, without facts.
+    /// Creates an unknown value of a type, without a refinement.
     pub fn unknown(ty: Type) -> Self {
         let ty = ty.without_optional();
         Self {
@@ -115,9 +115,8 @@ impl Value {
         }
     }
 
-    /// Returns an unknown value of a type, with facts. Facts on a dynamic type are dropped. If
-    /// the facts leave only one possible value, that value is returned (see
-    /// [`crate::Refinement`]'s collapse rules in the msgpack format).
+    /// Creates an unknown value of a type, with a refinement, which is dropped for a dynamic type.
+    /// If the refinement permits only one value, that value is returned instead.
     pub fn unknown_with(ty: Type, refinement: Refinement) -> Self {
         let ty = ty.without_optional();
         if matches!(ty, Type::Dynamic) || refinement.is_empty() {
@@ -153,7 +152,7 @@ impl Value {
                 }
                 match ty {
                     _ if length == 0 => Some(Self::empty_collection(ty)),
-                    // Bounded so that a hostile length cannot exhaust memory.
+                    // The number is limited so that a hostile length cannot exhaust memory.
                     Type::List(_) if length <= 1024 => Some(Self::list(
                         (**element).clone(),
                         std::iter::repeat_n(Self::unknown((**element).clone()), length),
@@ -175,29 +174,29 @@ impl Value {
         }
     }
 
-    /// Returns a bool.
+    /// Creates a bool.
     pub fn bool(value: bool) -> Self {
         Self::leaf(Type::Bool, Content::Bool(value))
     }
 
-    /// Returns a number.
+    /// Creates a number.
     pub fn number(value: impl Into<Number>) -> Self {
         Self::leaf(Type::Number, Content::Number(value.into()))
     }
 
-    /// Returns a string.
+    /// Creates a string.
     pub fn string(value: impl Into<Str>) -> Self {
         Self::leaf(Type::String, Content::String(value.into()))
     }
 
-    /// Returns a list. Elements must have type `element`; callers convert first. Untyped nulls
-    /// and unknowns receive the type.
+    /// Creates a list. The elements must have the type `element`, so callers convert them first.
+    /// Untyped nulls and unknown values receive the type.
     pub fn list(element: Type, elements: impl IntoIterator<Item = Self>) -> Self {
         let elements = elements.into_iter().map(|value| value.typed(&element)).collect();
         Self::sequence(Type::list(element), elements)
     }
 
-    /// Gives an untyped null or unknown the type; returns all other values unchanged.
+    /// Assigns the type to an untyped null or unknown value; returns all other values unchanged.
     fn typed(self, ty: &Type) -> Self {
         match (&self.ty, ty) {
             (Type::Dynamic, ty) if !matches!(ty, Type::Dynamic) => Self { ty: ty.clone(), ..self },
@@ -205,14 +204,14 @@ impl Value {
         }
     }
 
-    /// Returns a tuple; its type follows from the elements.
+    /// Creates a tuple. The elements determine its type.
     pub fn tuple(elements: impl IntoIterator<Item = Self>) -> Self {
         let elements: Arc<[Self]> = elements.into_iter().collect();
         Self::sequence(Type::tuple(elements.iter().map(|e| e.ty.clone())), elements)
     }
 
-    /// Returns a set: sorted, duplicates removed. The elements' marks move to the set, because
-    /// set elements have no paths.
+    /// Creates a set: sorts the elements and removes duplicates. The marks of the elements are
+    /// moved to the set, because set elements have no paths.
     pub fn set(element: Type, elements: impl IntoIterator<Item = Self>) -> Self {
         let mut marks = Marks::NONE;
         let mut unmarked: Vec<Self> = elements
@@ -226,13 +225,13 @@ impl Value {
         Self::sequence(Type::set(element), unmarked.into()).with_marks(marks)
     }
 
-    /// Returns a map. Elements must have type `element`; callers convert first.
+    /// Creates a map. The elements must have the type `element`, so callers convert them first.
     pub fn map(element: Type, elements: impl IntoIterator<Item = (Str, Self)>) -> Self {
         let elements = elements.into_iter().map(|(key, value)| (key, value.typed(&element))).collect();
         Self::mapping(Type::map(element), elements)
     }
 
-    /// Returns an object; its type follows from the attributes.
+    /// Creates an object. The attributes determine its type.
     pub fn object<N: Into<Str>>(attributes: impl IntoIterator<Item = (N, Self)>) -> Self {
         let attributes: BTreeMap<Str, Self> =
             attributes.into_iter().map(|(name, value)| (name.into(), value)).collect();
@@ -240,7 +239,7 @@ impl Value {
         Self::mapping(Type::Object(Arc::new(ty)), attributes)
     }
 
-    /// Returns the object without attributes.
+    /// Creates an object without attributes.
     pub fn empty_object() -> Self {
         Self::object::<Str>([])
     }
@@ -253,7 +252,7 @@ impl Value {
         &self.ty
     }
 
-    /// Returns the content for matching.
+    /// Returns the content, for pattern matching.
     pub fn view(&self) -> View<'_> {
         match (&self.content, &self.ty) {
             (Content::Null, _) => View::Null,
@@ -269,7 +268,7 @@ impl Value {
         }
     }
 
-    /// Returns the facts about an unknown value.
+    /// Returns the refinement of an unknown value.
     pub fn refinement(&self) -> Option<&Refinement> {
         match &self.content {
             Content::Unknown(refinement) => refinement.as_deref(),
@@ -282,17 +281,18 @@ impl Value {
         matches!(self.content, Content::Null)
     }
 
-    /// Returns true if the value itself is known; parts of it may be unknown.
+    /// Returns true if the value itself is known; nested values may be unknown.
     pub fn is_known(&self) -> bool {
         !matches!(self.content, Content::Unknown(_))
     }
 
-    /// Returns true if the value contains no unknowns. O(1).
+    /// Returns true if the value contains no unknown values. O(1).
     pub fn is_wholly_known(&self) -> bool {
         !self.inside.unknown
     }
 
-    /// Returns true if the value certainly is not null: known and not null, or refined so.
+    /// Returns true if the value is certainly not null: it is known and not null, or its refinement
+    /// states that it is not null.
     pub fn is_definitely_not_null(&self) -> bool {
         match &self.content {
             Content::Null => false,
@@ -301,7 +301,7 @@ impl Value {
         }
     }
 
-    /// Returns the text of a known, non-null string.
+    /// Returns the text of a string that is known and not null.
     pub fn as_str(&self) -> Option<&str> {
         match &self.content {
             Content::String(text) => Some(text),
@@ -309,7 +309,7 @@ impl Value {
         }
     }
 
-    /// Returns the content of a known, non-null bool.
+    /// Returns the content of a bool that is known and not null.
     pub fn as_bool(&self) -> Option<bool> {
         match self.content {
             Content::Bool(value) => Some(value),
@@ -317,7 +317,7 @@ impl Value {
         }
     }
 
-    /// Returns the content of a known, non-null number.
+    /// Returns the content of a number that is known and not null.
     pub fn as_number(&self) -> Option<&Number> {
         match &self.content {
             Content::Number(value) => Some(value),
@@ -341,7 +341,7 @@ impl Value {
         }
     }
 
-    /// Returns one attribute of a known object, or one element of a known map.
+    /// Returns an attribute of a known object, or an element of a known map.
     pub fn get(&self, name: &str) -> Option<&Self> {
         self.as_mapping()?.get(name)
     }
@@ -349,36 +349,36 @@ impl Value {
 
 /// Marks.
 impl Value {
-    /// Returns the marks on this value itself.
+    /// Returns the marks of this value itself.
     pub fn marks(&self) -> Marks {
         self.marks
     }
 
-    /// Returns the marks on this value and on everything inside. O(1).
+    /// Returns the marks of this value and of all nested values. O(1).
     pub fn inside_marks(&self) -> Marks {
         self.marks | self.inside.marks
     }
 
-    /// Returns true if this value or a part of it is sensitive. O(1).
+    /// Returns true if this value or a nested value is sensitive. O(1).
     pub fn has_sensitive(&self) -> bool {
         self.inside_marks().is_sensitive()
     }
 
-    /// Returns the value with more marks on itself.
+    /// Returns the value with additional marks.
     #[must_use]
     pub fn with_marks(mut self, marks: Marks) -> Self {
         self.marks |= marks;
         self
     }
 
-    /// Returns the value without the marks on itself; parts keep theirs.
+    /// Returns the value without its own marks; nested values keep theirs.
     #[must_use]
     pub fn unmark(mut self) -> Self {
         self.marks = Marks::NONE;
         self
     }
 
-    /// Returns the value without any mark. O(1) if there is none.
+    /// Returns the value without any marks. O(1) if it has none.
     #[must_use]
     pub fn unmark_deep(&self) -> Self {
         if self.inside_marks().is_empty() {
@@ -401,7 +401,7 @@ impl Value {
         }
     }
 
-    /// Returns the paths of all marks. Parts without marks are not visited.
+    /// Returns the paths of all marked values. Values without marks are not visited.
     pub fn mark_paths(&self) -> PathMarks {
         let mut found = Vec::new();
         self.collect_marks(&mut Path::root(), &mut found);
@@ -437,19 +437,19 @@ impl Value {
                     path.pop();
                 }
             }
-            // Set elements never have marks of their own.
+            // Set elements never have marks.
             _ => {}
         }
     }
 
-    /// Returns the value with marks at paths. If a path does not exist, its nearest existing
+    /// Returns the value with marks at these paths. If a path does not exist, its nearest existing
     /// ancestor is marked.
     #[must_use]
     pub fn mark_at(&self, marks: &[(Path, Marks)]) -> Self {
         self.mark_below(marks.iter().map(|(path, marks)| (path.steps(), *marks)).collect())
     }
 
-    /// Rebuilds each part once, independent of the number of marks below it.
+    /// Rebuilds each nested value once, independent of the number of marks in it.
     fn mark_below(&self, marks: Vec<(&[PathStep], Marks)>) -> Self {
         let mut own = self.marks;
         let mut below: BTreeMap<&PathStep, Vec<(&[PathStep], Marks)>> = BTreeMap::new();
@@ -493,7 +493,7 @@ impl Value {
         rebuilt.with_marks(own)
     }
 
-    /// Returns true if a step leads to a part that can have marks.
+    /// Returns true if a step leads to a nested value that can have marks.
     fn has_part(&self, step: &PathStep) -> bool {
         match (self.view(), step) {
             (View::List(elements) | View::Tuple(elements), PathStep::Index(index)) => {
@@ -509,8 +509,8 @@ impl Value {
 
 /// Rebuilding.
 impl Value {
-    /// Returns an object with one attribute replaced. Its type has the new value's type for that
-    /// attribute.
+    /// Returns an object with one attribute replaced. In the type of the result, the attribute has
+    /// the type of the new value.
     #[must_use]
     pub fn with_attribute(&self, name: &str, value: Self) -> Self {
         match &self.content {
@@ -528,9 +528,9 @@ impl Value {
         }
     }
 
-    /// Rebuilds the value bottom-up: `change` receives each part with its path after the parts
-    /// inside it were rebuilt. The types of collections stay; the types of objects and tuples
-    /// follow their parts. Cost: O(parts).
+    /// Rebuilds the value bottom-up: `change` receives each nested value with its path, after the
+    /// values in it were rebuilt. The types of collections do not change; the types of objects and
+    /// tuples are those of their new attributes and elements. Cost: O(number of nested values).
     #[must_use]
     pub fn transform(&self, change: &mut dyn FnMut(&Path, Self) -> Self) -> Self {
         self.transform_at(&mut Path::root(), change)
@@ -601,7 +601,7 @@ impl Inside {
     }
 }
 
-/// For tests and logs. Sensitive parts are redacted.
+/// For tests and log lines. Sensitive values are redacted.
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.marks.is_sensitive() {

@@ -14,9 +14,9 @@ pub struct Check {
     pub name: Str,
     /// The data source that only this check reads.
     pub data: Option<Resource>,
-    /// The conditions; a failure is a warning.
+    /// The conditions. A condition that is false causes a warning.
     pub assertions: Vec<Condition>,
-    /// The header.
+    /// The span of the header.
     pub span: Span,
 }
 
@@ -25,9 +25,9 @@ pub struct Check {
 pub struct Condition {
     /// The expression that must be true.
     pub condition: Expression,
-    /// The message if it is false.
+    /// The message that is shown if the condition is false.
     pub error_message: Expression,
-    /// The header.
+    /// The span of the header.
     pub span: Span,
 }
 
@@ -63,7 +63,7 @@ impl Check {
     }
 }
 
-/// A nested data source is always a single instance without lifecycle rules.
+/// Checks that the nested data source has only one instance and no lifecycle rules.
 fn check_nested_data(block: &Block, problems: &mut Diagnostics) {
     for attribute in ["count", "for_each"].iter().filter_map(|name| block.body.attribute(name)) {
         let detail = "A data block inside a check has one instance. Move it out of the check to have \

@@ -18,17 +18,17 @@ pub struct Lifecycle {
     pub create_before_destroy: Option<bool>,
     /// True to reject plans that destroy the object.
     pub prevent_destroy: bool,
-    /// The arguments that may differ from the existing object.
+    /// The arguments that may differ from those of the existing object.
     pub ignore_changes: IgnoreChanges,
-    /// References that trigger a replacement when their values change.
+    /// References to values whose changes trigger a replacement.
     pub replace_triggered_by: Vec<Expression>,
-    /// Conditions that must hold before the operation.
+    /// Conditions that must be true before the operation.
     pub preconditions: Vec<Condition>,
-    /// Conditions that must hold after the operation.
+    /// Conditions that must be true after the operation.
     pub postconditions: Vec<Condition>,
 }
 
-/// The arguments that may differ from the existing object.
+/// The arguments that may differ from those of the existing object.
 #[derive(Clone, Debug, Default)]
 pub enum IgnoreChanges {
     #[default]

@@ -12,7 +12,7 @@ use crate::names::check_identifier;
 pub struct Local {
     pub name: Str,
     pub expression: Expression,
-    /// The whole definition.
+    /// The span of the whole definition.
     pub span: Span,
 }
 

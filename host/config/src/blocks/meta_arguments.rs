@@ -1,11 +1,11 @@
-//! Meta-arguments that several kinds of blocks share.
+//! Meta-arguments that several types of blocks share.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::{Body, Expression};
 
 use crate::content::Content;
 
-/// Reads `count` and `for_each`, which exclude each other.
+/// Reads `count` and `for_each`, which cannot be used together.
 pub(super) fn repetition(
     content: &Content<'_>,
     problems: &mut Diagnostics,
@@ -23,7 +23,7 @@ pub(super) fn repetition(
 }
 
 /// Rejects reserved blocks, and moves the content of `_` blocks into the body: arguments of a
-/// provider or module that have the name of a meta-argument are set there.
+/// provider or module whose names are those of meta-arguments are written in these blocks.
 pub(super) fn take_escaped(
     content: &Content<'_>,
     reserved: &[&str],

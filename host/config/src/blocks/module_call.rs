@@ -25,16 +25,16 @@ pub struct ModuleCall {
     pub version: Option<(Constraints, Span)>,
     /// The number of instances.
     pub count: Option<Expression>,
-    /// The elements that have one instance each.
+    /// The collection that determines one instance for each element.
     pub for_each: Option<Expression>,
-    /// The objects that the whole module waits for.
+    /// The objects for which the whole module waits.
     pub depends_on: Vec<Reference>,
-    /// The passed provider configurations: the module's name for each, and the caller's. `None`
-    /// if the argument is not set.
+    /// The passed provider configurations: the name in the module and the name in the caller.
+    /// `None` if the argument is not set.
     pub providers: Option<Vec<(ProviderReference, ProviderReference)>>,
     /// Values of the module's variables by name.
     pub inputs: BTreeMap<Str, Attribute>,
-    /// The header.
+    /// The span of the header.
     pub span: Span,
 }
 

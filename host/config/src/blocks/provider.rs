@@ -13,17 +13,17 @@ use crate::names::check_identifier;
 #[derive(Clone, Debug)]
 pub struct ProviderConfig {
     pub local_name: Str,
-    /// The configuration's alias; `None` for the default one.
+    /// The configuration's alias; `None` for the default configuration.
     pub alias: Option<Str>,
     /// The deprecated version constraint.
     pub version: Option<(Constraints, Span)>,
     /// The provider's arguments.
     pub body: Body,
-    /// The header.
+    /// The span of the header.
     pub span: Span,
 }
 
-/// A reference such as `aws.west`, or the one that a resource type implies.
+/// A reference such as `aws.west`, or the reference that a resource type implies.
 #[derive(Clone, Debug)]
 pub struct ProviderReference {
     pub local_name: Str,

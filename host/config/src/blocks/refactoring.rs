@@ -17,14 +17,14 @@ pub struct Moved {
     pub to: Target,
     /// The span of the new address.
     pub to_span: Span,
-    /// The header.
+    /// The span of the header.
     pub span: Span,
 }
 
 /// A `removed` block.
 #[derive(Clone, Debug)]
 pub struct Removed {
-    /// The address that is no longer declared.
+    /// The address that is not declared any more.
     pub from: Target,
     /// True to destroy the objects, false to forget them.
     pub destroy: bool,
@@ -32,7 +32,7 @@ pub struct Removed {
     pub provisioners: Vec<Provisioner>,
     /// The connection of the provisioners.
     pub connection: Option<Body>,
-    /// The header.
+    /// The span of the header.
     pub span: Span,
 }
 
@@ -43,17 +43,17 @@ pub struct Import {
     pub to: Expression,
     /// The same resource without instance keys.
     pub target: Target,
-    /// The object's identifier as a string.
+    /// The object's ID.
     pub id: Option<Expression>,
-    /// The object's identifier as attributes.
+    /// The object's identity, as attributes.
     pub identity: Option<Expression>,
-    /// The elements that have one import each.
+    /// The collection that determines one import for each element.
     pub for_each: Option<Expression>,
     /// The provider configuration that reads the object.
     pub provider: Option<ProviderReference>,
     /// The complete body.
     pub body: Body,
-    /// The header.
+    /// The span of the header.
     pub span: Span,
 }
 
@@ -126,7 +126,7 @@ impl Removed {
     }
 }
 
-/// Checks that a block is removed with all its instances.
+/// Checks that a `removed` block refers to a resource or module with all its instances.
 fn check_removed(content: &Content<'_>, from: &Target, problems: &mut Diagnostics) {
     let (summary, detail) = if from.modules.iter().any(|(_, key)| key.is_some()) {
         (

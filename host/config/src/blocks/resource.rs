@@ -25,7 +25,7 @@ pub struct Resource {
     pub provider: ProviderReference,
     /// The number of instances.
     pub count: Option<Expression>,
-    /// The elements that have one instance each.
+    /// The collection that determines one instance for each element.
     pub for_each: Option<Expression>,
     /// Dependencies in addition to the body's references.
     pub depends_on: Vec<Reference>,
@@ -34,19 +34,19 @@ pub struct Resource {
     pub provisioners: Vec<Provisioner>,
     /// The connection of the provisioners.
     pub connection: Option<Body>,
-    /// The body without all of the above: the provider's arguments.
+    /// The provider's arguments: the body without all of the above.
     pub body: Body,
-    /// The header.
+    /// The span of the header.
     pub span: Span,
 }
 
 impl Resource {
-    /// Returns its header as diagnostics name a block: `resource "aws_instance" "web"`.
+    /// Returns the header in the notation of diagnostics: `resource "aws_instance" "web"`.
     pub fn context(&self) -> String {
         format!("{} \"{}\" \"{}\"", block_kind(self.mode), self.type_name, self.name)
     }
 
-    /// Returns its key in the module.
+    /// Returns the resource's key in the module.
     pub fn key(&self) -> ResourceKey {
         (self.mode, self.type_name.clone(), self.name.clone())
     }
@@ -57,21 +57,21 @@ impl Resource {
 pub struct Provisioner {
     /// The provisioner type, such as `local-exec`.
     pub type_name: Str,
-    /// True if it runs when an object is destroyed instead of created.
+    /// True if it runs when an object is destroyed, not when it is created.
     pub on_destroy: bool,
     /// True if its failure is ignored.
     pub continue_on_failure: bool,
-    /// Its own connection.
+    /// The provisioner's own connection.
     pub connection: Option<Body>,
-    /// Its arguments.
+    /// The provisioner's arguments.
     pub body: Body,
-    /// The header.
+    /// The span of the header.
     pub span: Span,
 }
 
 impl Provisioner {
-    /// Returns the connection to the object, merged with the surrounding block's: the
-    /// provisioner's own arguments win.
+    /// Returns the connection to the object, merged with that of the surrounding block: the
+    /// provisioner's own arguments have precedence.
     pub fn connection_within<'a>(&'a self, around: Option<&'a Body>) -> Option<Cow<'a, Body>> {
         match (around, &self.connection) {
             (Some(around), Some(own)) => Some(Cow::Owned(around.clone().overridden_by(own.clone()))),
@@ -91,7 +91,7 @@ impl Resource {
             optional: &["provider", "count", "for_each", "depends_on"],
             blocks: &["lifecycle", "provisioner", "connection", "locals", "_"],
         };
-        // The provider determines which other blocks exist.
+        // The provider determines which other blocks are allowed.
         const OTHER: Shape = Shape { blocks: &["lifecycle", "locals", "_"], ..MANAGED };
         let mode = match &*block.kind {
             "data" => ResourceMode::Data,
@@ -196,8 +196,8 @@ impl Provisioner {
     }
 }
 
-/// Returns true if an argument is the second of two keywords, bare or quoted (the old syntax);
-/// the first is the default.
+/// Returns true if an argument is the second of two keywords, bare or in quotes (the legacy
+/// syntax). The first keyword is the default.
 fn keyword(content: &Content<'_>, name: &str, words: [&str; 2], problems: &mut Diagnostics) -> bool {
     let Some(attribute) = content.attribute(name) else {
         return false;
@@ -228,8 +228,8 @@ pub(super) fn connection(content: &Content<'_>, problems: &mut Diagnostics) -> O
     Some(block.body.clone())
 }
 
-/// Checks destroy-time provisioners: when an object is destroyed, other objects may be gone
-/// already, and the configuration may have changed, so provisioners may only refer to the object
+/// Checks destroy-time provisioners: when an object is destroyed, other objects may already be
+/// gone, and the configuration may have changed, so provisioners may only refer to the object
 /// itself.
 pub(super) fn check_destroy_references(body: &Body, problems: &mut Diagnostics) {
     for reference in references(body, None) {
@@ -258,7 +258,7 @@ pub(super) fn check_destroy_references(body: &Body, problems: &mut Diagnostics) 
     }
 }
 
-/// Reports conditions in which a resource refers to itself by name.
+/// Reports conditions in which a resource refers to itself by its address.
 fn check_own_references(
     conditions: &[Condition],
     own: &ReferenceSubject,
@@ -279,7 +279,7 @@ fn check_own_references(
     }
 }
 
-/// Returns the provider that the first part of a resource type's name implies.
+/// Returns the provider that the first word of a resource type's name implies.
 pub(crate) fn implied_provider(type_name: &str) -> ProviderReference {
     let local_name = type_name.split('_').next().unwrap_or(type_name);
     ProviderReference { local_name: Str::new(local_name), alias: None, span: None }

@@ -10,14 +10,14 @@ use super::provider::constraints;
 use crate::content::{Shape, did_you_mean, labels, unexpected_block};
 use crate::walk::check_body;
 
-/// One entry of `required_providers`.
+/// An entry of `required_providers`.
 #[derive(Clone, Debug)]
 pub struct RequiredProvider {
-    /// The provider of the local name.
+    /// The provider to which the local name refers.
     pub address: ProviderAddress,
     /// Allowed versions.
     pub constraints: Constraints,
-    /// Names of configurations that callers pass.
+    /// The names of provider configurations that callers must pass.
     pub configuration_aliases: Vec<(Str, Span)>,
     pub span: Span,
 }
@@ -25,7 +25,7 @@ pub struct RequiredProvider {
 /// A `required_version` argument.
 #[derive(Clone, Debug)]
 pub struct RequiredVersion {
-    /// Allowed versions of the program.
+    /// The allowed versions of Terraform.
     pub constraints: Constraints,
     /// The span of the argument's value.
     pub span: Span,
@@ -36,9 +36,9 @@ pub struct RequiredVersion {
 pub struct Backend {
     /// The backend type, such as `local`; `cloud` for a `cloud` block.
     pub type_name: Str,
-    /// Its arguments.
+    /// The backend's arguments.
     pub body: Body,
-    /// The header.
+    /// The span of the header.
     pub span: Span,
 }
 
@@ -46,7 +46,7 @@ pub struct Backend {
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) required_version: Option<RequiredVersion>,
-    /// The entries with the span of their block.
+    /// The entries, with the spans of their blocks.
     pub(crate) required_providers: Vec<(Span, Vec<(Str, RequiredProvider)>)>,
     pub(crate) backends: Vec<Backend>,
     pub(crate) clouds: Vec<Backend>,
@@ -57,7 +57,7 @@ pub(crate) struct Settings {
 /// A `provider_meta` block: metadata about the module for a provider.
 #[derive(Clone, Debug)]
 pub struct ProviderMeta {
-    /// Its arguments, by the provider's schema for them.
+    /// The metadata, whose schema the provider defines.
     pub body: Body,
     pub span: Span,
 }
@@ -133,7 +133,8 @@ impl Backend {
         check_body(&block.body, problems);
         Self {
             type_name: Str::new(type_name),
-            // No backend schema is available here, and no backend has relevant blocks.
+            // The schema of the backend is not available here, and backends have no blocks that
+            // matter.
             body: block.body.guessed().into_owned(),
             span: block.header_span.clone(),
         }
@@ -158,7 +159,7 @@ fn required_providers(block: &Block, problems: &mut Diagnostics) -> Vec<(Str, Re
     entries
 }
 
-/// Checks that a local name is a valid provider name, as registries require.
+/// Checks that a local name is a valid provider name, which registries require.
 fn improper_name(attribute: &Attribute) -> Option<Diagnostic> {
     let name = &*attribute.name;
     let detail = match ProviderAddress::implied_by_local_name(name) {
@@ -180,7 +181,7 @@ fn required_provider(attribute: &Attribute, problems: &mut Diagnostics) -> Optio
             .map_err(|error| invalid_entry(&format!("{error}."), &attribute.name_span));
         problems.collect(address)
     };
-    // The old form, from before `source` existed: only a version.
+    // The legacy form, from before `source` existed: only a version constraint.
     let plain = expression.evaluate_constant().ok().and_then(|value| convert(&value, &Type::String).ok());
     if let Some(text) = plain.as_ref().and_then(Value::as_str) {
         return Some(RequiredProvider {
@@ -254,7 +255,7 @@ fn aliases(local_name: &str, value: &Expression, problems: &mut Diagnostics) -> 
                 Diagnostic::error("Invalid expression", "Provider configurations are named without quotes.")
                     .at(item.span().clone()),
             ),
-            // The default configuration needs no entry.
+            // The default configuration requires no entry.
             Some([root]) if &***root == local_name => {}
             Some([root, alias]) if &***root == local_name => {
                 found.push(((*alias).clone(), item.span().clone()));

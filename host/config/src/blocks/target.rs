@@ -5,10 +5,10 @@ use wardian_diagnostic::{Diagnostic, Span};
 use wardian_lang::{Traversal, TraversalStep};
 use wardian_value::{PathStep, Str};
 
-/// A module or a resource, or instances of one, relative to the module that contains the block.
+/// A module or a resource, or instances of it, relative to the module that contains the block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The modules on the path, each with its instance key.
+    /// The modules in the address, each with its instance key.
     pub modules: Vec<(Str, Option<PathStep>)>,
     /// The resource in the last module; `None` if the address is a module.
     pub resource: Option<TargetResource>,
@@ -23,12 +23,12 @@ pub struct TargetResource {
     pub key: Option<PathStep>,
 }
 
-/// Whether the keywords of references may also be resource types.
+/// Whether a resource type may have the name of a reference keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keywords {
-    /// They must follow `resource.`.
+    /// Such a resource type must follow `resource.`.
     Refused,
-    /// They are accepted as resource types.
+    /// The keyword is accepted as a resource type.
     Taken,
 }
 

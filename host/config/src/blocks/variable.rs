@@ -14,11 +14,12 @@ use crate::names::check_name;
 pub struct Variable {
     pub name: Str,
     pub description: Option<String>,
-    /// The type that values are converted to.
+    /// The type to which values are converted.
     pub constraint: TypeConstraint,
-    /// True if external text (`-var`, environment) is the value itself instead of an expression.
+    /// True if text from outside (`-var`, environment variables) is the value itself, not an
+    /// expression.
     pub takes_text: bool,
-    /// The default, converted to the type; `None` if a value is required.
+    /// The default value, converted to the type; `None` if a value is required.
     pub default: Option<Value>,
     /// True if the value must not be shown.
     pub sensitive: bool,
@@ -26,14 +27,14 @@ pub struct Variable {
     pub nullable: bool,
     /// True if the value must not be stored.
     pub ephemeral: bool,
-    /// Advice for callers, if the variable is deprecated.
+    /// Advice for callers if the variable is deprecated.
     pub deprecated: Option<String>,
     pub validations: Vec<Condition>,
-    /// The header.
+    /// The span of the header.
     pub span: Span,
 }
 
-/// Arguments that module calls reserve.
+/// Variable names that are reserved for meta-arguments of module calls.
 const RESERVED: [&str; 9] =
     ["source", "version", "provider", "providers", "count", "for_each", "lifecycle", "depends_on", "locals"];
 
@@ -93,7 +94,7 @@ fn constraint(expression: &Expression, problems: &mut Diagnostics) -> (TypeConst
         problems.push(quoted_type(text, expression.span()));
         return (TypeConstraint::any(), false);
     }
-    // The old form, from before element types had to be named.
+    // The legacy form, from before element types were required.
     match expression.as_keyword() {
         Some("list") => return (TypeConstraint::from_type(Type::list(Type::Dynamic)), false),
         Some("map") => return (TypeConstraint::from_type(Type::map(Type::Dynamic)), false),

@@ -1,4 +1,4 @@
-//! The parts of a `dynamic` block.
+//! Splits a `dynamic` block into its arguments and its content.
 
 use std::borrow::Cow;
 
@@ -28,7 +28,7 @@ pub(super) struct DynamicParts<'a> {
 }
 
 impl<'a> DynamicParts<'a> {
-    /// Splits a `dynamic` block into its parts.
+    /// Splits a `dynamic` block.
     pub(super) fn from_block(block: &'a SyntaxBlock, problems: &mut Diagnostics) -> Option<Self> {
         let name = &block.labels.first()?.text;
         let body = block.body.interpreted(&expected, problems);
@@ -98,7 +98,8 @@ impl<'a> DynamicParts<'a> {
     }
 }
 
-/// Returns a label of a `dynamic` block's blocks, or `None` if it is unknown or invalid.
+/// Returns a label of the blocks that a `dynamic` block generates, or `None` if it is unknown or
+/// invalid.
 pub(super) fn dynamic_label(
     expression: &Expression,
     scope: &dyn Scope,

@@ -1,11 +1,11 @@
-//! Locates the source of a part of a body's value.
+//! Finds the source span of an attribute or element of a body's value.
 
 use wardian_diagnostic::Span;
 use wardian_lang::{Block, Body, Expression};
 use wardian_value::{Path, PathStep};
 
-/// Returns the span of the source of the part that a path leads to: its nearest ancestor in the
-/// source. `None` if the path leads nowhere.
+/// Returns the source span for a path in the value, or for its nearest ancestor in the source.
+/// `None` if the path does not exist.
 pub fn span_of(body: &Body, path: &Path) -> Option<Span> {
     in_body(body, path.steps())
 }
@@ -40,8 +40,8 @@ fn choose<'a, 'b>(blocks: &[&'a Block], steps: &'b [PathStep]) -> Option<(&'a Bl
     match steps.split_first() {
         Some((PathStep::Index(index), rest)) => {
             let index = usize::try_from(*index).ok()?;
-            // The number of blocks that a dynamic block generates is not known here, so counting
-            // ends at the first one.
+            // The number of blocks that a `dynamic` block generates is not known here, so counting
+            // ends at the first `dynamic` block.
             let counted = blocks.iter().position(|block| is_dynamic(block)).unwrap_or(blocks.len());
             let block = blocks.get(index.min(counted)).or(blocks.last())?;
             Some((block, rest))

@@ -1,4 +1,4 @@
-//! Nested blocks of every nesting mode.
+//! Decodes nested blocks of every nesting mode.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -12,13 +12,13 @@ use wardian_value::{Marks, ObjectType, Str, Type, Value};
 use super::decode as decode_content;
 use super::dynamic::{self, ExpandedBlock};
 
-/// The blocks of one type, decoded.
+/// The decoded blocks of one type.
 #[derive(Default)]
 struct Blocks {
     elements: Vec<Element>,
-    /// True if their number is unknown.
+    /// True if the number of blocks is unknown.
     uncounted: bool,
-    /// The marks of the value that determines their number.
+    /// The marks of the value that determines the number of blocks.
     marks: Marks,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn decode(
         match found {
             ExpandedBlock::Marks(marks) => blocks.marks |= marks,
             ExpandedBlock::Uncounted { content, iteration, marks } => {
-                // Report the errors that can be found without the values.
+                // Report errors that do not depend on the values.
                 decode_content(&content, &nested.block, &iteration, problems);
                 blocks.uncounted = true;
                 blocks.marks |= marks;
@@ -140,7 +140,7 @@ fn collect(name: &Str, nested: &NestedBlock, blocks: Blocks, problems: &mut Diag
     }
 }
 
-/// Returns the object type of an attribute that may be written as blocks: old providers have
+/// Returns the object type of an attribute that may be written as blocks: legacy providers have
 /// lists and sets of objects that users have always written as blocks.
 pub(super) fn may_be_blocks(attribute: &Attribute) -> Option<&Arc<ObjectType>> {
     match &attribute.ty {
@@ -152,7 +152,7 @@ pub(super) fn may_be_blocks(attribute: &Attribute) -> Option<&Arc<ObjectType>> {
     }
 }
 
-/// Decodes such an attribute, if it is written as blocks here.
+/// Decodes such an attribute, if it is written as blocks.
 pub(super) fn decode_as_blocks(
     name: &Str,
     attribute: &Attribute,
@@ -174,7 +174,7 @@ pub(super) fn decode_as_blocks(
     Some(decode(name, &nested, body, scope, problems))
 }
 
-/// Returns a schema in which every attribute of an object type may be set.
+/// Returns a schema in which each attribute of an object type may be set.
 fn schema_of(object: &ObjectType, like: &Attribute) -> Block {
     let attributes = object.iter().map(|(name, ty)| {
         let attribute = Attribute {

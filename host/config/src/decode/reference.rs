@@ -1,4 +1,4 @@
-//! References in a body.
+//! Collects the references in a body.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ use crate::decode::expected_by_schema;
 use crate::walk::each_expression;
 
 /// Returns all references of a body, except those to names that the body itself binds (the
-/// iterators of `dynamic` blocks). If the schema is known, a block that it declares as `dynamic`
-/// is an ordinary one.
+/// iterators of `dynamic` blocks). If the schema is known and declares a block type `dynamic`, such
+/// blocks are treated like any other.
 pub fn references(body: &Body, schema: Option<&Block>) -> Vec<Reference> {
     let mut found = Vec::new();
     each_expression(body, schema, &mut |expression, iterators| {
@@ -20,8 +20,8 @@ pub fn references(body: &Body, schema: Option<&Block>) -> Vec<Reference> {
     found
 }
 
-/// Returns a body's own content, sorted into arguments and blocks by a schema.
+/// Returns a body whose arguments and blocks are distinguished according to a schema.
 pub fn arguments_and_blocks<'a>(body: &'a Body, schema: &Block) -> Cow<'a, Body> {
-    // Decoding the body reports its errors.
+    // The errors of the body are reported when it is decoded.
     body.interpreted(&|name| expected_by_schema(schema, name), &mut Diagnostics::new())
 }

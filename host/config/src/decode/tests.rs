@@ -8,7 +8,7 @@ use wardian_value::{Marks, Path, PathStep};
 
 use super::*;
 
-/// Variables by name; nothing else is declared.
+/// A scope with variables by name. Other objects are not declared.
 struct Variables(BTreeMap<&'static str, Value>);
 
 impl Scope for Variables {
@@ -113,7 +113,7 @@ fn decoded(text: &str) -> (Value, String) {
     (value, problems.to_string())
 }
 
-/// Checks one part of the value.
+/// Checks the value at one path.
 fn check(text: &str, part: &str, expected: &str) {
     let (value, problems) = decoded(&format!("name = \"n\"\n{text}"));
     assert_eq!(problems, "", "{text}");
@@ -246,7 +246,7 @@ fn reports_content_that_does_not_match_schema() {
     );
 }
 
-/// The iterator wins over any other meaning of its name.
+/// The iterator has precedence over any other meaning of its name.
 #[test]
 fn dynamic_iterator_shadows_outer_names() {
     for iterator in ["data", "var", "path", "count", "each", "self", "module", "template", "x"] {

@@ -1,4 +1,4 @@
-//! Reads the files of one directory as a module.
+//! Reads the files of a directory as one module.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,8 +18,8 @@ use crate::files::Files;
 use crate::module::Module;
 use crate::names::{block_kind, duplicate};
 
-/// Reads a directory; returns `None` if it cannot be read at all. `call` is the call that leads
-/// to it.
+/// Reads a directory; returns `None` if it cannot be read. `call` is the module call that refers to
+/// it.
 pub(super) fn read(
     files: &dyn Files,
     directory: &Path,
@@ -61,7 +61,7 @@ pub(super) fn read(
     Some(module)
 }
 
-/// Returns true if a file belongs to the module. Temporary files of editors do not.
+/// Returns true if a file belongs to the module. Temporary files of editors do not belong to it.
 fn is_configuration(name: &str) -> bool {
     let temporary =
         name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'));
@@ -114,7 +114,7 @@ pub(crate) fn text_of(name: &str, bytes: Vec<u8>) -> Result<Arc<SourceFile>, Dia
         return json_text(name, bytes);
     }
     let file = SourceBytes::new(name, bytes)?.into_file();
-    // Some editors write a byte order mark. In JSON that is an error.
+    // Some editors write a byte order mark, which is an error in JSON.
     Ok(match file.text().strip_prefix('\u{feff}') {
         None => file,
         Some(text) => SourceFile::new(name, text),
@@ -123,7 +123,7 @@ pub(crate) fn text_of(name: &str, bytes: Vec<u8>) -> Result<Arc<SourceFile>, Dia
 
 fn json_text(name: &str, bytes: Vec<u8>) -> Result<Arc<SourceFile>, Diagnostic> {
     String::from_utf8(bytes).map(|text| SourceFile::new(name, text)).map_err(|error| {
-        // The diagnostic shows the valid part and points at its end.
+        // The diagnostic shows the valid text and points at its end.
         let at = error.utf8_error().valid_up_to();
         let file = SourceFile::new(name, String::from_utf8_lossy(error.as_bytes()).into_owned());
         let detail = format!(
@@ -335,7 +335,7 @@ impl Module {
         }
     }
 
-    /// Checks settings that several files may contain.
+    /// Checks settings that may occur in several files.
     fn check_whole(&self, problems: &mut Diagnostics) {
         if let (Some(backend), Some(cloud)) = (&self.backend, &self.cloud) {
             let detail = format!(
@@ -351,7 +351,7 @@ impl Module {
     }
 }
 
-/// Adds a declaration and reports a second one of the same name.
+/// Adds a declaration, and reports a second declaration of the same name.
 fn add<K: Ord, V>(
     known: &mut BTreeMap<K, V>,
     key: K,

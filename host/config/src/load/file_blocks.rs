@@ -25,7 +25,7 @@ pub(super) const BLOCKS: [&str; 13] = [
     "variable",
 ];
 
-/// Returns a file's body with its blocks, and reports everything that is not a block.
+/// Returns the body of a file with its blocks, and reports all other content.
 pub(super) fn file_body<'a>(body: &'a Body, problems: &mut Diagnostics) -> Cow<'a, Body> {
     let expected = |name: &str| BLOCKS.contains(&name).then(|| Expected::Block { labels: label_count(name) });
     let body = body.interpreted(&expected, problems);
@@ -41,7 +41,7 @@ pub(super) fn file_body<'a>(body: &'a Body, problems: &mut Diagnostics) -> Cow<'
     body
 }
 
-/// Returns a block's name in diagnostics: `resource "a" "b"`.
+/// Returns a block's header in the notation of diagnostics: `resource "a" "b"`.
 pub(super) fn title(block: &Block) -> String {
     let labels: Vec<&Str> = block.labels.iter().map(|label| &label.text).collect();
     labels.iter().fold(block.kind.to_string(), |title, label| format!("{title} \"{label}\""))

@@ -1,9 +1,8 @@
-//! Override files: their content replaces content of the directory's other files.
+//! Override files, whose content replaces content of the other files in the directory.
 //!
-//! A block of an override file is merged into the block that it overrides, argument by argument,
-//! and the result is read as if it had been written that way. Some arguments and blocks cannot
-//! be overridden: they are errors if Terraform reports them, and have no effect if they have
-//! none in Terraform.
+//! A block of an override file is merged argument by argument into the block that it overrides, and
+//! the result is read as if it had been written in that form. Some arguments and blocks cannot be
+//! overridden: Wardian reports an error if Terraform does, and ignores them if Terraform does.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +17,8 @@ use crate::content::label_count;
 use crate::module::Module;
 use crate::names::{block_kind, duplicate};
 
-/// Kind, labels and, for a provider, the alias: an override and its original block have the same
-/// name.
+/// Block type, labels and, for a provider, the alias. An override and the block that it overrides
+/// have the same name.
 type Name = (Str, Vec<Str>, Option<Str>);
 
 /// The blocks that can be overridden, as written.
@@ -36,7 +35,7 @@ pub(super) fn is_override(name: &str) -> bool {
 }
 
 impl Originals {
-    /// Records the blocks of an ordinary file.
+    /// Records the blocks of a file that is not an override file.
     pub(super) fn add_file(&mut self, body: &Body) {
         let body = file_body(body, &mut Diagnostics::new());
         for block in &body.blocks {
@@ -83,7 +82,7 @@ impl Originals {
         problems: &mut Diagnostics,
     ) {
         if block.labels.len() != label_count(&block.kind) {
-            // Reading the block reports the errors.
+            // The errors are reported when the block is read.
             read(module, block, problems);
             return;
         }
@@ -112,7 +111,7 @@ impl Originals {
             if known.iter().any(|earlier| *earlier == problem) {
                 continue;
             }
-            // The override may make valid references elsewhere invalid.
+            // The override may invalidate references in other files.
             let elsewhere = |place: &wardian_diagnostic::Span| place.file.name() != block.span.file.name();
             let is_of_both = &*block.kind == "variable"
                 && !alone.iter().any(|own| own.summary == problem.summary && own.subject == problem.subject);
@@ -173,7 +172,8 @@ fn read(module: &mut Module, block: &Block, problems: &mut Diagnostics) {
     }
 }
 
-/// Returns the part of a block that can override; the rest is reported or ignored.
+/// Returns the arguments and blocks of a block that can override others. All other content is
+/// reported or ignored.
 fn overriding_part(block: &Block, problems: &mut Diagnostics) -> Body {
     let (dropped, conditions): (&[&str], &[&str]) = match &*block.kind {
         "variable" => (&[], &["validation"]),
@@ -190,7 +190,7 @@ fn overriding_part(block: &Block, problems: &mut Diagnostics) -> Body {
     body
 }
 
-/// Returns a body without some arguments and blocks, and reports those that are errors.
+/// Returns a body without some arguments and blocks, and reports those that cause errors.
 fn without(body: &Body, arguments: &[&str], blocks: &[&str], problems: &mut Diagnostics) -> Body {
     let expected = |name: &str| {
         if arguments.contains(&name) {
@@ -222,8 +222,8 @@ fn without(body: &Body, arguments: &[&str], blocks: &[&str], problems: &mut Diag
 }
 
 /// Merges a block's body with an overriding one. `lifecycle` blocks are merged argument by
-/// argument, all other blocks are replaced by type. If the result has both `count` and
-/// `for_each`, `count` wins.
+/// argument, all other blocks are replaced by type. If the result has both `count` and `for_each`,
+/// `count` has precedence.
 fn merged(original: &Body, over: Body) -> Body {
     let expected = |name: &str| match name {
         "lifecycle" => Some(Expected::Block { labels: 0 }),

@@ -1,4 +1,4 @@
-//! Source addresses of modules.
+//! The source addresses of modules.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use wardian_diagnostic::{Diagnostic, Diagnostics};
 use crate::blocks::ModuleCall;
 use crate::path::lexically_normalize;
 
-/// Returns the directory of a module whose source is a path, and rejects other sources.
+/// Returns the directory of a module whose source is a local path, and rejects other sources.
 pub(super) fn local_directory(
     from: &Path,
     call: &ModuleCall,

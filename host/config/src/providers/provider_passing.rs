@@ -1,4 +1,4 @@
-//! Checks the provider configurations that calls pass against those that modules expect.
+//! Checks the provider configurations that module calls pass against those that the modules expect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::configuration::{Configuration, ModuleNode};
 use crate::module::Module;
 
 impl Configuration {
-    /// Returns true if a module needs the configuration from its caller: if the caller does not
+    /// Returns true if the caller of a module must pass this configuration. If the caller does not
     /// pass it, the error is reported at the call.
     pub(super) fn needs_caller_configuration(&self, node: &ModuleNode, (local_name, alias): &Name) -> bool {
         let Some((caller, call)) = node.path.parent() else { return false };
@@ -88,7 +88,7 @@ impl Configuration {
         }
     }
 
-    /// Warns about a provider with two local names in one module.
+    /// Warns if a module has two local names for one provider.
     pub(super) fn warn_of_duplicate_requirements(&self, problems: &mut Diagnostics) {
         for node in self.modules.values() {
             let module = &node.module;
@@ -107,7 +107,7 @@ impl Configuration {
                     known.insert(&entry.address, name);
                 }
             }
-            // A block and its aliases share one name.
+            // A block and its aliases have the same name.
             let blocks: BTreeSet<&Str> = module.provider_configs.keys().map(|(name, _)| name).collect();
             for local_name in blocks {
                 let address = module.provider_address(local_name);
@@ -149,8 +149,8 @@ impl Configuration {
     }
 }
 
-/// Returns true if a block configures nothing: older modules have such blocks to declare the
-/// configurations they expect.
+/// Returns true if a block configures nothing: legacy modules contain such blocks to declare the
+/// configurations that they expect.
 fn is_empty(config: &ProviderConfig) -> bool {
     config.body.attributes.is_empty() && config.body.blocks.is_empty() && config.version.is_none()
 }
@@ -162,8 +162,9 @@ fn declares(module: &Module, local_name: &str, alias: &str) -> bool {
         .is_some_and(|required| required.configuration_aliases.iter().any(|(known, _)| &**known == alias))
 }
 
-/// Returns the provider of a name in a `providers` argument. A name that is not declared means
-/// the provider of that name in the default namespace, even if a resource would imply another.
+/// Returns the provider to which a name in a `providers` argument refers. A name that is not
+/// declared refers to the provider with this name in the default namespace, even if a resource
+/// would imply another one.
 fn address(module: &Module, local_name: &Str) -> Option<ProviderAddress> {
     match module.required_providers.get(local_name) {
         Some(required) => Some(required.address.clone()),
@@ -235,7 +236,7 @@ fn check_pair(
     }
 }
 
-/// Checks the configurations that a module requests by alias.
+/// Checks the configurations that a module requires by alias.
 fn check_aliases(call: &ModuleCall, called: &ModuleNode, problems: &mut Diagnostics) {
     for (local_name, required) in &called.module.required_providers {
         for (alias, _) in &required.configuration_aliases {

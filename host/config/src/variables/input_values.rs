@@ -1,4 +1,4 @@
-//! Collects the values of each source.
+//! Collects the values from each source.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -38,7 +38,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Collects all values; the last source of a variable wins.
+/// Collects all values. If several sources set a variable, the last one applies.
 pub(super) fn collect(
     module: &Module,
     inputs: &VariableInputs,
@@ -118,7 +118,7 @@ fn from_file(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, InputValue>, prob
     }
 }
 
-/// Strings in JSON are literal values, without templates.
+/// Strings in JSON are literals, not templates.
 fn from_json(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, InputValue>, problems: &mut Diagnostics) {
     let (body, found) = parse_json_body(file);
     problems.extend(found);

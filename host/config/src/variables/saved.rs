@@ -1,5 +1,5 @@
-//! Values for applying a saved plan: the plan stores the values of all variables except the
-//! ephemeral ones.
+//! Values for applying a saved plan, which contains the values of all variables except ephemeral
+//! ones.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use super::input_values::{self, InputValue, Origin};
 use super::{VariableInputs, VariableSource, undeclared, value_of};
 use crate::module::Module;
 
-/// Returns the values of ephemeral variables for a saved plan, in which the other variables have
-/// the values `planned`. Warnings are returned next to them.
+/// Returns the values of ephemeral variables for a saved plan, and warnings. `planned` contains the
+/// values of the other variables.
 ///
 /// # Errors
 ///

@@ -9,7 +9,8 @@ use super::{InputValue, Origin};
 use crate::content::did_you_mean;
 use crate::module::Module;
 
-/// The number of warnings that name a variable; the rest is only counted.
+/// Maximum number of warnings that contain the name of a variable. All further variables are only
+/// counted.
 const NAMED: usize = 2;
 
 pub(super) fn check(module: &Module, given: &BTreeMap<Str, InputValue>, problems: &mut Diagnostics) {

@@ -9,7 +9,7 @@ use crate::error::{StateError, StateProblem};
 use crate::sidecar::Sidecars;
 
 impl StateFile {
-    /// Backs up the current content of the file, once.
+    /// Backs up the current content of the file, only once.
     pub(super) fn back_up(&mut self) -> Result<(), StateError> {
         if self.backed_up {
             return Ok(());
@@ -28,7 +28,7 @@ impl StateFile {
     }
 }
 
-/// Replaces a file that no other program has open, durably and atomically.
+/// Replaces a file durably and atomically. No other program may have the file open.
 pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StateError> {
     AtomicWrite::new()
         .write(path, &[bytes])

@@ -1,4 +1,4 @@
-//! Rewriting the file in place; see the documentation of the parent module.
+//! Rewrites the file in place; see the documentation of the parent module.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};

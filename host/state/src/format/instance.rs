@@ -40,7 +40,7 @@ pub(super) struct StoredObject<'a> {
 #[serde(transparent)]
 struct StoredText<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Resource addresses that were already parsed: objects repeat the same ones many times.
+/// Resource addresses that were already parsed, since many objects contain the same ones.
 #[derive(Default)]
 pub(super) struct KnownResources(HashMap<String, Arc<ResourceAddress>>);
 
@@ -69,7 +69,7 @@ struct StoredIndex<'a> {
     value: &'a RawValue,
 }
 
-/// Writes the objects of an instance as elements of an array, the current one first.
+/// Writes the objects of an instance as elements of an array, the current object first.
 pub(crate) fn encode_instance(items: &mut Parts<'_>, key: &InstanceKey, instance: &Instance) {
     if let Some(object) = &instance.current {
         encode_object(items.item(), key, None, object);
@@ -155,7 +155,7 @@ fn encode_paths(json: &mut String, paths: &[Path]) {
     array.end();
 }
 
-/// Combines the objects of an array into instances; errors name `place`.
+/// Combines the objects of an array into instances; errors contain `place`.
 pub(super) fn collect_instances(
     stored: Vec<StoredObject<'_>>,
     place: &str,
@@ -209,7 +209,8 @@ fn index_key(raw: &RawValue, invalid: &impl Fn(String) -> StateProblem) -> Resul
         .ok_or_else(|| invalid(format!("the index key {text} is neither a whole number nor a string")))
 }
 
-/// Go sometimes writes and reads indexes as doubles: `1.0` and `1e1` are whole numbers too.
+/// Parses an index. Go sometimes writes and reads indexes as doubles, so `1.0` and `1e1` are
+/// accepted as whole numbers.
 fn whole_number(text: &str) -> Option<u64> {
     if let Ok(number) = text.parse() {
         return Some(number);

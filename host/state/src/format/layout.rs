@@ -1,4 +1,4 @@
-//! JSON text: removing and adding white space.
+//! Removes and adds white space in JSON text.
 
 /// Returns the text without white space between its tokens. Strings and numbers keep their
 /// notation.
@@ -20,9 +20,9 @@ pub(crate) fn compact(json: &str) -> String {
     compacted
 }
 
-/// Lays out compact JSON with two spaces per level and a line per element, as Go does: empty
-/// objects and arrays are on one line; `<`, `>`, `&` and the two Unicode line separators are
-/// escaped inside strings.
+/// Formats compact JSON with two spaces per level and one line per element, like Go: empty objects
+/// and arrays are on one line; `<`, `>`, `&` and the two Unicode line separators are escaped inside
+/// strings.
 pub(crate) fn indent(json: &str) -> String {
     let mut laid_out = String::with_capacity(json.len() * 2);
     let mut depth = 0usize;
@@ -74,7 +74,7 @@ fn new_line(laid_out: &mut String, depth: usize) {
     }
 }
 
-/// Splits `text`, which starts with an opening quote, after its first string.
+/// Splits `text`, which starts with a quotation mark, after its first string.
 fn split_string(text: &str) -> (&str, &str) {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -136,7 +136,7 @@ pub(crate) fn push_string(json: &mut String, text: &str) {
     json.push('"');
 }
 
-/// Builds a JSON object or array and adds the commas.
+/// Builds a JSON object or array, and adds the commas.
 pub(crate) struct Parts<'a> {
     json: &'a mut String,
     closing: char,
@@ -154,7 +154,7 @@ impl<'a> Parts<'a> {
         Self { json, closing: ']', any: false }
     }
 
-    /// Returns the text to append the next array element to.
+    /// Returns the text to which the next array element must be appended.
     pub(crate) fn item(&mut self) -> &mut String {
         if self.any {
             self.json.push(',');
@@ -163,7 +163,7 @@ impl<'a> Parts<'a> {
         self.json
     }
 
-    /// Returns the text to append the value of an object's member to.
+    /// Returns the text to which the value of an object member must be appended.
     pub(crate) fn member(&mut self, name: &str) -> &mut String {
         let json = self.item();
         push_string(json, name);
@@ -179,7 +179,7 @@ impl<'a> Parts<'a> {
         self.member(name).push_str(&value.to_string());
     }
 
-    /// Adds a member only if it is true.
+    /// Adds a member, but only if its value is true.
     pub(crate) fn flag(&mut self, name: &str, value: bool) {
         if value {
             self.member(name).push_str("true");

@@ -1,15 +1,14 @@
-//! State files of Terraform before 0.12, format versions 1 to 3, converted to the state that
-//! they describe.
+//! Converts state files of Terraform before 0.12, which have the format versions 1 to 3.
 //!
 //! | version | Terraform | difference from the next version |
 //! |---|---|---|
 //! | 1 | 0.1 to 0.6 | outputs are strings; tainted objects are in a list next to the current one |
-//! | 2 | 0.7 | the length of a map in flat attributes is `m.#`, like that of a list |
+//! | 2 | 0.7 | the length of a map in flat attributes is `m.#`, like the length of a list |
 //! | 3 | 0.7 to 0.11 | flat attributes, strings as addresses, the type of an output is not stored |
 //!
-//! Flat attributes stay flat: only their provider can convert them to the current form, when it
-//! upgrades the object. Outputs of child modules and the addresses in `depends_on` are dropped,
-//! as Terraform does: the next apply computes them again.
+//! Flat attributes are preserved: only their provider can convert them to the current format, when
+//! it upgrades the object. Outputs of child modules and the addresses in `depends_on` are dropped,
+//! as in Terraform: the next apply computes them again.
 
 mod attributes;
 mod output;
@@ -30,7 +29,7 @@ use super::read::check_writer;
 use crate::error::StateProblem;
 use crate::model::{Attributes, Instance, Object, ObjectStatus, ResourceState, State};
 
-/// A format version that is read but no longer written.
+/// A format version that can be read but is not written any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LegacyVersion {
     One,
@@ -60,7 +59,7 @@ struct StoredModule<'a> {
 struct StoredResource<'a> {
     #[serde(borrow)]
     primary: Option<StoredObject<'a>>,
-    /// Only in version 1.
+    /// Tainted objects; only in version 1.
     #[serde(borrow)]
     tainted: Option<Vec<Option<StoredObject<'a>>>>,
     #[serde(borrow)]
@@ -81,7 +80,7 @@ struct StoredObject<'a> {
 ///
 /// # Errors
 ///
-/// If the file is damaged or a part of it is invalid, with the location.
+/// If the file is damaged or a value in it is invalid. The error contains the location.
 pub(super) fn decode(text: &str, version: LegacyVersion) -> Result<State, StateProblem> {
     let stored: StoredState<'_> = serde_json::from_str(text).map_err(StateProblem::NotJson)?;
     let terraform_version = stored.terraform_version.unwrap_or_default();
@@ -109,7 +108,7 @@ fn invalid(place: &str, problem: String) -> StateProblem {
     StateProblem::Invalid { place: place.to_owned(), problem }
 }
 
-/// `["root", "a", "b"]`
+/// Parses `["root", "a", "b"]`.
 fn module_path(names: &[String]) -> Result<ModuleInstance, StateProblem> {
     let place = || format!("module path {names:?}");
     let Some((first, rest)) = names.split_first() else {
@@ -122,7 +121,7 @@ fn module_path(names: &[String]) -> Result<ModuleInstance, StateProblem> {
     for name in rest {
         module = module.child(name.as_str(), InstanceKey::None);
     }
-    // The address parser checks whether these are valid names.
+    // The address parser checks whether the names are valid.
     if !module.is_root() {
         module
             .to_string()
@@ -158,7 +157,7 @@ fn add_resource(
     Ok(())
 }
 
-/// `type.name`, `type.name.0`, `data.type.name` or `data.type.name.0`
+/// Parses `type.name`, `type.name.0`, `data.type.name` or `data.type.name.0`.
 fn address(
     module: &ModuleInstance,
     name: &str,
@@ -197,8 +196,8 @@ fn address(
 }
 
 /// Parses `provider`: `provider.aws.west` and `module.a.provider.aws` are complete addresses,
-/// `aws.west` is in the resource's own module, and an empty string is the default configuration
-/// of the provider that the first word of the type names.
+/// `aws.west` is an address in the resource's module, and an empty string is the default
+/// configuration of the provider that the first word of the type names.
 fn provider(
     text: &str,
     address: &AbsoluteResourceAddress,
@@ -225,7 +224,7 @@ fn instance(
     place: &str,
 ) -> Result<Instance, StateProblem> {
     let mut current = match stored.primary {
-        // Version 1 marks tainted objects differently.
+        // Version 1 stores tainted objects in another field.
         Some(primary) if version == LegacyVersion::One => {
             Some(object(StoredObject { tainted: None, ..primary }, version, place)?)
         }
@@ -234,7 +233,7 @@ fn instance(
     };
     let mut others = stored.deposed.unwrap_or_default();
     if version == LegacyVersion::One {
-        // Terraform drops these objects, but they exist and must be destroyed.
+        // Terraform drops these objects, but they exist and have to be destroyed.
         let mut tainted = stored.tainted.unwrap_or_default().into_iter().flatten();
         if current.is_none()
             && let Some(first) = tainted.next()
@@ -279,7 +278,7 @@ fn object(stored: StoredObject<'_>, version: LegacyVersion, place: &str) -> Resu
     Ok(object)
 }
 
-/// Parses a number, or a string that holds a whole number.
+/// Parses a number, or a string that contains a whole number.
 fn schema_version(raw: &str) -> Option<u64> {
     if let Ok(text) = serde_json::from_str::<String>(raw) {
         return text.parse().ok();
@@ -290,7 +289,7 @@ fn schema_version(raw: &str) -> Option<u64> {
     fits.then_some(number.trunc() as u64)
 }
 
-/// Returns the provider's private data as the JSON that current providers expect.
+/// Returns the provider's private data as JSON, in the format of current providers.
 fn private(meta: &BTreeMap<String, &RawValue>, place: &str) -> Result<String, StateProblem> {
     let mut json = String::new();
     let mut members = Parts::object(&mut json);

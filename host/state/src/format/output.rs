@@ -20,11 +20,12 @@ pub(super) struct StoredOutput<'a> {
 const NULL_OF_NO_TYPE: &str = r#"{"value":null,"type":"dynamic"}"#;
 
 /// Writes an output as the value of a member. A value of dynamic type is encoded as an object of
-/// `value` and `type`, which is the file's format except for the flag at its end.
+/// `value` and `type`, which is the format of the file, except for the flag at the end.
 pub(super) fn encode_output(json: &mut String, name: &str, output: &OutputValue) -> Result<(), StateProblem> {
     let encoded = json::encode(&output.value, &Type::Dynamic)
         .map_err(|error| StateProblem::Output { name: name.to_owned(), problem: error.to_string() })?;
-    // A null of dynamic type is encoded as `null`; the file stores it like any other value.
+    // A null of dynamic type is encoded as `null`, but the file contains it in the same form as
+    // other values.
     let encoded = if encoded == "null" { NULL_OF_NO_TYPE.to_owned() } else { encoded };
     match encoded.strip_suffix('}') {
         Some(open) if output.sensitive => {

@@ -1,4 +1,4 @@
-//! Parsing state files.
+//! Parses state files.
 
 use std::collections::BTreeMap;
 
@@ -58,11 +58,11 @@ struct StoredCheckObject {
     failure_messages: Option<Vec<String>>,
 }
 
-/// Parses a state file. An empty file has no state.
+/// Parses a state file. An empty file contains no state.
 ///
 /// # Errors
 ///
-/// If the bytes are not a state file of version 1 to 4, with the location.
+/// If the bytes are not a state file of version 1 to 4. The error contains the location.
 pub fn decode(bytes: &[u8]) -> Result<Option<State>, StateProblem> {
     let text = std::str::from_utf8(bytes).map_err(|error| StateProblem::NotUtf8(error.valid_up_to()))?;
     if text.is_empty() {
@@ -85,9 +85,9 @@ pub fn decode(bytes: &[u8]) -> Result<Option<State>, StateProblem> {
     decode_version_4(stored).map(Some)
 }
 
-/// Checks that the writer's version is a version or empty.
+/// Checks that the version of the program that wrote the file is a version or empty.
 ///
-/// Programs never validated this field against one grammar: `1.11`, `v1.2.3` and `1.2.3.4` are
+/// Programs have never validated this field strictly, so `1.11`, `v1.2.3` and `1.2.3.4` are
 /// accepted.
 pub(super) fn check_writer(version: &str) -> Result<(), StateProblem> {
     let numbers = version.strip_prefix('v').unwrap_or(version);
@@ -162,8 +162,7 @@ fn add_resource(
         name: stored.name.into(),
     };
     let instances = collect_instances(stored.instances, &address.to_string(), known)?;
-    // Terraform itself leaves resources without instances in some states; they contain nothing
-    // to retain.
+    // Terraform itself leaves resources without instances in some states; they contain no data.
     if instances.is_empty() {
         return Ok(());
     }

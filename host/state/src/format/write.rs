@@ -1,4 +1,4 @@
-//! Encoding states.
+//! Encodes states.
 
 use wardian_address::ResourceMode;
 
@@ -44,7 +44,7 @@ pub(crate) fn encode_compact(state: &State) -> Result<String, StateProblem> {
 }
 
 fn encode_resources(json: &mut String, state: &State) {
-    // The file sorts modules as strings; in memory they are sorted by depth first.
+    // The file sorts modules by their text; in memory, they are sorted by depth first.
     let mut modules: Vec<(String, Vec<_>)> = Vec::new();
     let mut last = None;
     for (address, resource) in

@@ -1,4 +1,4 @@
-//! Reading the journal of an interrupted run.
+//! Reads the journal of an interrupted run.
 
 use std::io;
 use std::path::Path;
@@ -13,12 +13,12 @@ use crate::format::{decode_instance, decode_state};
 use crate::model::{Instance, State};
 use crate::sidecar::read_no_follow;
 
-/// The readable content of a journal.
+/// The content of a journal, as far as it is valid.
 #[derive(Debug, Default)]
 pub(crate) struct JournalContent {
-    /// Missing if not even the first line is complete.
+    /// Missing if the first line is incomplete.
     pub(crate) header: Option<Header>,
-    /// In the order in which they were recorded.
+    /// The changes, in the order in which they were recorded.
     pub(crate) changes: Vec<Change>,
     /// Intents without a recorded change.
     pub(crate) incomplete: Vec<Intent>,
@@ -28,7 +28,7 @@ pub(crate) struct JournalContent {
     pub(super) checksum: String,
     /// The length of all valid lines.
     pub(super) length: u64,
-    /// The number of bytes after them.
+    /// The number of bytes after the valid lines.
     pub(crate) ignored_bytes: usize,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Change {
     pub(crate) instance: Instance,
 }
 
-/// A request that a provider was about to receive.
+/// A request that was about to be sent to a provider.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Intent {
     /// The resource instance's address.
@@ -68,7 +68,7 @@ struct Line<'a> {
     finished: Option<&'a RawValue>,
 }
 
-/// Reads a journal; `None` if there is none.
+/// Reads a journal; `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<JournalContent>, StateError> {
     let bytes = match read_no_follow(path) {
         Ok(bytes) => bytes,
@@ -91,7 +91,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<JournalContent, String> {
             }
             content.header = Some(header);
         } else {
-            // The checksum proves that the line is unchanged, so a line that cannot be parsed
+            // The checksum proves that the line was not changed, so a line that cannot be parsed
             // was written by a newer program.
             content.add_line(json)?;
         }
@@ -106,7 +106,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<JournalContent, String> {
     Ok(content)
 }
 
-/// Splits off the first line if it is complete and valid: its JSON, its checksum and the
+/// Splits off the first line if it is complete and valid. Returns its JSON, its checksum and the
 /// remaining bytes.
 fn next_line<'a>(bytes: &'a [u8], previous: &str) -> Option<(&'a str, String, &'a [u8])> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;

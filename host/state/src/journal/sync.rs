@@ -1,4 +1,4 @@
-//! Flushing groups of records in a background thread.
+//! Flushes groups of records in a background thread.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// The longest time until a record is flushed to the disk.
+/// The maximum time until a record is flushed to the disk.
 pub(super) const SYNC_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A thread that flushes a file some time after a request.
@@ -26,7 +26,7 @@ impl Syncing {
         let failed = Arc::clone(&failure);
         let thread = Builder::new().name("journal".to_owned()).spawn(move || {
             while asked.recv().is_ok() {
-                // Collect requests until the interval is over.
+                // Requests are collected until the interval has ended.
                 let ended = loop {
                     match asked.recv_timeout(SYNC_INTERVAL) {
                         Ok(()) => {}
@@ -35,7 +35,7 @@ impl Syncing {
                     }
                 };
                 if ended {
-                    // The owner flushes the file itself, or has removed it.
+                    // The owner of the file flushes the file itself, or has removed it.
                     return;
                 }
                 if let Err(error) = file.sync_data() {

@@ -10,7 +10,7 @@ use crate::{Number, NumberError, PathStep, Refinement, Str, Type, Value, View};
 
 type Result<T> = std::result::Result<T, Failure<ConversionProblem>>;
 
-/// Converts a value to a type, in all ways that the table of this module allows. A value that
+/// Converts a value to a type, if the table in the module documentation allows it. A value that
 /// already has the type is shared. Absent optional attributes become null.
 ///
 /// # Errors
@@ -30,13 +30,13 @@ fn convert_checked(value: &Value, ty: &Type) -> Result<Value> {
     Target { ty, plain: &plain, exact: !ty.has_dynamic() }.convert(value)
 }
 
-/// A type to convert to.
+/// The type to which a value is converted.
 #[derive(Clone, Copy)]
 struct Target<'a> {
     ty: &'a Type,
     /// The type without optional attributes.
     plain: &'a Type,
-    /// True if the type contains no dynamic type: `plain` is the type of every result.
+    /// True if the type contains no dynamic type, so that `plain` is the type of every result.
     exact: bool,
 }
 
@@ -96,7 +96,7 @@ impl<'a> Target<'a> {
             (View::Map(elements) | View::Object(elements), Type::Object(_), Type::Object(_)) => {
                 self.object(value, elements)
             }
-            // A value whose type was not known when the conversion was checked.
+            // The type of the value was not known when the conversion was checked.
             _ => Err(explain(value.ty(), self.ty)),
         }
     }
@@ -200,9 +200,9 @@ impl<'a> Target<'a> {
         Ok(Value::map(element, converted))
     }
 
-    /// Returns the one type of converted elements. If the target type contains a dynamic type,
-    /// the elements' types may differ, and are unified unless they are elements of a set:
-    /// unknown types, such as null's, become the type of the others.
+    /// Returns the common type of converted elements. If the target type contains a dynamic type,
+    /// the types of the elements may differ. They are then unified, unless they are elements of a
+    /// set; unknown types, such as the type of null, become the type of the others.
     fn common_element_type<'v>(
         self,
         elements: impl Iterator<Item = &'v mut Value>,
@@ -249,7 +249,7 @@ fn parse_bool(text: &str) -> Result<Value> {
     }
 }
 
-/// Returns an unknown value of the new type with the facts that still hold.
+/// Returns an unknown value of the new type, with the part of the refinement that still applies.
 fn unknown(value: &Value, ty: Type) -> Value {
     let mut refinement = Refinement { not_null: value.is_definitely_not_null(), ..Refinement::default() };
     match (value.ty(), &ty) {
@@ -276,8 +276,8 @@ fn unknown(value: &Value, ty: Type) -> Value {
     Value::unknown_with(ty, refinement)
 }
 
-/// Returns `to` with its dynamic parts replaced by the value's type: the type of nulls and
-/// unknowns.
+/// Returns `to` with its dynamic types replaced by the corresponding types of `from`. This is the
+/// type of nulls and unknown values.
 fn fill_dynamic(from: &Type, to: &Type) -> Type {
     if matches!(from, Type::Dynamic) || !to.has_dynamic() {
         return to.clone();

@@ -5,12 +5,13 @@ use std::fmt;
 use crate::codec::Failure;
 use crate::{NumberError, Path, PathStep, Str, Type};
 
-/// An error that states which part of a value cannot be converted to a type, and why.
+/// An error that contains the reason why a value cannot be converted to a type, and the path of the
+/// nested value that caused it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversionError {
-    /// The part, from the root of the value.
+    /// The path from the root of the value.
     pub path: Path,
-    /// The problem with that part.
+    /// The problem with the value at that path.
     pub problem: ConversionProblem,
 }
 
@@ -19,15 +20,17 @@ pub struct ConversionError {
 pub enum ConversionProblem {
     /// A value of this type is required.
     Required(Type),
-    /// A string is `TRUE` or similar instead of `true`.
+    /// A string such as `TRUE` is used instead of `true`.
     BoolInLowercase(bool),
     /// The number cannot be represented.
     Number(NumberError),
-    /// Required attributes are missing, in the order of their names.
+    /// Required attributes are missing; sorted by name.
     MissingAttributes(Vec<Str>),
-    /// The elements of a list, set or map (the name) have no common type.
+    /// The elements of a collection have no common type. Contains the kind of collection: list, set
+    /// or map.
     NoCommonType(&'static str),
-    /// The element type of a list, set or map (the name) does not convert.
+    /// The element type of a collection cannot be converted. Contains the kind of collection: list,
+    /// set or map.
     ElementType(&'static str, Box<ConversionProblem>),
     /// The values have no common type.
     Incompatible,

@@ -1,11 +1,12 @@
-//! Whether a conversion exists between two types, and the reason if it does not.
+//! Determines whether a conversion between two types exists, and the reason if it does not.
 
 use super::error::ConversionProblem;
 use super::unify::unify_in;
 use crate::codec::{Failure, index_step};
 use crate::{ObjectType, PathStep, Type};
 
-/// Returns true if values of one type convert to the other. Single values may still fail.
+/// Returns true if values of one type can be converted to the other. The conversion of individual
+/// values can still fail.
 pub(super) fn is_possible(from: &Type, to: &Type) -> bool {
     if matches!(to, Type::Dynamic) || from == to {
         return true;
@@ -45,15 +46,15 @@ fn are_possible(parts: &[&Type], element: &Type) -> bool {
     parts.iter().all(|part| is_possible(part, element))
 }
 
-/// Returns the type that a dynamic element type becomes for parts of these types. All parts
-/// convert to it.
+/// Returns the type that replaces a dynamic element type for elements of these types. All elements
+/// can be converted to it.
 pub(super) fn common_element(parts: &[&Type]) -> Option<Type> {
     if parts.is_empty() {
         return Some(Type::Dynamic);
     }
     let common = unify_in(parts)?;
-    // Known parts of different types do not form a collection, whatever the types of unknown
-    // ones.
+    // Elements of different known types do not form a collection, even if the types of other
+    // elements are unknown.
     if matches!(common, Type::Dynamic) && parts.iter().any(|part| !matches!(part, Type::Dynamic)) {
         return None;
     }
@@ -106,7 +107,7 @@ fn explain_element(collection: &'static str, from: &Type, to: &Type) -> Failure<
     ConversionProblem::ElementType(collection, Box::new(problem)).into()
 }
 
-/// Reports missing attributes first: they are the most common mistake.
+/// Reports missing attributes first, since they are the most common mistake.
 fn explain_object(from: &ObjectType, object: &ObjectType, to: &Type) -> Failure<ConversionProblem> {
     let missing: Vec<_> = object
         .iter()

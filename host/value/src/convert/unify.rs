@@ -1,5 +1,5 @@
-//! The common type of several types: for conditionals, for arguments that must have one type,
-//! and for elements of a dynamic element type.
+//! Computes the common type of several types: for conditionals, for arguments that must have one
+//! type, and for collections with a dynamic element type.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
@@ -9,21 +9,21 @@ use super::error::{ConversionError, ConversionProblem};
 use super::possible::is_possible;
 use crate::{Path, Str, Type, Value};
 
-/// Returns the type that values of all these types convert to, or `None` if there is no such
-/// type or no input. The first matching rule applies:
+/// Returns the type to which values of all these types can be converted, or `None` if no such type
+/// exists or `types` is empty. The first matching rule applies:
 ///
 /// | types | result |
 /// |---|---|
-/// | all the same | that type |
-/// | all lists, all sets, all maps | the same, with their elements unified |
-/// | maps and objects; lists and tuples | as maps; as lists |
-/// | objects of the same attributes; tuples of the same length | the same, part by part |
-/// | other objects; other tuples | a map; a list of the unified parts |
+/// | all equal | that type |
+/// | all lists, all sets, all maps | the same kind, with unified element types |
+/// | maps and objects; lists and tuples | unified as maps; unified as lists |
+/// | objects with the same attributes; tuples of the same length | an object; a tuple; with unified attribute or element types |
+/// | other objects; other tuples | a map; a list; with the unified type of all attributes or elements |
 /// | objects and tuples | none |
-/// | others | the most general among them that all convert to |
+/// | others | the most general of them to which all others can be converted |
 ///
-/// If [`Type::Dynamic`] occurs among structures and collections, the result is dynamic: the
-/// caller cannot know the result's type and must treat it as unknown.
+/// If [`Type::Dynamic`] occurs together with structures and collections, the result is dynamic: the
+/// caller must treat the type of the result as unknown.
 pub fn unify(types: &[Type]) -> Option<Type> {
     unify_in(&types.iter().collect::<Vec<_>>())
 }
@@ -32,7 +32,7 @@ pub fn unify(types: &[Type]) -> Option<Type> {
 /// because one of the types is unknown, all results are unknown.
 ///
 /// # Errors
-/// If they have no common type, or a value does not convert to it.
+/// If they have no common type, or a value cannot be converted to it.
 pub fn unify_values(values: &[Value]) -> Result<(Type, Vec<Value>), ConversionError> {
     let incompatible = ConversionError { path: Path::root(), problem: ConversionProblem::Incompatible };
     let types: Vec<&Type> = values.iter().map(Value::ty).collect();
@@ -97,7 +97,7 @@ pub(super) fn unify_in(types: &[&Type]) -> Option<Type> {
         .cloned()
 }
 
-/// The kinds of types that occur among several.
+/// Which kinds of types occur in a list of types.
 #[derive(Clone, Copy, Default)]
 struct Kinds {
     list: bool,
@@ -130,7 +130,7 @@ fn unify_elements(types: &[&Type]) -> Option<Type> {
     unify_in(&types.iter().filter_map(|ty| ty.element()).collect::<Vec<_>>())
 }
 
-/// Unifies objects among maps as maps, and tuples among lists as lists.
+/// Unifies a mixture of objects and maps as maps, or of tuples and lists as lists.
 fn unify_as_collection(types: &[&Type]) -> Option<Type> {
     let structures: Vec<&Type> =
         types.iter().copied().filter(|ty| matches!(ty, Type::Object(_) | Type::Tuple(_))).collect();
@@ -140,7 +140,7 @@ fn unify_as_collection(types: &[&Type]) -> Option<Type> {
     unify_in(&all).filter(|ty| matches!(ty, Type::Map(_) | Type::List(_)))
 }
 
-/// Unifies all parts of objects as one map, of tuples as one list.
+/// Unifies all attributes of objects as one map, or all elements of tuples as one list.
 fn unify_parts(types: &[&Type]) -> Option<Type> {
     let mut parts = Vec::new();
     let mut is_map = false;
@@ -194,12 +194,12 @@ fn unify_tuples(types: &[&Type]) -> Option<Type> {
     if types.iter().all(|ty| is_possible(ty, &unified)) { Some(unified) } else { unify_parts(types) }
 }
 
-/// Sorts more general types first, otherwise keeps the order.
+/// Sorts more general types first, and otherwise preserves the order.
 fn by_preference<'a>(types: &[&'a Type]) -> Vec<&'a Type> {
     let mut rest: Vec<&Type> = types.to_vec();
     let mut sorted = Vec::with_capacity(rest.len());
-    // A type is taken once no remaining type is more general. "More general" has no cycles; if
-    // there were one, its first type would be taken.
+    // A type is selected when no remaining type is more general. "More general" has no cycles; if
+    // it had one, the first type of the cycle would be selected.
     while !rest.is_empty() {
         let next = rest
             .iter()

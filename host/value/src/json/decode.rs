@@ -1,4 +1,4 @@
-//! JSON text to typed values.
+//! Decodes JSON text to typed values.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,13 @@ use crate::{Number, ObjectType, PathStep, Str, Type, Value};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
-/// Decodes a value of a type from JSON, as state files and the plugin protocol write it. Scalars
-/// are accepted in each other's form if no information is lost (a number for a string, `"1"` for
-/// a bool); absent attributes become null. Optional attributes of `ty` are treated as required
-/// ones.
+/// Decodes a value of a type from the JSON encoding of state files and the plugin protocol. A
+/// scalar of another type is accepted if no information is lost (a number for a string, `"1"` for a
+/// bool); absent attributes become null. Optional attributes of `ty` are treated as required ones.
 ///
 /// # Errors
-/// If the text is not JSON, does not match the type, is nested more than [`crate::MAX_DEPTH`]
-/// levels deep or has more than [`crate::MAX_VALUES`] values.
+/// If the text is not JSON, does not match the type, has more than [`crate::MAX_DEPTH`] levels, or
+/// contains more than [`crate::MAX_VALUES`] values.
 pub fn decode(text: impl AsRef<[u8]>, ty: &Type) -> std::result::Result<Value, DecodeError> {
     let mut reader = Reader::new(text.as_ref())?;
     let value = Decoder { reader: &mut reader }.value(&ty.without_optional(), !ty.has_dynamic())?;
@@ -28,7 +27,7 @@ struct Decoder<'a, 'r> {
 }
 
 impl Decoder<'_, '_> {
-    /// `exact` means that the type contains no dynamic type, so it is the value's own type.
+    /// `exact` states that the type contains no dynamic type, so that it is the type of the value.
     fn value(&mut self, ty: &Type, exact: bool) -> Result<Value> {
         self.reader.budget.spend(1)?;
         let kind = self.reader.peek()?;
@@ -128,7 +127,7 @@ impl Decoder<'_, '_> {
         Ok(assemble::object(ty, attributes, exact))
     }
 
-    /// The two parts may come in either order; the value waits for its type.
+    /// The members `type` and `value` can be in either order; the value is decoded after its type.
     fn dynamic(&mut self) -> Result<Value> {
         self.reader.open()?;
         let (mut ty, mut value, mut waiting, mut first) = (None, None, None, true);

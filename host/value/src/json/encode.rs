@@ -1,4 +1,4 @@
-//! Typed values to JSON text.
+//! Encodes typed values as JSON text.
 
 use super::writer::{Escapes, write_string};
 use crate::codec::{EncodeError, EncodeProblem, Failure, index_step};
@@ -6,22 +6,23 @@ use crate::{Number, PathStep, Type, Value, View};
 
 type Result<T> = std::result::Result<T, Failure<EncodeProblem>>;
 
-/// Encodes a value as JSON, as state files and the plugin protocol do: all attributes of
-/// objects, keys sorted, numbers in full without exponent, and `{"value":V,"type":T}` for
-/// dynamic types.
+/// Encodes a value in the JSON encoding of state files and the plugin protocol: all attributes of
+/// objects, keys sorted, numbers in full without exponent, and `{"value":V,"type":T}` for dynamic
+/// types.
 ///
 /// # Errors
-/// If a part is marked, unknown or infinite, or the value is not of `ty`.
+/// If the value or a nested value is marked, unknown or infinite, or if the type of the value is
+/// not `ty`.
 pub fn encode(value: &Value, ty: &Type) -> std::result::Result<String, EncodeError> {
     let mut out = String::new();
     encode_into(&mut out, value, ty, Escapes::Html)?;
     Ok(out)
 }
 
-/// Appends the encoding of [`encode`] to a string, with a choice of escapes.
+/// Appends what [`encode`] returns to a string, with a choice of escapes.
 ///
 /// # Errors
-/// As [`encode`]; the string may then end in a partial value.
+/// The same as [`encode`]; the string may then end in a partial value.
 pub fn encode_into(
     out: &mut String,
     value: &Value,
@@ -47,7 +48,7 @@ impl Encoder<'_> {
         }
         match (value.view(), ty) {
             (View::Unknown, _) => return Err(EncodeProblem::Unknown.into()),
-            // Null also has a type, which must be stored if any type is allowed.
+            // A null also has a type, which must be stored if any type is allowed.
             (_, Type::Dynamic) if !matches!(value.ty(), Type::Dynamic) => {
                 self.out.push_str("{\"value\":");
                 self.value(value, value.ty())?;
@@ -127,9 +128,9 @@ impl Encoder<'_> {
     }
 }
 
-/// Returns the value as a JSON document, for machine-readable output. Marks are ignored: the
-/// caller decides which values may be shown. Unknown values become null; an infinite number
-/// becomes its text.
+/// Returns the value as a JSON document, for machine-readable output. Marks are ignored: the caller
+/// decides which values may be shown. An unknown value becomes null, and an infinite number becomes
+/// a string.
 pub fn to_json_value(value: &Value) -> serde_json::Value {
     match value.view() {
         View::Null | View::Unknown => serde_json::Value::Null,

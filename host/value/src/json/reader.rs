@@ -1,5 +1,5 @@
-//! A pull reader for JSON text: it checks the grammar as it goes, returns number literals as
-//! written, and builds no tree.
+//! A pull reader for JSON text. It checks the grammar while reading, returns number literals as
+//! written, and does not build a tree.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::codec::{Budget, DecodeProblem, Failure, MAX_DEPTH};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
-/// The kind of the next value, from its first character.
+/// The kind of the next value, which its first character determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Null,
@@ -234,8 +234,8 @@ impl<'a> Reader<'a> {
         if self.depth > MAX_DEPTH { Err(DecodeProblem::TooDeep.into()) } else { Ok(()) }
     }
 
-    /// Advances to the next element of the entered array or object; returns `false` at its end,
-    /// which leaves it. All calls for its elements share `first`.
+    /// Advances to the next element of the entered array or object; at the end, leaves the array or
+    /// object and returns `false`. All calls for one array or object share `first`.
     pub(crate) fn next(&mut self, close: u8, first: &mut bool) -> Result<bool> {
         self.skip_space();
         let was_first = std::mem::replace(first, false);
@@ -266,7 +266,7 @@ impl<'a> Reader<'a> {
         Ok(key)
     }
 
-    /// Skips a value, checking its syntax.
+    /// Skips a value, but checks its syntax.
     pub(crate) fn skip(&mut self) -> Result<()> {
         match self.peek()? {
             Kind::Null => self.null(),
@@ -293,7 +293,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the current position, for [`Reader::rewind`].
+    /// Returns the current position, to which [`Reader::rewind`] can return.
     pub(crate) fn position(&self) -> (usize, usize) {
         (self.at, self.depth)
     }

@@ -8,11 +8,11 @@ use super::writer::Escapes;
 use crate::codec::{DecodeError, DecodeProblem, EncodeError, Failure, index_step};
 use crate::{Number, PathStep, Str, Type, Value};
 
-/// Encodes a value as plain JSON by its own type: the result does not show whether an array was
-/// a list, a set or a tuple.
+/// Encodes a value as plain JSON, according to its own type. The result does not show whether an
+/// array was a list, a set or a tuple.
 ///
 /// # Errors
-/// If a part is marked, unknown or infinite.
+/// If the value or a nested value is marked, unknown or infinite.
 pub fn encode_simple(value: &Value) -> Result<String, EncodeError> {
     let mut out = String::new();
     if value.is_null() {
@@ -24,12 +24,12 @@ pub fn encode_simple(value: &Value) -> Result<String, EncodeError> {
 }
 
 /// Decodes any JSON: objects become objects, arrays become tuples, null becomes an untyped null,
-/// and numbers keep every digit.
+/// and numbers keep all digits.
 ///
 /// # Errors
-/// If the text is not JSON, is nested more than [`crate::MAX_DEPTH`] levels deep, has more than
-/// [`crate::MAX_VALUES`] values, or repeats a key with values of different types. (If the types
-/// are equal, the last value wins.)
+/// If the text is not JSON, has more than [`crate::MAX_DEPTH`] levels, has more than
+/// [`crate::MAX_VALUES`] values, or repeats a key with values of different types. (If the types are
+/// equal, the last value is used.)
 pub fn decode_simple(text: impl AsRef<[u8]>) -> Result<Value, DecodeError> {
     let mut reader = Reader::new(text.as_ref())?;
     let value = read(&mut reader)?;
@@ -40,7 +40,7 @@ pub fn decode_simple(text: impl AsRef<[u8]>) -> Result<Value, DecodeError> {
 /// Returns the type of the value that [`decode_simple`] returns.
 ///
 /// # Errors
-/// As [`decode_simple`].
+/// The same as [`decode_simple`].
 pub fn implied_type(text: impl AsRef<[u8]>) -> Result<Type, DecodeError> {
     Ok(decode_simple(text)?.ty().clone())
 }

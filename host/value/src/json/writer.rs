@@ -1,14 +1,14 @@
-//! JSON strings as Go's `encoding/json` writes them.
+//! Writes JSON strings like Go's `encoding/json`.
 
 use std::fmt::Write as _;
 
-/// The characters that are escaped in addition to those that JSON requires.
+/// Which characters are escaped in addition to those that JSON requires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Escapes {
-    /// Also `<`, `>`, `&`, U+2028 and U+2029: state files, plans and all other Terraform output.
+    /// `<`, `>`, `&`, U+2028 and U+2029: in state files, plans and all other output of Terraform.
     #[default]
     Html,
-    /// Also U+2028 and U+2029 only: where Terraform disables HTML escapes.
+    /// Only U+2028 and U+2029: where Terraform disables HTML escapes.
     Plain,
 }
 

@@ -1,4 +1,4 @@
-//! MessagePack to values.
+//! Decodes MessagePack to values.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use crate::{Number, ObjectType, PathStep, Str, Type, Value};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
-/// Number of unknown elements that may be created beyond the input's size.
+/// Number of unknown elements that can be created in addition to the size of the input.
 const SPARE_ELEMENTS: usize = 1024;
 
-/// Decodes a value of a type. The input's size bounds the memory: a stated length is not trusted
-/// before the elements are read, and there are never more than [`crate::MAX_VALUES`]. Optional
-/// attributes of `ty` are treated as required ones.
+/// Decodes a value of a type. The size of the input limits the memory: a length is not trusted
+/// before the elements have been read, and at most [`crate::MAX_VALUES`] values are created.
+/// Optional attributes of `ty` are treated as required ones.
 ///
 /// # Errors
-/// If the bytes are not MessagePack, do not match the type, continue after the value, nest more
-/// than [`crate::MAX_DEPTH`] levels deep or hold more than [`crate::MAX_VALUES`] values.
+/// If the bytes are not MessagePack, do not match the type, continue after the value, have more
+/// than [`crate::MAX_DEPTH`] levels, or contain more than [`crate::MAX_VALUES`] values.
 pub fn decode(bytes: &[u8], ty: &Type) -> std::result::Result<Value, DecodeError> {
     let mut decoder = Decoder {
         start: bytes.len(),
@@ -38,12 +38,12 @@ pub fn decode(bytes: &[u8], ty: &Type) -> std::result::Result<Value, DecodeError
 }
 
 pub(super) struct Decoder<'a> {
-    /// The length of the whole input.
+    /// The length of the complete input.
     start: usize,
     rest: &'a [u8],
     depth: usize,
-    /// The number of elements that unknown lists of known length may still create. It is limited
-    /// because the input contains no bytes for these elements.
+    /// The number of elements that can still be created for unknown lists of known length. It is
+    /// limited because the input contains no bytes for these elements.
     expandable: usize,
     budget: Budget,
 }
@@ -58,7 +58,7 @@ impl<'a> Decoder<'a> {
         Self { start: payload.len(), rest: payload, depth: self.depth, expandable: 0, budget: Budget::new() }
     }
 
-    /// Returns true if a list of that many unknown elements may be built.
+    /// Returns true if a list with that many unknown elements can be created.
     pub(super) fn may_expand(&mut self, length: Option<usize>) -> bool {
         let length = length.unwrap_or(0);
         if length > self.expandable || self.budget.spend(length).is_err() {
@@ -236,7 +236,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// `exact` means that the type contains no dynamic type, so it is the value's own type.
+    /// `exact` states that the type contains no dynamic type, so that it is the type of the value.
     fn value(&mut self, ty: &Type, exact: bool) -> Result<Value> {
         self.budget.spend(1)?;
         let marker = self.peek()?;
@@ -304,8 +304,8 @@ impl<'a> Decoder<'a> {
         ty: impl Fn(usize) -> &'t Type,
         exact: bool,
     ) -> Result<Vec<Value>> {
-        // Each element takes at least one byte. The capacity is limited, and grows as elements
-        // are read.
+        // Each element takes at least one byte. The initial capacity is limited, and increases
+        // while elements are read.
         let mut elements = Vec::with_capacity(length.min(self.rest.len()).min(4096));
         for index in 0..length {
             let element = self.value(ty(index), exact);

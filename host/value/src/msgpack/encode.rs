@@ -1,4 +1,4 @@
-//! Values to MessagePack.
+//! Encodes values as MessagePack.
 
 use rmp::encode::{ByteBuf, write_bin, write_map_len, write_sint, write_str};
 
@@ -8,20 +8,20 @@ use crate::{Number, PathStep, Type, Value, View};
 
 type Result<T> = std::result::Result<T, Failure<EncodeProblem>>;
 
-/// Encodes a value by a type, which must be the value's type.
+/// Encodes a value with a type, which must be the type of the value.
 ///
 /// # Errors
-/// If a part is marked or the value is not of `ty`.
+/// If the value or a nested value is marked, or if the type of the value is not `ty`.
 pub fn encode(value: &Value, ty: &Type) -> std::result::Result<Vec<u8>, EncodeError> {
     let mut out = ByteBuf::new();
     write(&mut out, value, ty)?;
     Ok(out.into_vec())
 }
 
-/// Appends the encoding of [`encode`] to a buffer.
+/// Appends what [`encode`] returns to a buffer.
 ///
 /// # Errors
-/// As [`encode`]; the buffer may then end in a partial value.
+/// The same as [`encode`]; the buffer may then end in a partial value.
 pub fn encode_into(out: &mut Vec<u8>, value: &Value, ty: &Type) -> std::result::Result<(), EncodeError> {
     let mut buffer = ByteBuf::from_vec(std::mem::take(out));
     let result = write(&mut buffer, value, ty);
@@ -29,7 +29,7 @@ pub fn encode_into(out: &mut Vec<u8>, value: &Value, ty: &Type) -> std::result::
     Ok(result?)
 }
 
-/// Lengths beyond 32 bits cannot be encoded; memory ends before that.
+/// Lengths of more than 32 bits cannot be encoded, but the memory is exhausted before that.
 fn length(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

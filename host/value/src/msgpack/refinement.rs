@@ -1,4 +1,5 @@
-//! Facts about unknown values, as the payload of extension 12: a map with small integer keys.
+//! Refinements of unknown values, which are the payload of extension 12: a map with small integer
+//! keys.
 
 use rmp::encode::{ByteBuf, write_bool, write_ext_meta, write_map_len, write_sint, write_str, write_uint};
 use unicode_segmentation::UnicodeSegmentation;
@@ -18,9 +19,9 @@ const UPPER: u8 = 4;
 const MIN_LENGTH: u8 = 5;
 const MAX_LENGTH: u8 = 6;
 
-/// Maximum payload length; Terraform rejects longer ones too.
+/// Maximum length of a payload; Terraform also rejects longer ones.
 const MAX_PAYLOAD: usize = 1024;
-/// Maximum prefix length; longer prefixes are cut, which is always allowed because facts are
+/// Maximum prefix length. A longer prefix is shortened, which is allowed because refinements are
 /// optional.
 const MAX_PREFIX: usize = 256;
 
@@ -85,7 +86,7 @@ pub(super) fn write(out: &mut ByteBuf, ty: &Type, refinement: Option<&Refinement
     let _ = rmp::encode::RmpWrite::write_bytes(out, facts.as_slice());
 }
 
-/// Returns the prefix without the characters that may combine with the next one.
+/// Returns the prefix without characters that could combine with the next one.
 fn cut_prefix(prefix: &str) -> &str {
     if prefix.len() <= MAX_PREFIX {
         return prefix;
@@ -141,7 +142,7 @@ pub(super) fn read(decoder: &mut Decoder<'_>, ty: &Type) -> Result<Value> {
         }
     }
     check(&refinement)?;
-    // A list of known length becomes that many unknown elements, unless their number exceeds the
+    // A list of known length becomes a list of unknown elements, unless their number exceeds the
     // limit for the size of the input.
     let expands = matches!(ty, Type::List(_)) && refinement.not_null;
     if expands && refinement.min_length == refinement.max_length && !decoder.may_expand(refinement.max_length)

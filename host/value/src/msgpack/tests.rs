@@ -19,7 +19,7 @@ fn not_null() -> Refinement {
     Refinement::not_null()
 }
 
-/// Vectors from Terraform's own encoder.
+/// The expected bytes are those of Terraform's encoder.
 #[test]
 fn encodes_as_terraform() {
     let string = Type::String;
@@ -81,11 +81,11 @@ fn decodes_output_of_other_encoders() {
     same("d3 00 00 00 00 00 00 00 01", Type::Number, 1.into());
     same("c7 00 00", Type::String, Value::unknown(Type::String));
     same("d5 63 01 02", Type::String, Value::unknown(Type::String));
-    // Unnormalized text, an unsorted map, a set with duplicates.
+    // Text that is not normalized, a map that is not sorted, and a set with duplicates.
     same("a3 65 cc 81", Type::String, "\u{e9}".into());
     let set = Value::set(Type::Number, [1.into(), 2.into()]);
     same("93 02 01 02", Type::set(Type::Number), set);
-    // A fact with an unsupported key, and one that permits only one value.
+    // A refinement with an unsupported key, and one that permits only one value.
     same("c7 05 0c 82 01 c2 20 90", Type::Bool, Value::unknown_with(Type::Bool, not_null()));
     let two = Value::list(Type::Bool, [Value::unknown(Type::Bool), Value::unknown(Type::Bool)]);
     same("c7 07 0c 83 01 c2 05 02 06 02", Type::list(Type::Bool), two);
@@ -143,7 +143,8 @@ fn bounds_hostile_nesting_and_lengths() {
     assert_eq!(decode(&bytes, &Type::Dynamic).unwrap_err().problem, DecodeProblem::TooDeep);
     let deep = format!("{}\"bool\"{}", "[\"list\",".repeat(100_000), "]".repeat(100_000));
     assert_eq!(Type::from_json(&deep).unwrap_err().problem, DecodeProblem::TooDeep);
-    // Unknown lists of 1000 elements each: the size of the input limits how many are expanded.
+    // Unknown lists of 1000 elements each. The size of the input limits how many of them are
+    // expanded.
     let one = hex("c7 0b 0c 83 01 c2 05 cd 03 e8 06 cd 03 e8");
     let mut bytes = hex("dd 00 01 00 00");
     bytes.extend(one.iter().copied().cycle().take(one.len() * 0x1_0000));
@@ -164,7 +165,7 @@ fn rejects_too_many_values() {
     };
     let problem = |bytes: &[u8], ty: &Type| decode(bytes, ty).unwrap_err().problem;
     let list = Type::list(Type::Bool);
-    // The list itself counts too.
+    // The list itself is counted too.
     assert_eq!(
         decode(&input(0xdd, length - 1, &[0xc0]), &list).unwrap().as_elements().unwrap().len(),
         MAX_VALUES - 1
@@ -175,7 +176,7 @@ fn rejects_too_many_values() {
         problem(&input(0xdf, length, &[0xa1, b'k', 0xc0]), &Type::map(Type::Bool)),
         DecodeProblem::TooMany
     );
-    // Counted over all levels: 1000 objects or tuples of 1999 parts, and the containers
+    // Values are counted on all levels: 1000 objects or tuples of 1999 elements, and the containers
     // themselves.
     let names: Vec<String> = (0..1999).map(|index| format!("{index:04}")).collect();
     let object = Type::object(names.iter().map(|name| (name.as_str(), Type::Bool)));

@@ -7,7 +7,7 @@ use num_traits::Zero;
 use super::{INTEGER_PRECISION, Number, NumberError, Repr, TEXT_PRECISION, nearest};
 
 impl Number {
-    /// Returns the sum, at the larger of the two precisions.
+    /// Returns the sum, with the larger of the two precisions.
     ///
     /// # Errors
     /// [`NumberError::Undefined`] for infinities of opposite sign, [`NumberError::OutOfRange`].
@@ -57,15 +57,15 @@ impl Number {
         }
     }
 
-    /// Returns the difference, at the larger of the two precisions.
+    /// Returns the difference, with the larger of the two precisions.
     ///
     /// # Errors
-    /// As [`Number::add`].
+    /// The same as [`Number::add`].
     pub fn sub(&self, other: &Self) -> Result<Self, NumberError> {
         self.add(&other.neg())
     }
 
-    /// Returns the product: exact up to 512 bits.
+    /// Returns the product, which is exact up to 512 bits.
     ///
     /// # Errors
     /// [`NumberError::Undefined`] for zero times infinity, [`NumberError::OutOfRange`].
@@ -94,11 +94,12 @@ impl Number {
         Ok(product.with_precision(precision.max(needed)))
     }
 
-    /// Returns the quotient, at the larger of the two precisions. A nonzero number divided by
+    /// Returns the quotient, with the larger of the two precisions. A nonzero number divided by
     /// zero is infinity.
     ///
     /// # Errors
-    /// [`NumberError::Undefined`] for zero by zero and infinity by infinity, [`NumberError::OutOfRange`].
+    /// [`NumberError::Undefined`] for zero divided by zero and infinity divided by infinity,
+    /// [`NumberError::OutOfRange`].
     pub fn div(&self, other: &Self) -> Result<Self, NumberError> {
         let precision = self.precision().max(other.precision());
         let negative = self.is_sign_negative() != other.is_sign_negative();
@@ -130,11 +131,12 @@ impl Number {
         Self::rounded(negative, quotient, exponent, !remainder.is_zero(), precision)
     }
 
-    /// Returns the remainder of the division that truncates towards zero: it has the sign of
-    /// `self`. By zero it is `self`; with an infinity it is the product.
+    /// Returns the remainder of the division that truncates towards zero, which has the sign of
+    /// `self`. The remainder of a division by zero is `self`; if one operand is an infinity, the
+    /// result is the product.
     ///
     /// # Errors
-    /// [`NumberError::Undefined`] for zero with infinity, [`NumberError::OutOfRange`].
+    /// [`NumberError::Undefined`] for zero and infinity, [`NumberError::OutOfRange`].
     pub fn rem(&self, other: &Self) -> Result<Self, NumberError> {
         if self.is_infinite() || other.is_infinite() {
             return self.mul(other);
@@ -151,8 +153,8 @@ impl Number {
         {
             return Ok(Self::small(a.checked_rem(*b).unwrap_or(0), precision));
         }
-        // Terraform computes the remainder in these steps, each rounded at the precision of the
-        // dividend; they determine the last digits of its results.
+        // Terraform computes the remainder in these steps. Each step is rounded to the precision of
+        // the dividend, which determines the last digits of the result.
         let (Some((q_negative, q, q_exponent)), Some((o_negative, o, o_exponent))) =
             (self.div(other)?.truncate().parts(), other.parts())
         else {
@@ -181,13 +183,13 @@ impl Number {
         }
     }
 
-    /// Returns the number without its sign.
+    /// Returns the absolute value.
     #[must_use]
     pub fn abs(&self) -> Self {
         if self.is_sign_negative() { self.neg() } else { self.clone() }
     }
 
-    /// Returns the integer part, towards zero. Infinities stay.
+    /// Returns the integer part, rounded towards zero. Infinities are returned unchanged.
     #[must_use]
     pub fn truncate(&self) -> Self {
         match &self.0 {
@@ -200,13 +202,15 @@ impl Number {
         }
     }
 
-    /// Returns the largest integer that is not above. Infinities stay.
+    /// Returns the largest integer less than or equal to this number. Infinities are returned
+    /// unchanged.
     #[must_use]
     pub fn floor(&self) -> Self {
         self.towards(true)
     }
 
-    /// Returns the smallest integer that is not below. Infinities stay.
+    /// Returns the smallest integer greater than or equal to this number. Infinities are returned
+    /// unchanged.
     #[must_use]
     pub fn ceil(&self) -> Self {
         self.towards(false)

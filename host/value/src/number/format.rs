@@ -1,4 +1,4 @@
-//! Numbers to text.
+//! Converts numbers to text.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -9,8 +9,8 @@ use num_traits::{One, Zero};
 
 use super::{Float, Number, Repr};
 
-/// Decimal digits without leading or trailing zeros, as ASCII, and the position of the point:
-/// `0.digits * 10^point`. Zero has no digits.
+/// Decimal digits in ASCII without leading or trailing zeros, and the position of the decimal
+/// point: `0.digits * 10^point`. Zero has no digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Digits {
     digits: Vec<u8>,
@@ -76,7 +76,7 @@ impl Digits {
         Self { digits: vec![b'1'], point: self.point + 1 }
     }
 
-    /// Returns the nearest number of `count` digits; ties go to an even last digit.
+    /// Returns the nearest number with `count` digits; ties are rounded to an even last digit.
     fn rounded(&self, count: i64) -> Self {
         let Ok(count) = usize::try_from(count) else {
             return Self { digits: Vec::new(), point: 0 };
@@ -89,7 +89,7 @@ impl Digits {
         if up { self.rounded_up(count) } else { self.rounded_down(count) }
     }
 
-    /// Writes the number without exponent, with `places` digits after the point.
+    /// Writes the number without an exponent, with `places` digits after the decimal point.
     fn write_fixed(&self, places: usize, out: &mut String) {
         let digit = |index: i64| usize::try_from(index).map_or(b'0', |index| self.at(index));
         if self.point > 0 {
@@ -104,7 +104,7 @@ impl Digits {
         }
     }
 
-    /// Writes the number with exponent, with `places` digits after the point.
+    /// Writes the number with an exponent, with `places` digits after the decimal point.
     fn write_exponent(&self, places: usize, out: &mut String) {
         out.push(char::from(self.at(0)));
         if places > 0 {
@@ -116,7 +116,7 @@ impl Digits {
         let _ = write!(out, "e{sign}{:02}", exponent.unsigned_abs());
     }
 
-    /// Returns the number of digits after the point.
+    /// Returns the number of digits after the decimal point.
     fn places(&self) -> usize {
         let length = i64::try_from(self.digits.len()).unwrap_or(i64::MAX / 2);
         usize::try_from(length - self.point).unwrap_or(0)
@@ -124,7 +124,7 @@ impl Digits {
 }
 
 impl Float {
-    /// Returns the fewest digits that parse as this number at its precision.
+    /// Returns the shortest digits that are parsed as this number with its precision.
     pub(super) fn shortest_digits(&self) -> Digits {
         if self.mantissa.is_zero() {
             return Digits { digits: Vec::new(), point: 0 };
@@ -135,9 +135,10 @@ impl Float {
         self.short_decimal().unwrap_or_else(|| self.shortest_digits_by_interval())
     }
 
-    /// Most fractions were written with few digits. One rounding to the number of digits that
-    /// can occur only once between a number's neighbors finds them: if the rounded decimal is
-    /// within half a unit in the last place, it is the result.
+    /// Returns the shortest digits if they are few, as for most fractions in configurations. The
+    /// number is rounded once to the maximum number of digits for which a decimal between a
+    /// number's neighbors is unique: if the rounded decimal differs by less than half a unit in the
+    /// last place, it is the result.
     pub(super) fn short_decimal(&self) -> Option<Digits> {
         if self.exponent >= 0 || self.exponent < -2048 {
             return None;
@@ -159,8 +160,7 @@ impl Float {
             return None;
         }
         let digits = nearest.to_str_radix(10).into_bytes();
-        // With more digits than the bound guarantees, other decimals could round to the same
-        // number.
+        // With more digits, other decimals could be rounded to the same number.
         if i64::try_from(digits.len()).ok()? > count {
             return None;
         }
@@ -168,9 +168,9 @@ impl Float {
         Some(Digits::new(digits, point))
     }
 
-    /// Walks along the digits until they differ from those of the midpoints to both neighbors. A
-    /// power of two counts as having the same distance to the neighbor below as to the one
-    /// above, as in Go's big.Float.
+    /// Compares the digits with those of the midpoints to both neighbors until they differ. For a
+    /// power of two, the distance to the lower neighbor is taken to be that to the upper one, as in
+    /// Go's big.Float.
     pub(super) fn shortest_digits_by_interval(&self) -> Digits {
         let exact = Digits::exact(&self.mantissa, self.exponent);
         let spare = u64::from(self.precision) + 1 - self.mantissa.bits();
@@ -178,7 +178,7 @@ impl Float {
         let exponent = self.exponent - i64::try_from(spare).unwrap_or(0);
         let lower = Digits::exact(&(&scaled - 1u8), exponent);
         let upper = Digits::exact(&(&scaled + 1u8), exponent);
-        // The midpoints themselves round to an even mantissa.
+        // The midpoints are rounded to an even mantissa.
         let inclusive = !scaled.bit(1);
         for (index, digit) in exact.digits.iter().enumerate() {
             let (low, high) = (lower.at(index), upper.at(index));
@@ -227,8 +227,8 @@ impl Number {
         self.is_infinite()
     }
 
-    /// Returns the text with `places` digits after the point, rounded from the exact value:
-    /// `printf`'s `%.*f`.
+    /// Returns the text with `places` digits after the decimal point, rounded from the exact value,
+    /// like `%.*f` of `printf`.
     pub fn to_fixed(&self, places: usize) -> String {
         let mut out = String::new();
         if !self.write_sign(&mut out) {
@@ -239,7 +239,8 @@ impl Number {
         out
     }
 
-    /// Returns the text with an exponent and `places` digits after the point: `printf`'s `%.*e`.
+    /// Returns the text with an exponent and `places` digits after the decimal point, like `%.*e`
+    /// of `printf`.
     pub fn to_exponent(&self, places: usize) -> String {
         let mut out = String::new();
         if !self.write_sign(&mut out) {
@@ -249,8 +250,8 @@ impl Number {
         out
     }
 
-    /// Returns the shorter of the two forms, with `digits` significant digits, or the fewest
-    /// that identify the number: `printf`'s `%.*g` and Go's `%g`.
+    /// Returns the shorter of the two notations, with `digits` significant digits, or with the
+    /// shortest digits that identify the number, like `%.*g` of `printf` and `%g` of Go.
     pub fn to_general(&self, digits: Option<usize>) -> String {
         let mut out = String::new();
         if self.write_sign(&mut out) {
@@ -285,8 +286,8 @@ impl Number {
     }
 }
 
-/// Writes the fewest decimal digits that parse as the number at its precision, without exponent:
-/// `0.5`, `-0`, `1000000000000000000000`, `+Inf`.
+/// Writes the shortest decimal digits that are parsed as the number with its precision, without an
+/// exponent: `0.5`, `-0`, `1000000000000000000000`, `+Inf`.
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {

@@ -1,21 +1,21 @@
-//! Numbers from text.
+//! Parses numbers.
 
 use num_bigint::{BigInt, BigUint};
 use num_traits::Zero;
 
 use super::{MAX_EXPONENT, Number, NumberError, TEXT_PRECISION, nearest};
 
-/// Maximum number of digits, so that parsing stays linear in the input.
+/// Maximum number of digits, so that parsing is linear in the input.
 const MAX_DIGITS: usize = 20_000;
 
-/// Precision of powers of five during parsing: Terraform's, and therefore part of the result for
-/// exponents beyond ±248.
+/// Precision of powers of five during parsing: the same as Terraform's, since it affects the result
+/// for exponents outside of ±248.
 const POWER_PRECISION: u32 = TEXT_PRECISION + 64;
 
 impl Number {
-    /// Parses decimal text at 512 bits: digits with an optional sign, a point anywhere among
-    /// them, an optional exponent of ten (`e`) or two (`p`); or `Inf` or `inf`, with or without
-    /// sign.
+    /// Parses decimal text with a precision of 512 bits: digits with an optional sign, an optional
+    /// decimal point, and an optional exponent of ten (`e`) or two (`p`); or `Inf` or `inf`, with
+    /// an optional sign.
     ///
     /// # Errors
     /// [`NumberError::NotANumber`] for other text,
@@ -59,7 +59,7 @@ impl Number {
             if base == 2 { (point, exponent) } else { (point.saturating_add(exponent), 0) };
         // The total exponent of two: each power of ten contributes the same power of two.
         let shift = power_of_ten.saturating_add(power_of_two);
-        // There are at most 20,000 digits, so no number in range is rejected.
+        // The text has at most 20,000 digits, so no number in the range is rejected.
         if power_of_ten.unsigned_abs() > MAX_EXPONENT.unsigned_abs()
             || shift.unsigned_abs() > 4 * MAX_EXPONENT.unsigned_abs()
         {
@@ -77,7 +77,7 @@ impl Number {
     }
 
     /// Parses an integer in a base from 2 to 62, exactly: digits, then lower-case and upper-case
-    /// letters, which mean the same up to base 36.
+    /// letters, which are equivalent up to base 36.
     ///
     /// # Errors
     /// [`NumberError::NotANumber`] for other text or another base,
@@ -116,7 +116,7 @@ impl Number {
     }
 }
 
-/// Parses the usual case without allocation: up to 18 digits, and not `-0`.
+/// Parses the most common texts without allocation: up to 18 digits, but not `-0`.
 fn small_integer(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -144,15 +144,15 @@ fn exponent(text: &str) -> Result<i64, NumberError> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(NumberError::NotANumber);
     }
-    // Overflow is the only remaining reason.
+    // The only other reason is an overflow.
     text.parse().map_err(|_| NumberError::OutOfRange)
 }
 
-/// Returns `5^power` as a mantissa and a power of two, rounded as big.Float rounds while it
-/// parses a decimal: by repeated squaring from the largest power in a word.
+/// Returns `5^power` as a mantissa and a power of two, rounded like big.Float while it parses a
+/// decimal: by repeated squaring, starting from the largest power in a machine word.
 fn power_of_five(power: u64) -> (BigUint, i64) {
     const MAX_POWER_IN_WORD: u64 = 27;
-    // Up to this power, every step below would be exact.
+    // Up to this power, every step of the loop would be exact.
     if power <= 248 {
         return (BigUint::from(5u8).pow(u32::try_from(power).unwrap_or(0)), 0);
     }

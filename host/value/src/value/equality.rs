@@ -1,12 +1,12 @@
-//! Equality of values: equality of their representations, and equality in the language.
+//! Equality of values: of their representations, and in the language.
 
 use std::sync::Arc;
 
 use super::{Content, Value};
 use crate::{Refinement, Type};
 
-/// Equality of type, content and marks. Unknown equals unknown (with the same facts): this
-/// compares representations, for tests and change detection. The language's `==` is
+/// Compares type, content and marks. An unknown value equals another one with the same refinement:
+/// this compares representations, for tests and change detection. The language's `==` is
 /// [`Value::equals`].
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
@@ -28,10 +28,10 @@ impl Value {
         }
     }
 
-    /// Evaluates the language's `==`: an unknown bool if an unknown part decides. Two nulls are
-    /// equal whatever their types; otherwise values of different types are not equal (nothing is
-    /// converted). Facts about an unknown value may settle the result. The marks of both flow to
-    /// the result.
+    /// Evaluates the language's `==`. Returns an unknown bool if the result depends on an unknown
+    /// value. Two nulls are equal regardless of their types; otherwise, values of different types
+    /// are not equal (no conversion takes place). The refinement of an unknown value can determine
+    /// the result. The result has the marks of both values.
     #[must_use]
     pub fn equals(&self, other: &Self) -> Self {
         let marks = self.inside_marks() | other.inside_marks();
@@ -42,7 +42,7 @@ impl Value {
         result.with_marks(marks)
     }
 
-    /// Returns `None` if an unknown decides.
+    /// Compares two values; `None` if the result depends on an unknown value.
     fn compare(&self, other: &Self) -> Option<bool> {
         match (&self.content, &other.content) {
             (Content::Null, Content::Null) => return Some(true),
@@ -52,7 +52,7 @@ impl Value {
             _ => {}
         }
         if !self.is_known() && !other.is_known() {
-            // Both may be null, of any types.
+            // Both may be null, of any type.
             return None;
         }
         if self.ty != other.ty {
@@ -66,7 +66,7 @@ impl Value {
             (Content::Bool(a), Content::Bool(b)) => Some(a == b),
             (Content::Number(a), Content::Number(b)) => Some(a == b),
             (Content::String(a), Content::String(b)) => Some(a == b),
-            // Unknown elements may turn out to equal others.
+            // Unknown elements may turn out to be equal to others.
             (Content::Sequence(_), Content::Sequence(_))
                 if matches!(self.ty, Type::Set(_)) && (self.inside.unknown || other.inside.unknown) =>
             {
@@ -90,13 +90,13 @@ impl Value {
         }
     }
 
-    /// Returns true if a part is unknown with unknown type, so the type may change.
+    /// Returns true if the type of an unknown value in it is unknown, so that the type may change.
     fn has_unknown_type(&self) -> bool {
         self.inside.unknown && self.ty.has_dynamic()
     }
 }
 
-/// Returns true if the types are equal except for unknown parts in one of them.
+/// Returns true if the types are equal except for types that are unknown in one of them.
 fn may_match(a: &Type, b: &Type) -> bool {
     match (a, b) {
         (Type::Dynamic, _) | (_, Type::Dynamic) => true,
@@ -116,8 +116,8 @@ fn may_match(a: &Type, b: &Type) -> bool {
     }
 }
 
-/// Compares lists, tuples and objects: the first pair that differs or is undecided decides.
-/// Terraform stops there too, even if a later pair would differ.
+/// Compares lists, tuples and objects: the first pair that differs, or whose comparison is unknown,
+/// determines the result. As in Terraform, later pairs are not considered, even if they differ.
 fn first_undecided<'a>(mut pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<bool> {
     pairs
         .find_map(|(a, b)| match a.compare(b) {
@@ -127,7 +127,7 @@ fn first_undecided<'a>(mut pairs: impl Iterator<Item = (&'a Value, &'a Value)>) 
         .unwrap_or(Some(true))
 }
 
-/// Compares maps: any pair that differs decides.
+/// Compares maps: any pair that differs determines the result.
 fn any_different<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<bool> {
     let mut result = Some(true);
     for (a, b) in pairs {

@@ -14,14 +14,14 @@ fn starts(prefix: &str) -> Value {
     Value::unknown_with(Type::String, certain(Refinement { prefix, ..Refinement::default() }))
 }
 
-/// `None`: unknown.
+/// `None` means that the result is unknown.
 fn check(a: &Value, b: &Value, expected: Option<bool>) {
     for (a, b) in [(a, b), (b, a)] {
         assert_eq!(a.equals(b).as_bool(), expected, "{a:?} == {b:?}");
     }
 }
 
-/// Answers of `terraform console -plan` 1.11.4.
+/// The expected results are those of `terraform console -plan` 1.11.4.
 #[test]
 fn equals_matches_terraform() {
     let object = |a: Value| Value::object([("a", a)]);

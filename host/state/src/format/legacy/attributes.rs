@@ -1,4 +1,4 @@
-//! Lengths in flat attributes: `l.#` is the length of a list or set, `m.%` that of a map.
+//! Lengths in flat attributes: `l.#` is the length of a list or set, `m.%` the length of a map.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,9 +9,9 @@ struct Members {
     named: bool,
 }
 
-/// Converts attributes of version 2, in which `#` was the length of maps too, to version 3. A
+/// Converts attributes of version 2, in which maps also used `#` for the length, to version 3. A
 /// collection with a member name that is not a number is a map. The type of a collection without
-/// members is unknown: its length is dropped, which means null.
+/// members is unknown, so its length is dropped, and the collection becomes null.
 pub(super) fn with_map_lengths(attributes: BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut members: HashMap<&str, Members> = attributes
         .keys()
@@ -77,7 +77,7 @@ mod tests {
         let given = given.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let lengths: Vec<String> =
             with_map_lengths(given).into_keys().filter(|name| name.ends_with(['#', '%'])).collect();
-        // Written by Terraform 1.11.4.
+        // The expected attributes were written by Terraform 1.11.4.
         let expected =
             ["deep.#", "deep.0.x.#", "dotted.%", "l.#", "m.%", "minus.#", "mixed.%", "s.#", "s.1234.k.%"];
         assert_eq!(lengths, expected);

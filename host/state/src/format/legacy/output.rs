@@ -1,4 +1,4 @@
-//! Outputs of the root module, whose types were not stored.
+//! Converts outputs of the root module, whose types were not stored.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -32,7 +32,7 @@ pub(super) fn decode(
     Ok(OutputValue { value: guessed(value), sensitive: stored.sensitive.unwrap_or(false) })
 }
 
-/// Converts tuples and objects whose elements all have one type to lists and maps. The JSON
+/// Converts tuples and objects whose elements all have the same type to lists and maps. The JSON
 /// parser limits the nesting.
 fn guessed(value: Value) -> Value {
     match value.view() {
