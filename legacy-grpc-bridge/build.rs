@@ -1,9 +1,9 @@
 //! Generates Rust from the protocol's description.
 //!
-//! `protox` compiles the description, so that `protoc` is not needed. Each RPC becomes a
-//! constant with its path and message types, which is all that a caller needs. A client with a
-//! function for each RPC would have to be written twice, for protocols 5 and 6, with different
-//! names only.
+//! `protox` compiles the description, so `protoc` is not needed. Each RPC becomes a constant with
+//! its path and message types, which is everything that a caller needs. A client with a function
+//! for each RPC would have to be written twice, for protocols 5 and 6, and only the names would
+//! differ.
 
 use std::fmt::Write as _;
 
@@ -40,7 +40,7 @@ impl ServiceGenerator for Methods {
     }
 }
 
-/// Returns a type's path as seen from one module further in.
+/// Returns the path of a type, as it is written in a nested module.
 fn inside(path: &str) -> String {
     if path.starts_with("::") || path == "()" { path.to_owned() } else { format!("super::{path}") }
 }

@@ -1,4 +1,4 @@
-//! The provider's calls, with their RPCs in each protocol.
+//! The calls of a provider, with their RPCs in each protocol version.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use crate::protocol::tfplugin5::provider as five;
 use crate::protocol::tfplugin6::provider as six;
 use crate::{NativeLimits, ProtocolVersion};
 
-/// The systems that a call may wait for.
+/// The systems for which a call may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Only the plugin itself.
+    /// Only the plugin.
     Local,
-    /// Also a remote system.
+    /// The plugin and a remote system.
     Remote,
 }
 
-/// One call in both protocols.
+/// A call in both protocol versions.
 pub(crate) struct Rpc<Q, A> {
     five: RpcMethod<Q, A>,
     six: RpcMethod<Q, A>,
@@ -40,7 +40,7 @@ impl<Q, A> Rpc<Q, A> {
         }
     }
 
-    /// Returns the call's name in messages: that of protocol 6, which is clearer.
+    /// Returns the call's name in messages: its name in protocol 6, which is clearer.
     pub(crate) fn name(&self) -> &'static str {
         self.six.name()
     }

@@ -1,4 +1,4 @@
-//! Authenticates a connection's peer by a single certificate, on either side of TLS.
+//! Authenticates the peer of a connection by a single certificate, on either side of TLS.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use tokio_rustls::rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme,
 };
 
-/// Accepts one certificate, and has the handshake verified with its key.
+/// Accepts one certificate, and verifies the handshake with its key.
 #[derive(Debug)]
 pub(crate) struct PinnedCertificate {
     expected: CertificateDer<'static>,

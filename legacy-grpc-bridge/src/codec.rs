@@ -1,7 +1,7 @@
 //! Encodes and decodes messages in tonic's frames.
 //!
-//! A separate codec is needed, since a response that cannot be decoded must be distinguished
-//! from an error that the plugin itself returns: the error for the former carries
+//! A separate codec is needed, since a response that cannot be decoded must be distinguished from
+//! an error that the plugin itself returns: in the former case, the source of the error is
 //! [`Undecodable`].
 
 use std::marker::PhantomData;
@@ -11,7 +11,7 @@ use prost::Message;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::{Code, Status};
 
-/// The source of a status that reports an undecodable response.
+/// The source of a status that reports a response that cannot be decoded.
 #[derive(Debug, thiserror::Error)]
 #[error("its response is not a valid protocol message: {0}")]
 pub(crate) struct Undecodable(prost::DecodeError);

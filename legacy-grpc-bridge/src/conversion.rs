@@ -1,4 +1,4 @@
-//! Converts between the protocol's own types and the messages that cross to a plugin.
+//! Converts between the protocol's own types and the messages that are exchanged with a plugin.
 //!
 //! A plugin's responses are checked here for bytes that do not decode as their type, and for
 //! impossible paths and times. Whether a value is allowed where it occurs (unknown values,
@@ -15,7 +15,7 @@ use wardian_value::{Path, PathStep, Type, Value, json, msgpack};
 
 use crate::protocol::tfplugin as m;
 
-/// Encodes a value of a type for sending.
+/// Encodes a value of a type, so that it can be sent.
 pub(crate) fn encode(what: &str, value: &Value, ty: &Type) -> Result<Option<m::DynamicValue>, PluginFailure> {
     encode_value(what, value, ty).map(|encoded| Some(dynamic_value(encoded)))
 }
@@ -25,7 +25,7 @@ pub(crate) fn dynamic_value(encoded: Vec<u8>) -> m::DynamicValue {
     m::DynamicValue { msgpack: encoded.into(), json: bytes::Bytes::new() }
 }
 
-/// Decodes a value of a type from a response; an absent one is a null.
+/// Decodes a value of a type from a response. An absent value is decoded as null.
 pub(crate) fn decode(
     what: &str,
     answered: Option<&m::DynamicValue>,
@@ -73,7 +73,7 @@ pub(crate) fn encode_identity(
     Ok(encoded.map(|value| m::ResourceIdentityData { identity_data: Some(value) }))
 }
 
-/// Decodes an identity, if there is one.
+/// Decodes an optional identity.
 pub(crate) fn decode_identity(
     what: &str,
     answered: Option<&m::ResourceIdentityData>,
@@ -95,8 +95,8 @@ pub(crate) fn diagnostics(answered: Vec<m::Diagnostic>) -> PluginDiagnostics {
     let said = |diagnostic: m::Diagnostic| PluginDiagnostic {
         severity: match diagnostic.severity() {
             m::diagnostic::Severity::Warning => Severity::Warning,
-            // An invalid severity is a bug in the plugin, which must not hide a possible error,
-            // so it counts as an error.
+            // An invalid severity is an error of the plugin, which must not hide a possible error
+            // of the call, so it is treated as an error.
             m::diagnostic::Severity::Error | m::diagnostic::Severity::Invalid => Severity::Error,
         },
         summary: printable(&diagnostic.summary),
@@ -106,7 +106,7 @@ pub(crate) fn diagnostics(answered: Vec<m::Diagnostic>) -> PluginDiagnostics {
     answered.into_iter().map(said).collect()
 }
 
-/// Converts a path up to the first step that cannot lead anywhere.
+/// Converts a path up to the first step that is invalid.
 pub(crate) fn path(path: m::AttributePath) -> Path {
     use m::attribute_path::step::Selector;
     let steps: Vec<PathStep> = path

@@ -1,4 +1,4 @@
-//! Describes a file that could not be run, so that the user can see the cause.
+//! Describes a file that could not be executed, so that the user can identify the cause.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -7,14 +7,14 @@ use std::path::Path;
 
 use wardian_cache::file_kind::{ELF_HEADER_LENGTH, FileKind, elf_processor};
 
-/// The position of the byte order in an ELF header; a shorter file is not an executable.
+/// The position of the byte order in an ELF header. A shorter file is not an executable.
 const ELF_BYTE_ORDER: usize = 5;
 
 /// The kernel's list of further executable formats and their interpreters.
 const INTERPRETERS: &str = "/proc/sys/fs/binfmt_misc";
 
-/// Returns the format of a file that cannot be run here. The system would reject it as well, but
-/// the functions that start programs then have a shell read the rejected file.
+/// Returns the format of a file that cannot be executed on this machine. The operating system would
+/// reject it as well, but some functions that start programs then let a shell interpret the file.
 pub(crate) fn foreign(path: &Path) -> Option<String> {
     let mut header = Vec::new();
     File::open(path).ok()?.take(ELF_HEADER_LENGTH).read_to_end(&mut header).ok()?;

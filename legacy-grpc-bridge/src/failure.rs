@@ -7,22 +7,22 @@ use tonic::Code;
 use wardian_plugin::printable;
 use wardian_plugin::transport::{PluginFailure, format_seconds};
 
-/// The fate of a plugin's process that did not respond.
+/// What happened to the process of a plugin that did not respond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Aftermath {
-    /// The bridge ended it.
+    /// The bridge ended the process.
     Ended,
-    /// The bridge did not start it, and left it running.
+    /// The bridge did not start the process, and left it running.
     LeftAlone,
 }
 
 /// A process that ended.
 pub(crate) struct EndedProcess {
-    /// Its exit status: `exit status: 2`.
+    /// The exit status of the process: `exit status: 2`.
     pub(crate) status: String,
-    /// The end of its standard error, without log lines.
+    /// The end of the process's standard error, without log lines.
     pub(crate) last_output: Option<String>,
-    /// Why the bridge ended it, if it did.
+    /// The reason why the bridge ended the process, if it did.
     pub(crate) reason: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl From<EndedProcess> for PluginFailure {
     }
 }
 
-/// The connection is closed but the process is still running.
+/// Returns the failure for a connection that was closed although the process is still running.
 pub(crate) fn lost_connection(reason: &str, aftermath: Aftermath) -> PluginFailure {
     let then = match aftermath {
         Aftermath::Ended => "Its process was still running and was ended.",
@@ -53,7 +53,7 @@ pub(crate) fn lost_connection(reason: &str, aftermath: Aftermath) -> PluginFailu
     PluginFailure::transport("Plugin did not respond", format!("{reason}. {then}"))
 }
 
-/// No response came in time.
+/// Returns the failure for a call without a response within the time limit.
 pub(crate) fn timed_out(limit: Duration, aftermath: Aftermath) -> PluginFailure {
     let then = match aftermath {
         Aftermath::Ended => "Its process was ended.",
@@ -63,13 +63,13 @@ pub(crate) fn timed_out(limit: Duration, aftermath: Aftermath) -> PluginFailure 
     PluginFailure::transport("Plugin timed out", format!("no response came within {limit}. {then}"))
 }
 
-/// The response was larger than this number of bytes.
+/// Returns the failure for a response that was larger than this number of bytes.
 pub(crate) fn too_much_data(limit: usize) -> PluginFailure {
     let problem = format!("its response is larger than {limit} bytes, which is the limit.");
     PluginFailure::transport("Plugin response is too large", problem)
 }
 
-/// The plugin responded with a gRPC status that is an error.
+/// Returns the failure for a gRPC status that is an error.
 pub(crate) fn error_status(code: Code, message: &str) -> PluginFailure {
     let quoted = quote(message);
     match code {

@@ -1,8 +1,8 @@
 //! The handshake: the line in which a plugin announces its address and protocol.
 //!
 //! `CORE|APP|NETWORK|ADDRESS|PROTOCOL|CERTIFICATE[|MULTIPLEX]`, for instance
-//! `1|6|unix|/tmp/plugin2093784|grpc|MIIC...`. The lines of older plugins are recognized, so
-//! that the error can suggest a remedy:
+//! `1|6|unix|/tmp/plugin2093784|grpc|MIIC...`. The lines of older plugins are recognized, so that
+//! the error can suggest a solution:
 //!
 //! | line | plugin |
 //! |---|---|
@@ -20,11 +20,11 @@ use base64::alphabet::STANDARD as ALPHABET;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use wardian_plugin::printable_line;
 
-/// Number of characters of a line that a message shows.
+/// Number of characters of a line that a message contains.
 const SHOWN: usize = 300;
-/// Minimum length of a certificate; some plugins print other text in its place.
+/// Minimum length of a certificate; some plugins print other text instead.
 const MIN_CERTIFICATE_LENGTH: usize = 50;
-/// Go writes no padding; a padded encoding means the same.
+/// Go writes base64 without padding; padding is accepted too.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &ALPHABET,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -64,11 +64,11 @@ pub(crate) struct Handshake {
     pub(crate) certificate: Option<Vec<u8>>,
 }
 
-/// An error in the line. The texts continue a sentence that begins with "the plugin".
+/// An error in the line. The text is the continuation of a sentence that begins with "the plugin".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandshakeError {
-    /// It is not a handshake at all.
+    /// The line is not a handshake.
     #[error(
         "printed text other than its handshake on its standard output: {line:?}. Either it is not a \
          Terraform plugin, or it prints output before it serves, which is a bug in the plugin"
@@ -101,7 +101,7 @@ pub enum HandshakeError {
          for a newer version of it"
     )]
     NotGrpc { found: String },
-    /// The kind of network or its address is not supported.
+    /// The network, or its address, is not supported.
     #[error(
         "listens on {network:?} at {address:?}, but only a Unix socket, or TCP on this machine, is \
          supported"
@@ -148,8 +148,8 @@ impl Handshake {
             "unix" if !address.is_empty() => PluginAddress::Unix(PathBuf::from(address)),
             "tcp" => {
                 let address: SocketAddr = address.parse().map_err(|_| unusable())?;
-                // The plugin is a process on this machine, so an address of another machine
-                // cannot be its own.
+                // The plugin is a process on this machine, so an address on another machine cannot
+                // be correct.
                 if !address.ip().is_loopback() {
                     return Err(unusable());
                 }
@@ -170,7 +170,7 @@ impl Handshake {
     }
 }
 
-/// Shortens a string for a message.
+/// Shortens a string, so that it can be shown in a message.
 pub(crate) fn shown(text: &str) -> String {
     let end = text.char_indices().nth(SHOWN).map_or(text.len(), |(end, _)| end);
     let mut beginning = printable_line(text.get(..end).unwrap_or_default());

@@ -1,8 +1,8 @@
 //! HTTP/2 over one connection to one plugin.
 //!
 //! A plugin has one connection, which is opened after its handshake and never reopened, since no
-//! process listens at its address once it has ended. So tonic gets its frames and connection
-//! state from this module, not from its own channel, which would queue, balance and reconnect.
+//! process listens at the address after the plugin has ended. So tonic uses this module for frames
+//! and connection state, not its own channel, which would queue, balance and reconnect.
 
 use std::error::Error;
 use std::future::Future;
@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use crate::handshake::shown;
 
-/// Number of bytes of a response that may be in transit, for one stream and for the connection.
+/// Number of bytes of responses that may be in transit, for each stream and for the connection.
 const STREAM_WINDOW: u32 = 4 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
@@ -30,10 +30,10 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bidirectional for T {}
 /// An error of an exchange without a gRPC response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Http2Error {
-    /// The connection, or a stream of it, has ended.
+    /// The connection, or one of its streams, has ended.
     #[error("{}", describe_error(.0))]
     Connection(#[source] h2::Error),
-    /// The response is HTTP but not gRPC.
+    /// The response is an HTTP response, but not a gRPC response.
     #[error("its response is {kind} with HTTP status {status}, not gRPC")]
     NotGrpc {
         /// The HTTP status.
@@ -44,7 +44,7 @@ pub(crate) enum Http2Error {
 }
 
 impl Http2Error {
-    /// Whether the connection has ended, and not just one of its streams.
+    /// Whether the connection has ended, not only one of its streams.
     pub(crate) fn is_of_all(&self) -> bool {
         matches!(self, Self::Connection(error) if error.is_io() || error.is_go_away())
     }
@@ -52,7 +52,7 @@ impl Http2Error {
 
 fn describe_error(error: &h2::Error) -> String {
     let ended = error.get_io().is_some_and(|error| error.kind() == std::io::ErrorKind::UnexpectedEof);
-    // A peer that is closing a connection may reset its streams first.
+    // A peer that is closing a connection may reset the streams first.
     let given_up = error.is_reset() && error.is_remote() && error.reason() == Some(h2::Reason::CANCEL);
     if ended || given_up {
         "it closed the connection".to_owned()
@@ -64,7 +64,7 @@ fn describe_error(error: &h2::Error) -> String {
 /// An error of establishing HTTP/2.
 pub(crate) type HandshakeError = h2::Error;
 
-/// A connection. Clones refer to the same one.
+/// An HTTP/2 connection. Clones refer to the same connection.
 #[derive(Clone)]
 pub(crate) struct Http2Connection {
     requests: h2::client::SendRequest<Bytes>,
@@ -72,8 +72,8 @@ pub(crate) struct Http2Connection {
 }
 
 impl Http2Connection {
-    /// Establishes HTTP/2. The connection lives as long as there is a clone of the transport or
-    /// a pending response.
+    /// Establishes HTTP/2. The connection exists as long as a clone of this value or a pending
+    /// response exists.
     pub(crate) async fn begin(stream: Box<dyn Bidirectional>) -> Result<Self, HandshakeError> {
         let (requests, connection) = h2::client::Builder::new()
             .initial_window_size(STREAM_WINDOW)
@@ -86,7 +86,7 @@ impl Http2Connection {
             if let Err(error) = connection.await {
                 tracing::debug!(target: "wardian::plugin", "connection to a native plugin ended: {error}");
             }
-            // The receiver no longer exists once all transports are dropped.
+            // If all clones were dropped, the receiver does not exist any more.
             let _ = ended.send(true);
         });
         Ok(Self { requests, closed })
@@ -97,8 +97,8 @@ impl Http2Connection {
         *self.closed.borrow() || self.closed.has_changed().is_err()
     }
 
-    /// Whether the connection ends within `patience`. A stream can be reset a moment before the
-    /// connection's end is noticed.
+    /// Whether the connection ends within `patience`. A stream can be reset a moment before the end
+    /// of the connection is detected.
     pub(crate) async fn ends_within(&self, patience: Duration) -> bool {
         let mut closed = self.closed.clone();
         // An error means that the connection's task has ended.
@@ -127,7 +127,8 @@ impl tower_service::Service<http::Request<tonic::body::Body>> for Http2Connectio
                 .map_err(Http2Error::Connection)?;
             let mut response = std::pin::pin!(response);
             let mut sending = std::pin::pin!(send(body, sending));
-            // A plugin that rejects the request may respond before it has read everything.
+            // A plugin that rejects the request may respond before it has read the complete
+            // request.
             let early = tokio::select! {
                 biased;
                 _sent = &mut sending => None,
@@ -144,7 +145,7 @@ impl tower_service::Service<http::Request<tonic::body::Body>> for Http2Connectio
     }
 }
 
-/// Rejects a response that is not gRPC; other content types are meant for people.
+/// Rejects a response that is not a gRPC response; other content types are for people.
 fn refuse_other_content(response: &http::Response<h2::RecvStream>) -> Result<(), Http2Error> {
     let kind = response.headers().get(http::header::CONTENT_TYPE);
     let kind = kind.map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned());
@@ -157,8 +158,8 @@ fn refuse_other_content(response: &http::Response<h2::RecvStream>) -> Result<(),
     }
 }
 
-/// Sends the body. h2 buffers the part that does not fit into the window yet; it is in memory
-/// already. An error here is also visible in the response.
+/// Sends the body. h2 buffers data that exceeds the window, which is in memory already. An error
+/// here is also visible in the response.
 async fn send(
     body: tonic::body::Body,
     mut stream: h2::SendStream<Bytes>,

@@ -5,7 +5,7 @@
 //! 2. It prints its handshake; any other output becomes an error.
 //! 3. The bridge connects to the announced address, with mutual TLS unless that is disabled.
 //!
-//! If any step fails, the process has ended before the error is returned.
+//! If a step fails, the process is ended before the error is returned.
 
 use std::ffi::OsString;
 use std::io;
@@ -31,16 +31,16 @@ use wardian_plugin::RecentSensitiveValues;
 use wardian_plugin::transport::format_seconds;
 use wardian_process::{Confinement, ConfinementError, Prepared, Spawner};
 
-/// The variable that every plugin of the protocol expects in its environment, as a sign that it
-/// was not started by a person.
+/// The variable that every plugin of the protocol expects in its environment, as evidence that a
+/// program started it, not a person.
 pub(crate) const MAGIC_COOKIE: (&str, &str) =
     ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
 /// Maximum number of bytes of a handshake.
 const MAX_HANDSHAKE_LENGTH: u64 = 64 << 10;
-/// Number of attempts to run a file that is still being written, and the delay between them.
+/// Number of attempts to execute a file that is still being written, and the delay between them.
 const BUSY_ATTEMPTS: u32 = 5;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
-/// Time to wait for the end of a process without a handshake before reporting that it is still
+/// Time limit for the end of a process without a handshake, after which it is reported as still
 /// running.
 const EXIT_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -50,17 +50,17 @@ pub enum Security {
     /// With TLS, for which both sides create certificates.
     #[default]
     MutualTls,
-    /// Not at all, for plugins that do not support TLS. Anyone who can reach the socket can call
-    /// the plugin.
+    /// Not secured, for plugins that do not support TLS. Any program that can access the socket can
+    /// call the plugin.
     Plain,
 }
 
-/// The protocol versions that a plugin is offered.
+/// The protocol versions that the bridge offers to a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offer {
     /// All supported versions.
     All,
-    /// Only version 5, which has provisioners.
+    /// Only version 5, which supports provisioners.
     OnlyFive,
 }
 
@@ -76,23 +76,23 @@ impl Offer {
 /// A native plugin on disk, and the settings of its process.
 #[derive(Clone, Debug)]
 pub struct NativePackage {
-    /// Its name in messages: `hashicorp/aws v5.100.0`.
+    /// The plugin's name in messages: `hashicorp/aws v5.100.0`.
     pub name: Arc<str>,
-    /// The file to run.
+    /// The file to execute.
     pub executable: PathBuf,
-    /// The environment of its process, without the variables that the protocol adds.
+    /// The environment of the process, without the variables that the protocol requires.
     pub environment: Vec<(OsString, OsString)>,
-    /// The working directory of its process.
+    /// The working directory of the process.
     pub working_directory: PathBuf,
-    /// An existing directory for sockets, short enough for a socket path.
+    /// An existing directory for sockets. Its path must be short enough for a socket path.
     pub socket_directory: PathBuf,
     /// How the connection is secured.
     pub security: Security,
-    /// The restrictions that the kernel enforces on its process, in addition to the needs of
-    /// every program.
+    /// The restrictions that the kernel enforces on the process. Access that every program needs is
+    /// added.
     pub confinement: Option<Confinement>,
-    /// The hash of its package, if the file was verified against it and the schema depends on
-    /// nothing else: then the schema may be cached between runs.
+    /// The hash of the package, if the file was verified against it and the schema depends only on
+    /// the package, so that the schema can be cached between runs.
     pub content: Option<Arc<str>>,
 }
 
@@ -100,13 +100,13 @@ pub struct NativePackage {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
-    /// The directory for its socket could not be created.
+    /// The directory for the socket could not be created.
     #[error("could not create a directory for its socket below {}: {source}", path.display())]
     SocketDirectory { path: PathBuf, source: io::Error },
     /// The bridge's certificate could not be created.
     #[error(transparent)]
     Identity(#[from] IdentityError),
-    /// The system did not run the file.
+    /// The system could not execute the file.
     #[error("could not run {}: {source}; {found}", executable.display())]
     Spawn {
         executable: PathBuf,
@@ -114,7 +114,7 @@ pub enum LaunchError {
         /// The description of the file.
         found: String,
     },
-    /// It must be confined, but cannot be.
+    /// The process must be confined, but cannot be.
     #[error("{} is not run because it cannot be confined: {problem}", executable.display())]
     Unconfined { executable: PathBuf, problem: ConfinementError },
     /// The process ended without a handshake.
@@ -123,48 +123,48 @@ pub enum LaunchError {
         executable: PathBuf,
         /// The exit status: `exit status: 1`.
         how: String,
-        /// Its output on standard error.
+        /// The process's output on standard error.
         said: Option<String>,
         /// The description of the file.
         found: String,
     },
-    /// It closed its standard output and is still running.
+    /// The process closed its standard output and is still running.
     #[error("{} closed its standard output without a handshake, so it is not a plugin{}", executable.display(), saying(said.as_deref(), ""))]
     Silent {
         executable: PathBuf,
-        /// Its output on standard error.
+        /// The process's output on standard error.
         said: Option<String>,
     },
-    /// It printed no handshake in time.
+    /// The process did not print a handshake within the time limit.
     #[error("{} printed no handshake within {}{}", executable.display(), format_seconds(*limit), saying(said.as_deref(), ""))]
     TimedOut {
         executable: PathBuf,
         limit: Duration,
-        /// Its output on standard error.
+        /// The process's output on standard error.
         said: Option<String>,
     },
-    /// Its handshake is invalid or not supported.
+    /// The handshake is invalid or not supported.
     #[error("{} {problem}{}", executable.display(), saying(said.as_deref(), ""))]
     Handshake {
         executable: PathBuf,
         problem: HandshakeError,
-        /// Its output on standard error.
+        /// The process's output on standard error.
         said: Option<String>,
     },
-    /// It does not support TLS.
+    /// The plugin does not support TLS.
     #[error(
         "{} has no certificate, so the connection to it cannot be secured. If that is acceptable, \
          TF_DISABLE_PLUGIN_TLS=1 in the environment runs all native plugins without TLS",
         executable.display()
     )]
     NoCertificate { executable: PathBuf },
-    /// It does not respond at its announced address.
+    /// The plugin does not respond at the address that it announced.
     #[error("{} does not respond at {address}: {reason}{}", executable.display(), saying(said.as_deref(), ""))]
     Connect {
         executable: PathBuf,
         address: String,
         reason: String,
-        /// Its output on standard error.
+        /// The process's output on standard error.
         said: Option<String>,
     },
     /// A plugin that was started externally does not respond.
@@ -173,7 +173,7 @@ pub enum LaunchError {
          running?"
     )]
     Reattach { address: String, reason: String },
-    /// It was closed, and no further process is started.
+    /// The plugin was closed, so no further process is started.
     #[error("it is already closed")]
     Closed,
 }
@@ -250,7 +250,7 @@ pub(crate) async fn attach(
     }
 }
 
-/// A failure, before the process's output is known.
+/// A failure, before the output of the process is known.
 enum Problem {
     NoLine,
     TimedOut,
@@ -264,8 +264,8 @@ impl Problem {
         let executable = package.executable.clone();
         let said = running.crash_output();
         match self {
-            // This determines whether the process ended by itself, so it must be queried before
-            // the process is killed.
+            // This determines whether the process ended without being killed, so it must be queried
+            // before the process is killed.
             Self::NoLine => match running.own_end() {
                 Some(how) => {
                     LaunchError::Ended { found: executable::describe(&executable), executable, how, said }
@@ -316,7 +316,7 @@ async fn spawn(
     }
 }
 
-/// Returns the kernel's rules for the process, if it is to be confined.
+/// Returns the kernel's rules for the process; `None` if it does not have to be confined.
 fn rules(package: &NativePackage, sockets: &TempDir) -> Result<Option<Prepared>, LaunchError> {
     let Some(granted) = &package.confinement else { return Ok(None) };
     let rules = sandbox_exec::with_necessities(granted, &package.executable, sockets.path());
@@ -405,7 +405,7 @@ async fn reach(address: &PluginAddress) -> io::Result<Box<dyn Bidirectional>> {
     })
 }
 
-/// Reads the first line, up to the maximum length of a handshake; `None` if there is none.
+/// Reads the first line, up to the maximum length of a handshake; `None` if there is no line.
 async fn first_line(stdout: &mut (impl AsyncBufRead + Unpin)) -> Option<String> {
     let mut line = Vec::new();
     let read = stdout.take(MAX_HANDSHAKE_LENGTH).read_until(b'\n', &mut line).await;
@@ -415,8 +415,8 @@ async fn first_line(stdout: &mut (impl AsyncBufRead + Unpin)) -> Option<String> 
     }
 }
 
-/// Discards further output: a pipe that is not read would block the plugin when it is full.
+/// Discards further output: if a pipe is not read, it blocks the plugin when it is full.
 async fn drain(mut stdout: BufReader<ChildStdout>) {
-    // The plugin's regular output arrives over the connection, so this output is discarded.
+    // The plugin's regular output is received over the connection, so this output is discarded.
     let _ = tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await;
 }

@@ -1,23 +1,23 @@
-//! Native plugins: executables that run as their own processes and use gRPC, protocol 5 or 6,
-//! behind the traits of `wardian-plugin`.
+//! Native plugins: executables that run in separate processes and use gRPC with protocol 5 or 6.
+//! This crate implements the traits of `wardian-plugin` for them.
 //!
-//! From a file, a [`Bridge`] makes a [`NativePlugin`], which makes providers, or a
-//! [`NativeProvisioner`]. Their processes are started when a call first needs them. `proto/`
-//! describes the protocol; it defines the common parts of the two versions once, so one
-//! implementation suffices for both.
+//! From a file, a [`Bridge`] creates a [`NativePlugin`], which creates providers, or a
+//! [`NativeProvisioner`]. A process is started when a call first needs it. `proto/` describes the
+//! protocol; it defines the common parts of the two versions once, so one implementation suffices
+//! for both.
 //!
 //! This crate does not depend on configuration, state, the engine or a terminal, reads no
 //! environment variables, and receives every path from its caller. A native plugin is not
-//! sandboxed: it has all access that its user has.
+//! sandboxed: it has the same access as its user.
 //!
 //! Invariants:
-//! - a process has only the environment variables that the caller names and those that the
-//!   protocol needs;
+//! - a process has only the environment variables that the caller passes and those that the
+//!   protocol requires;
 //! - every call ends, either with a response or with an error diagnostic that names the plugin,
 //!   the call and the resource;
-//! - a process that did not respond in time is killed, since its state is unknown;
-//! - no process outlives the bridge, and none remains as a zombie; on Linux, no process outlives
-//!   Wardian, even if Wardian is killed;
+//! - a process that did not respond within the time limit is killed, since its state is unknown;
+//! - no process outlives the bridge or remains as a zombie; on Linux, no process outlives Wardian,
+//!   even if Wardian is killed;
 //! - a process that must be confined is never run without confinement;
 //! - the peer at the address that a plugin announced must hold the certificate that the process
 //!   announced.
@@ -69,12 +69,12 @@ pub use wardian_process::{Confinement, ConfinementError, TcpPorts};
 /// Time limits of plugins.
 #[derive(Clone, Debug)]
 pub struct NativeLimits {
-    /// Time from a process's start to the connection.
+    /// Time limit from the start of a process to the connection.
     pub start: std::time::Duration,
-    /// Time for calls without external access: schemas, validation, state upgrades, moves,
+    /// Time limit for calls without external access: schemas, validation, state upgrades, moves,
     /// functions.
     pub local_call: std::time::Duration,
-    /// Time for calls that may wait for a remote system.
+    /// Time limit for calls that may wait for a remote system.
     pub remote_call: std::time::Duration,
 }
 

@@ -10,7 +10,7 @@ pub struct RpcMethod<Q, A> {
 }
 
 impl<Q, A> RpcMethod<Q, A> {
-    /// Returns the RPC at a path, `/package.Service/Name`.
+    /// Returns the RPC with a path, `/package.Service/Name`.
     pub const fn new(path: &'static str) -> Self {
         Self { path, messages: PhantomData }
     }
@@ -20,12 +20,12 @@ impl<Q, A> RpcMethod<Q, A> {
         self.path
     }
 
-    /// Returns the last part of the path.
+    /// Returns the name of the RPC, which is the last component of the path.
     pub fn name(self) -> &'static str {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// Returns the same RPC with its response decoded as another message of the same form.
+    /// Returns the same RPC with its response decoded as another message with the same encoding.
     pub(crate) const fn with_answer<B>(self) -> RpcMethod<Q, B> {
         RpcMethod::new(self.path)
     }

@@ -1,10 +1,10 @@
 //! Plugins and their processes.
 //!
-//! Every provider configuration has a process once it is configured; equal configurations share
-//! one process (see `shared_process`). Calls that need no configuration (schemas, validation,
+//! Every provider configuration has a process after it is configured; equal configurations share
+//! one process (see `shared_process`). Calls that do not need a configuration (schemas, validation,
 //! state upgrades, functions) share one process, which the next configuration takes over. So one
-//! configuration needs one process, and validation starts at most one process. A cached schema
-//! needs none.
+//! configuration needs only one process, and validation starts at most one process. If the schema
+//! is cached, it requires no process.
 
 use std::sync::Arc;
 
@@ -36,19 +36,19 @@ impl Bridge {
         Self { spawner: Arc::default(), limits, schemas: None }
     }
 
-    /// Caches schemas between runs.
+    /// Enables caching of schemas between runs.
     #[must_use]
     pub fn with_schema_cache(self, cache: SchemaCache) -> Self {
         Self { schemas: Some(Arc::new(cache)), ..self }
     }
 
-    /// Returns a plugin, without starting it before a call needs it.
+    /// Returns a plugin. Its process is started when a call first needs it.
     pub fn plugin(&self, package: NativePackage) -> NativePlugin {
         self.shared(Origin::File(package), self.limits.clone())
     }
 
-    /// Returns a plugin that was started externally, with its name in messages. The bridge does
-    /// not end it.
+    /// Returns a plugin that was started externally; `name` is its name in messages. The bridge
+    /// does not end it.
     pub fn reattached(&self, name: Arc<str>, reattachment: Reattachment) -> NativePlugin {
         // The plugin may be running in a debugger.
         let longest = self.limits.local_call.max(self.limits.remote_call);
@@ -70,14 +70,14 @@ impl Bridge {
         NativePlugin(Arc::new(shared))
     }
 
-    /// Returns a provisioner, without starting it before a call needs it.
+    /// Returns a provisioner. Its process is started when a call first needs it.
     pub fn provisioner(&self, package: NativePackage) -> NativeProvisioner {
         NativeProvisioner::new(package, Arc::clone(&self.spawner), self.limits.clone())
     }
 }
 
-/// A native plugin. Clones are the same plugin. Processes that are no longer used by its
-/// providers are ended with [`NativePlugin::close`], and otherwise killed when it is dropped.
+/// A native plugin. Clones refer to the same plugin. Processes that its providers do not use any
+/// more are ended by [`NativePlugin::close`]; otherwise they are killed when the plugin is dropped.
 #[derive(Clone)]
 pub struct NativePlugin(Arc<Shared>);
 
@@ -87,8 +87,8 @@ impl NativePlugin {
         Arc::new(Transport::new(NativeWire::new(Arc::clone(&self.0))))
     }
 
-    /// Ends the process that no configuration has taken over, and starts no further one.
-    /// Providers with their own processes are closed separately.
+    /// Ends the process that no configuration has taken over, and prevents that another one is
+    /// started. Providers with their own processes are closed separately.
     pub async fn close(&self) {
         let before = std::mem::replace(&mut *self.0.unconfigured.lock().await, Unconfigured::Closed);
         if let Unconfigured::Started(process) = before {

@@ -1,8 +1,8 @@
 //! A plugin's process: calls to it, and how it ends.
 //!
 //! A process ends in one of three ways: it exits on request, it is killed, or it crashes. A task
-//! waits for the process from its start, and so detects each of these; the process never remains
-//! as a zombie.
+//! waits for the process from its start, so that it detects each of these cases; the process never
+//! remains as a zombie.
 
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,12 +30,12 @@ use crate::protocol::plugin::{grpccontroller, grpcstdio};
 use crate::stderr::{self, CrashOutput, StderrSource};
 use wardian_process::Spawner;
 
-/// Time that a process has to end after it was asked to.
+/// Time limit for the end of a process after it was asked to end.
 const GRACE: Duration = Duration::from_secs(2);
-/// Time that the kernel has to kill a process.
+/// Time limit for the end of a process after it was killed.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
-/// Time to read standard error after the process has ended: a child process may still hold it
-/// open.
+/// Time limit for reading standard error after the process has ended, since a child process may
+/// still hold it open.
 const STDERR_PATIENCE: Duration = Duration::from_millis(500);
 /// Maximum number of bytes of a message in either direction.
 pub(crate) const MAX_MESSAGE_LENGTH: usize = 256 << 20;
@@ -45,10 +45,10 @@ const ORIGIN: &str = "http://localhost";
 /// A process, and the task that waits for it.
 pub(crate) struct Running {
     kill: Arc<Notify>,
-    /// Its exit status, once it has ended.
+    /// The exit status, after the process has ended.
     end: watch::Receiver<Option<Arc<str>>>,
     words: CrashOutput,
-    /// Whether it was killed here, so that its exit status is not its own.
+    /// Whether the bridge killed the process, so that the exit status has no meaning.
     killed: AtomicBool,
     by_us: OnceLock<String>,
     _spawner: Arc<Spawner>,
@@ -74,7 +74,7 @@ impl Running {
                 status = child.wait() => status,
                 () = told.notified() => {
                     if let Some(group) = group {
-                        // The process may have ended already, and its group with it.
+                        // The process may already have ended, and its group with it.
                         let _ = kill_process_group(group, Signal::KILL);
                     }
                     let _ = child.start_kill();
@@ -85,7 +85,7 @@ impl Running {
                 let _ = timeout(STDERR_PATIENCE, listening).await;
             }
             let how = status.map_or_else(|error| error.to_string(), |status: ExitStatus| status.to_string());
-            // The receiver may no longer exist.
+            // The receiver may have been dropped.
             let _ = ended.send(Some(how.into()));
         });
         Self {
@@ -99,14 +99,14 @@ impl Running {
         }
     }
 
-    /// Returns its exit status if it ends within this time.
+    /// Returns the exit status if the process ends within this time.
     pub(crate) async fn wait_for_end(&self, patience: Duration) -> Option<Arc<str>> {
         let mut end = self.end.clone();
         let ended = timeout(patience, end.wait_for(Option::is_some)).await;
         ended.ok()?.ok()?.clone()
     }
 
-    /// Returns its exit status if it ended by itself.
+    /// Returns the exit status if the process ended without being killed.
     pub(crate) fn own_end(&self) -> Option<String> {
         if self.killed.load(Ordering::Acquire) {
             return None;
@@ -137,11 +137,11 @@ impl Drop for Running {
     }
 }
 
-/// The party that ends a process.
+/// Who ends the process.
 pub(crate) enum Owner {
-    /// The bridge, which started it.
+    /// The bridge, which started the process.
     Us(Running),
-    /// The external program that started it.
+    /// The external program that started the process.
     SomebodyElse,
 }
 
@@ -153,7 +153,7 @@ impl Owner {
         }
     }
 
-    /// Ends a process of the bridge, and reports the reason to its other calls.
+    /// Ends a process of the bridge, and reports the reason to the other calls of the process.
     fn end(&self, why: impl FnOnce() -> String) -> Aftermath {
         let Some(running) = self.running() else { return Aftermath::LeftAlone };
         let _ = running.by_us.set(why());
@@ -168,7 +168,7 @@ pub(crate) struct Process {
     version: ProtocolVersion,
     transport: Http2Connection,
     owner: Owner,
-    /// Locked for reading by calls, for writing to end the process.
+    /// Locked for reading by calls, and for writing to end the process.
     in_use: RwLock<()>,
     closing: AtomicBool,
 }
@@ -188,8 +188,8 @@ impl Process {
             in_use: RwLock::new(()),
             closing: AtomicBool::new(false),
         };
-        // The output of a process that was started externally goes to the program that started
-        // the process.
+        // The output of a process that was started externally is sent to the program that started
+        // it.
         if process.owner.running().is_some() {
             process.listen_to_output();
         }
@@ -200,14 +200,15 @@ impl Process {
         self.version
     }
 
-    /// Whether it may still respond.
+    /// Whether the process may still respond.
     pub(crate) fn is_alive(&self) -> bool {
         !self.closing.load(Ordering::Acquire)
             && !self.transport.is_closed()
             && self.owner.running().is_none_or(|running| running.end.borrow().is_none())
     }
 
-    /// Reads the stream of its standard output while it serves. Not every plugin has it.
+    /// Reads the stream of the plugin's standard output while it serves. Not every plugin supports
+    /// it.
     fn listen_to_output(&self) {
         let (mut grpc, source) = (self.grpc(MAX_MESSAGE_LENGTH), self.source.clone());
         tokio::spawn(async move {
@@ -225,7 +226,7 @@ impl Process {
             .max_encoding_message_size(MAX_MESSAGE_LENGTH)
     }
 
-    /// Makes a call with one response, which must come in time.
+    /// Makes a unary call, which fails if the response is not received within `limit`.
     pub(crate) async fn unary<Q, A>(
         &self,
         context: &CallContext,
@@ -253,8 +254,8 @@ impl Process {
         }
     }
 
-    /// Makes a call with many responses, each passed to `each` until it stops the call. All must
-    /// come in time.
+    /// Makes a streaming call, whose responses are passed to `each` until it stops the call. The
+    /// call fails if they are not all received within the time limit.
     pub(crate) async fn stream<Q, A, B>(
         &self,
         context: &CallContext,
@@ -286,7 +287,7 @@ impl Process {
         }
     }
 
-    /// Registers the sensitive values of a call for as long as the process runs.
+    /// Registers the sensitive values of a call until the process ends.
     pub(crate) fn keep_secrets(&self, context: &CallContext) {
         self.source.secrets.keep(context.sensitive_values().clone());
     }
@@ -300,14 +301,14 @@ impl Process {
     }
 
     fn timed_out(&self, call: &str, limit: Duration) -> PluginFailure {
-        // Other calls to the same process will not receive a response either.
+        // Other calls of the same process will not receive a response either.
         let aftermath =
             self.owner.end(|| format!("{call} returned no response within {}", format_seconds(limit)));
         failure::timed_out(limit, aftermath)
     }
 
-    /// Returns the failure for a status, which the plugin returned or which results from the end
-    /// of its process or connection.
+    /// Returns the failure for a status, which the plugin returned, or which the end of its process
+    /// or connection caused.
     async fn failed(&self, status: Status, largest_answer: usize) -> PluginFailure {
         let source = std::error::Error::source(&status);
         if source.is_some_and(|source| source.is::<Undecodable>()) {
@@ -352,7 +353,7 @@ impl Process {
         failure::error_status(status.code(), status.message())
     }
 
-    /// Ends the process after its calls, by asking it first if possible.
+    /// Ends the process when its calls have ended. Asks the process to end first, if possible.
     pub(crate) async fn shut_down(&self) {
         let closing = self.closing.swap(true, Ordering::AcqRel);
         let Some(running) = self.owner.running() else { return };

@@ -1,10 +1,11 @@
 //! A native plugin as a transport of the plugin protocol: each provider call becomes one RPC.
 //!
-//! Values cross in the protocol's encoding, as the types implied by the plugin's own schema. Any
-//! failure on the way becomes an error diagnostic of the call, in addition to those of the
-//! plugin itself.
+//! Values are passed in the protocol's encoding, with the types that the plugin's own schema
+//! implies. Any failure of the transport becomes an error diagnostic of the call, in addition to
+//! the plugin's own diagnostics.
 //!
-//! The calls are in modules by topic; this one has the provider's own calls and the trait.
+//! The submodules contain the calls by topic; this module contains the calls that concern the whole
+//! provider, and the trait.
 
 mod listing;
 mod reading;
@@ -30,15 +31,15 @@ use crate::protocol::tfplugin as m;
 use crate::shared::Shared;
 use crate::shared_process::{Configured, SharedProcess, release};
 
-/// The calls of one provider configuration, executed by a process.
+/// A provider configuration whose calls a process executes.
 pub(crate) struct NativeWire {
     plugin: Arc<Shared>,
     own: Mutex<Own>,
 }
 
-/// The process that was configured.
+/// The process of the configuration.
 enum Own {
-    /// It is not configured yet.
+    /// The provider is not configured yet.
     Nothing,
     Configured(Arc<SharedProcess>),
     Closed,
@@ -69,7 +70,7 @@ impl NativeWire {
         self.plugin.plugin_call(context, rpc.name(), type_name)
     }
 
-    /// Returns the process for calls.
+    /// Returns the process that executes the calls.
     async fn process(&self, context: &CallContext) -> Result<Arc<Process>, PluginFailure> {
         match &*self.lock() {
             Own::Configured(shared) => {
@@ -83,7 +84,7 @@ impl NativeWire {
         self.plugin.unconfigured(context).await
     }
 
-    /// Makes a call with one response.
+    /// Makes a unary call.
     async fn answer<Q, A>(
         &self,
         context: &CallContext,
@@ -106,7 +107,7 @@ impl NativeWire {
         or_diagnostics(call, self.answer(&call.context, rpc, request).await)
     }
 
-    /// Makes a call with many responses.
+    /// Makes a streaming call.
     async fn draw<Q, A, B>(
         &self,
         call: &PluginCall,
@@ -142,8 +143,8 @@ impl ConfigurationCalls for NativeWire {
         let ty = self.known_schema(context).await?.provider();
         let config = or_diagnostics(&call, encode("the configuration", &config, ty))?;
         let request = m::validate_provider_config::Request { config };
-        // A configuration is validated during validation, again when it is configured, and also
-        // for equal aliases; some plugins take seconds for it, so the result is reused.
+        // A configuration is validated during validation, again before it is configured, and again
+        // for each equal alias. Some plugins take seconds to validate it, so the result is reused.
         let known = self.plugin.validated(request.encode_to_vec());
         let asking = known.get_or_try_init(|| async {
             let answer = self.ask(&call, &calls::VALIDATE_PROVIDER, request).await?;
@@ -165,7 +166,7 @@ impl ConfigurationCalls for NativeWire {
             client_capabilities: capabilities(request.capabilities),
         };
         if let Some(process) = self.own() {
-            // No other provider can rely on this process's previous configuration any longer.
+            // Other providers cannot rely on this process's previous configuration any more.
             if let Own::Configured(shared) = &*self.lock() {
                 self.plugin.processes().forget(shared);
             }
@@ -264,7 +265,7 @@ impl ConfigurationCalls for NativeWire {
     }
 
     async fn stop(&self) -> Result<(), String> {
-        // Without a configuration, no active call waits for a remote system.
+        // Without a configuration, no active call can wait for a remote system.
         let Some(process) = self.own() else { return Ok(()) };
         let call = self.plugin_call(&CallContext::default(), &calls::STOP, None);
         let request = m::stop_provider::Request {};
@@ -281,7 +282,7 @@ impl ConfigurationCalls for NativeWire {
     }
 }
 
-/// Returns the private data that a provider wants to be stored.
+/// Returns the private data that a provider requests to be stored.
 fn private(bytes: &[u8]) -> PrivateBytes {
     bytes.into()
 }

@@ -1,8 +1,8 @@
 //! A native plugin as a [`Provisioner`]: each call of the trait becomes one RPC.
 //!
-//! Only protocol 5 has provisioners. A plugin has one process for all concurrent calls. The
+//! Only protocol 5 supports provisioners. A plugin has one process for all concurrent calls. The
 //! process is started when a call first needs it, and restarted if a call needs it after it has
-//! ended. It has no configuration, so only its active calls are lost when it ends.
+//! ended. A process has no configuration, so only its active calls are lost when it ends.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -28,8 +28,8 @@ use crate::protocol::tfplugin5::{
 use crate::schema;
 use crate::{NativeLimits, ProtocolVersion};
 
-/// A native plugin that is a provisioner. Clones are the same plugin. Its process is ended with
-/// [`NativeProvisioner::close`], and otherwise killed when it is dropped.
+/// A native plugin that is a provisioner. Clones refer to the same plugin. Its process is ended by
+/// [`NativeProvisioner::close`]; otherwise it is killed when the plugin is dropped.
 #[derive(Clone)]
 pub struct NativeProvisioner(Arc<Shared>);
 
@@ -39,12 +39,12 @@ impl NativeProvisioner {
         Self(Arc::new(Shared { package, spawner, limits, schema: OnceCell::new(), process }))
     }
 
-    /// Returns it as a provisioner.
+    /// Returns the plugin as a [`Provisioner`].
     pub fn provisioner(&self) -> Arc<dyn Provisioner> {
         Arc::clone(&self.0) as Arc<dyn Provisioner>
     }
 
-    /// Ends its process, and starts no further one.
+    /// Ends the process, and prevents that another one is started.
     pub async fn close(&self) {
         let before = std::mem::replace(&mut *self.0.process.lock().await, State::Closed);
         if let State::Started(process) = before {
@@ -148,7 +148,7 @@ impl Shared {
         let call = self.plugin_call(context, calls::PROVISION_RESOURCE);
         let failed = |failure: PluginFailure| failure.into_diagnostics(&call);
         let ty = self.known_schema(context).await?.implied_type();
-        // A native provisioner opens its own connection.
+        // A native provisioner opens its own connections.
         let ProvisionRequest { config, connection, shared: _ } = request;
         let request = provision_resource::Request {
             config: encode("the configuration", &config, ty).map_err(failed)?,

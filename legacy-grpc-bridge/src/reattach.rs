@@ -12,9 +12,9 @@
 //! }
 //! ```
 //!
-//! The bridge does not launch the process, verify a hash, or use TLS. It does not end the
-//! process either, regardless of the value of `Test`: the program that started the process does.
-//! Calls have the longest time limit, since the process may be stopped at a breakpoint.
+//! The bridge does not launch the process, verify a hash, or use TLS. It does not end the process
+//! either, regardless of the value of `Test`: the program that started the process does. Calls have
+//! the longer of the two time limits, since the process may be stopped at a breakpoint.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -57,7 +57,7 @@ pub enum ReattachError {
     /// A member's name is not a provider address.
     #[error("{name:?} is not the address of a provider: {reason}")]
     Address { name: String, reason: String },
-    /// Two members are for the same provider.
+    /// Two members have the same provider.
     #[error("{} occurs twice", .0.for_display())]
     Twice(ProviderAddress),
     /// A member has an invalid value.
@@ -65,10 +65,10 @@ pub enum ReattachError {
     Member { provider: ProviderAddress, problem: String },
 }
 
-/// Parses the variable's value. An empty one names no plugin.
+/// Parses the value of the variable. An empty value contains no plugins.
 ///
 /// # Errors
-/// The error, and the provider concerned.
+/// The error, and the provider that it concerns.
 pub fn parse_reattachments(text: &str) -> Result<BTreeMap<ProviderAddress, Reattachment>, ReattachError> {
     let mut found = BTreeMap::new();
     if text.trim().is_empty() {

@@ -1,16 +1,16 @@
-//! The access of a confined process in addition to the caller's grants: the needs of every
-//! program, and its own socket.
+//! The access of a confined process in addition to the caller's grants: access that every program
+//! needs, and access to its socket.
 //!
 //! | access | reason |
 //! |---|---|
-//! | its own file, to run | it is the program |
-//! | `/usr`, `/bin`, `/sbin`, `/lib*`, `/nix/store`, to run | loaders, libraries, programs that it starts |
-//! | names, hosts, certificates and time zones in `/etc`, `/run/systemd/resolve`, to read | it resolves names and verifies certificates |
-//! | the kernel's description of the machine in `/proc` and `/sys`, to read | runtimes adapt to it |
-//! | `/dev/null` and similar, to read and write | all programs expect them |
-//! | the directory of its socket, to read and write | it listens there; `TMPDIR` is the same directory |
+//! | the executable, to execute | it is the program |
+//! | `/usr`, `/bin`, `/sbin`, `/lib*`, `/nix/store`, to execute | loaders, libraries, programs that it starts |
+//! | names, hosts, certificates and time zones in `/etc`, `/run/systemd/resolve`, to read | to resolve names and verify certificates |
+//! | the kernel's description of the machine in `/proc` and `/sys`, to read | runtimes read it to adapt to the machine |
+//! | `/dev/null` and similar, to read and write | programs expect them |
+//! | the directory of its socket, to read and write | the process listens there; `TMPDIR` is the same directory |
 //!
-//! This access does not include other processes' data or any home directory.
+//! This access includes neither data of other processes nor home directories.
 
 use std::path::{Path, PathBuf};
 
@@ -52,7 +52,7 @@ const READ: &[&str] = &[
 
 const WRITE: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// Returns the grants together with the needs of every program.
+/// Returns the grants together with the access that every program needs.
 pub(crate) fn with_necessities(granted: &Confinement, executable: &Path, sockets: &Path) -> Confinement {
     let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
     let mut rules = granted.clone();

@@ -1,11 +1,11 @@
-//! Decodes schemas from a plugin's response, in either protocol.
+//! Decodes schemas from a plugin's response in either protocol version.
 //!
-//! Protocol 5 has no nested attributes; otherwise its schemas differ only in field numbers. So
-//! they are first converted to those of protocol 6.
+//! Protocol 5 has no nested attributes; otherwise its schemas differ only in field numbers. So they
+//! are first converted to schemas of protocol 6.
 //!
-//! A large plugin has more than a thousand types, but a run uses only a few of them. So each
-//! type stays in its encoded form until it is requested. A plugin's response is first checked
-//! completely; a cached response was checked before it was stored.
+//! A large plugin has more than a thousand types, but a run uses only a few of them. So the schema
+//! of a type is decoded only when it is requested. A plugin's response is first checked completely;
+//! a cached response was checked before it was stored.
 //!
 //! Messages are nested at most as deeply as prost can decode them (100 levels), and the decoded
 //! schemas are as large as the messages.
@@ -34,7 +34,7 @@ pub(crate) struct Answered {
     pub(crate) identities: HashMap<String, m::ResourceIdentitySchema>,
 }
 
-/// Decodes the schemas that are always needed, and leaves those of types until they are used.
+/// Decodes the schemas that are always needed. The schemas of types are decoded when they are used.
 /// The error describes the fault and its location.
 pub(crate) fn provider_schema(answered: Answered) -> Result<DecodedSchema, String> {
     let Answered { version, schema: answer, identities } = answered;
@@ -69,8 +69,8 @@ pub(crate) fn provider_schema(answered: Answered) -> Result<DecodedSchema, Strin
     Ok(DecodedSchema::new(schema))
 }
 
-/// Checks that every schema of a response can be decoded: a plugin's response is checked once,
-/// before any part of it is used or stored.
+/// Checks that every schema of a response can be decoded. A plugin's response is checked once,
+/// before any of it is used or stored.
 pub(crate) fn check(version: ProtocolVersion, answer: &m::UndecodedProviderSchema) -> Result<(), String> {
     let tables = [
         (Kind::Resource, &answer.resource_schemas),
@@ -124,7 +124,7 @@ impl Kind {
     }
 }
 
-/// Schemas of types that are decoded on request.
+/// The schemas of types, which are decoded on request.
 struct Undecoded {
     kind: Kind,
     version: ProtocolVersion,
@@ -152,7 +152,7 @@ fn decode(place: &str, version: ProtocolVersion, bytes: Bytes) -> Result<Schema,
     }
 }
 
-/// Decodes a provisioner's schema, which only protocol 5 has.
+/// Decodes the schema of a provisioner, which only protocol 5 supports.
 pub(crate) fn provisioner_schema(answer: five::Schema) -> Result<Schema, String> {
     schema("the provisioner", answer.into())
 }

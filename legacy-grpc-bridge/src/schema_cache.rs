@@ -1,10 +1,10 @@
-//! Plugin schemas, cached between runs.
+//! A cache of plugin schemas between runs.
 //!
-//! An entry is named by the hash of a plugin's package, so that another plugin has another
-//! entry, and by Wardian's version, since another version may check responses differently. It
-//! contains the plugin's response nearly unchanged. A schema determines which values are
-//! sensitive, so entries are used only if they are authentic (see `wardian-cache`); an unusable
-//! entry is treated as missing.
+//! The name of an entry contains the hash of the plugin's package, so that each plugin has a
+//! separate entry, and Wardian's version, since another version may check responses differently. It
+//! contains the plugin's response nearly unchanged. A schema determines which values are sensitive,
+//! so entries are used only if they are authentic (see `wardian-cache`); an unusable entry is
+//! treated as missing.
 
 use std::path::Path;
 
@@ -19,15 +19,16 @@ use crate::schema::Answered;
 const FORMAT: CacheFormat =
     CacheFormat { magic: b"wardian schema1\n", max_total_bytes: 256 << 20, max_entry_bytes: 128 << 20 };
 
-/// The cache of schemas.
+/// A cache of provider schemas on disk.
 pub struct SchemaCache(Cache);
 
 impl SchemaCache {
     /// Opens a cache and creates its missing directories. `key` is the directory of the key that
-    /// authenticates entries: neither the same directory nor one above or below it.
+    /// authenticates entries. It must not be `directory`, nor contain it, nor be in it.
     ///
     /// # Errors
-    /// If others can write one of the directories or read the key, or one cannot be used.
+    /// If other users can write to one of the directories or read the key, or if a directory cannot
+    /// be used.
     pub fn open(directory: &Path, key: &Path) -> Result<Self, CacheError> {
         Cache::open(directory, key, FORMAT).map(Self)
     }
@@ -66,7 +67,8 @@ impl SchemaCache {
     }
 }
 
-/// Returns the entry's name for a package hash as in lock files; `None` for any other string.
+/// Returns the name of an entry for a package hash in the notation of lock files; `None` for any
+/// other string.
 fn name(package: &str) -> Option<String> {
     const MAX_ENTRIES: usize = 100;
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | ':');

@@ -1,13 +1,13 @@
-//! The server side of the protocol: presents a provider to a host as a native plugin.
+//! The server side of the protocol: serves a provider to a host as a native plugin.
 //!
-//! A host starts the process with a cookie in its environment, with the protocol versions that
-//! it supports, and with a certificate. The process listens on a socket in a directory that only
-//! this user may enter, announces its address in one line on its standard output, and serves
-//! until the host ends it, or until all connections have been closed for a while, since a killed
-//! host cannot end its plugins.
+//! A host starts the process with a cookie, the protocol versions that it supports and a
+//! certificate in the environment. The process listens on a socket in a directory that only this
+//! user can access, and announces its address in one line on its standard output. It serves until
+//! the host ends it, or until all connections have been closed for some time, since a killed host
+//! cannot end its plugins.
 //!
 //! Invariants:
-//! - a client holds the certificate that the host passed, unless the host passed none;
+//! - a client must hold the certificate that the host passed, unless the host passed none;
 //! - protocol 5 is served only if it can express the provider's schema, which is checked before
 //!   the plugin announces itself;
 //! - an invalid request is rejected with a status and has no effect.
@@ -40,7 +40,7 @@ use crate::tls::{Identity, IdentityError};
 
 pub use multiplex::{MultiplexError, Multiplexed};
 
-/// Time that a plugin serves without a connection.
+/// Time that a plugin serves without a connection before it ends.
 const LONELINESS: Duration = Duration::from_secs(10);
 /// Time for the last response to be sent before the process ends.
 const FAREWELL: Duration = Duration::from_millis(50);
@@ -52,10 +52,10 @@ pub struct HostHandshake {
     pub cookie: Option<String>,
     /// `PLUGIN_PROTOCOL_VERSIONS`: numbers separated by commas, in any order.
     pub versions: Option<String>,
-    /// `PLUGIN_CLIENT_CERT`: the host's certificate as PEM; absent if the connection is not
+    /// `PLUGIN_CLIENT_CERT`: the host's certificate in PEM format; absent if the connection is not
     /// secured.
     pub certificate: Option<String>,
-    /// `PLUGIN_UNIX_SOCKET_DIR`, or the directory of temporary files.
+    /// `PLUGIN_UNIX_SOCKET_DIR`, or else the directory of temporary files.
     pub socket_directory: PathBuf,
 }
 
@@ -86,10 +86,11 @@ pub enum ServeError {
 }
 
 /// Serves a provider to the host that started this process, until the host ends it. `versions`
-/// are those that may be served, best first; the handshake is written to `out`.
+/// contains the protocol versions that may be served, the preferred one first; the handshake is
+/// written to `out`.
 ///
 /// # Errors
-/// If serving cannot begin. Later errors are those of calls.
+/// If serving cannot start. Later errors are returned to the host as errors of calls.
 pub async fn serve(
     provider: Arc<dyn Provider>,
     versions: &[ProtocolVersion],
@@ -128,8 +129,8 @@ pub async fn serve(
     Ok(())
 }
 
-/// Returns the best version that both support; if there is none, the lowest supported one, which the
-/// host then rejects with its own message.
+/// Returns the preferred version that both sides support. If there is none, returns the lowest
+/// supported version, which the host then rejects with its own message.
 fn choose(ours: &[ProtocolVersion], theirs: Option<&str>) -> ProtocolVersion {
     let known = |version: &ProtocolVersion| {
         let number = match version {

@@ -1,4 +1,5 @@
-//! State that all providers of one plugin share: its processes, its schema and its validations.
+//! State that all providers of a plugin share: its processes, its schema and its validation
+//! results.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub(crate) enum Unconfigured {
     Closed,
 }
 
-/// The origin of a plugin's process.
+/// How a plugin's process was started.
 pub(crate) enum Origin {
     /// The bridge starts it.
     File(NativePackage),
@@ -55,7 +56,7 @@ pub(crate) struct Shared {
     pub(crate) validated: std::sync::Mutex<HashMap<Vec<u8>, Arc<OnceCell<PluginDiagnostics>>>>,
     /// The configured processes.
     pub(crate) processes: SharedProcesses,
-    /// Requested from the plugin once, by the first provider that needs it.
+    /// The schema, which is requested from the plugin once, by the first provider that needs it.
     pub(crate) schema: OnceCell<Arc<DecodedSchema>>,
     pub(crate) unconfigured: Mutex<Unconfigured>,
 }
@@ -65,8 +66,8 @@ impl Shared {
         &self.limits
     }
 
-    /// Returns the cell of the plugin's diagnostics for a configuration; it is empty until
-    /// validation ends.
+    /// Returns the cell for the diagnostics of a configuration. It is empty until validation has
+    /// ended.
     pub(crate) fn validated(&self, request: Vec<u8>) -> Arc<OnceCell<PluginDiagnostics>> {
         let mut known = self.validated.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         Arc::clone(known.entry(request).or_default())
@@ -85,7 +86,7 @@ impl Shared {
         PluginCall::new(self.origin.name(), function, type_name, context)
     }
 
-    /// Returns the process for calls that need no configuration.
+    /// Returns the process for calls that do not need a configuration.
     pub(crate) async fn unconfigured(&self, context: &CallContext) -> Result<Arc<Process>, PluginFailure> {
         let mut unconfigured = self.unconfigured.lock().await;
         match &*unconfigured {
@@ -98,8 +99,8 @@ impl Shared {
         Ok(process)
     }
 
-    /// Returns a process for the caller's exclusive use. Calls of other providers in flight on
-    /// it still complete.
+    /// Returns a process for the exclusive use of the caller. Calls of other providers that are in
+    /// flight on it are still completed.
     pub(crate) async fn to_configure(&self, context: &CallContext) -> Result<Arc<Process>, PluginFailure> {
         {
             let mut unconfigured = self.unconfigured.lock().await;
@@ -122,7 +123,7 @@ impl Shared {
             Origin::Elsewhere { name, reattachment } => attach(name, reattachment, limit).await,
         };
         let process = process.map_err(not_started)?;
-        // Some plugins must receive the schema request before any other.
+        // Some plugins require the schema request before any other request.
         let asked =
             self.schema.get().is_none_or(|known| known.schema.capabilities.get_provider_schema_optional);
         if !asked {
@@ -131,8 +132,7 @@ impl Shared {
         Ok(process)
     }
 
-    /// Returns the schema, which is cached from an earlier run or requested from the plugin
-    /// once.
+    /// Returns the schema, from the cache of an earlier run, or requested from the plugin once.
     pub(crate) async fn schema(
         &self,
         context: &CallContext,
@@ -147,7 +147,7 @@ impl Shared {
             .await
     }
 
-    /// Returns the cache, and the plugin's name in it.
+    /// Returns the cache, and the name of the plugin's entry in it.
     fn kept(&self) -> Option<(Arc<SchemaCache>, Arc<str>)> {
         let Origin::File(package) = &self.origin else { return None };
         Some((Arc::clone(self.schemas.as_ref()?), Arc::clone(package.content.as_ref()?)))
@@ -202,7 +202,7 @@ impl Shared {
         }
     }
 
-    /// Requests the identity schemas; returns none if the plugin is too old to have them.
+    /// Requests the identity schemas; returns none if the plugin is too old to support them.
     async fn ask_for_identities(
         &self,
         context: &CallContext,

@@ -1,9 +1,9 @@
 //! Shares configured processes: providers with equal configurations use the same process.
 //!
-//! Aliases of a provider often do not differ, nor do configurations that are passed through
-//! modules. A process serves concurrent calls, and its behavior depends only on its
-//! configuration, so one process is enough for all these providers. It ends when the last of
-//! them is closed.
+//! Aliases of a provider often have equal configurations, and so do modules to which a
+//! configuration is passed. A process serves concurrent calls, and its behavior depends only on its
+//! configuration, so one process is sufficient for all these providers. It is ended when the last
+//! of them is closed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -13,29 +13,29 @@ use wardian_plugin::PluginDiagnostics;
 
 use crate::process::Process;
 
-/// A process that a provider has configured, or will.
+/// A process that a provider has configured, or is about to configure.
 #[derive(Default)]
 pub(crate) struct SharedProcess(pub(crate) OnceCell<Configured>);
 
 pub(crate) struct Configured {
     pub(crate) process: Arc<Process>,
-    /// The plugin's diagnostics, which each of the providers returns.
+    /// The plugin's diagnostics, which are returned to each of the providers.
     pub(crate) said: PluginDiagnostics,
 }
 
 impl SharedProcess {
-    /// Returns the process, if there is one yet.
+    /// Returns the process, if it has already been started.
     pub(crate) fn process(&self) -> Option<&Arc<Process>> {
         self.0.get().map(|configured| &configured.process)
     }
 }
 
-/// All shared processes, by the request that configures them.
+/// All shared processes, by the request with which they are configured.
 #[derive(Default)]
 pub(crate) struct SharedProcesses(Mutex<HashMap<Vec<u8>, Weak<SharedProcess>>>);
 
 impl SharedProcesses {
-    /// Returns the process for a request; a new one if there is none that can still serve.
+    /// Returns the process for a request, or a new one if there is no process that can still serve.
     pub(crate) fn for_request(&self, request: Vec<u8>) -> Arc<SharedProcess> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, shared| shared.strong_count() > 0);

@@ -1,11 +1,11 @@
 //! A plugin's standard error: log lines, and crash output.
 //!
 //! A log line is a JSON object in hclog's format. It becomes a tracing event of the target
-//! `wardian::plugin`, like the lines of components, with the call and the resource type that the
-//! plugin itself adds: a process serves concurrent calls, so only the plugin knows them. Other
-//! lines either start with their level in brackets, or have the level debug; the lines of a Go
-//! panic are errors. Sensitive values that the process recently received are redacted in all of
-//! them.
+//! `wardian::plugin`, like the log lines of components. The call and the resource type in it are
+//! those that the plugin itself adds: a process serves concurrent calls, so only the plugin knows
+//! them. Other lines either start with their level in brackets, or have the level debug; the lines
+//! of a Go panic are errors. In all lines, sensitive values that the process recently received are
+//! redacted.
 //!
 //! The stream is always read to its end, in bounded memory, whether or not it is logged.
 
@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use wardian_plugin::{RecentSensitiveValues, printable, printable_line};
 
-/// The longest line that is kept in one piece.
+/// Maximum length of a line that is not split.
 const MAX_LINE_LENGTH: usize = 64 << 10;
 /// Number of bytes that are retained for the message about a crash.
 const MAX_CRASH_OUTPUT: usize = 8 << 10;
@@ -31,15 +31,15 @@ enum Level {
     Error,
 }
 
-/// A process's output without log lines. Clones share it.
+/// The output of a process without log lines. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct CrashOutput(Arc<Mutex<OutputState>>);
 
 #[derive(Default)]
 struct OutputState {
-    /// The start of a panic: its message, and the top of its stack.
+    /// The beginning of a panic: its message, and the top of its stack.
     panic: Option<String>,
-    /// The last lines, if there is no panic.
+    /// The last lines, if no panic occurred.
     tail: VecDeque<String>,
     tail_length: usize,
 }
@@ -113,7 +113,7 @@ pub(crate) async fn listen(source: StderrSource, mut stream: impl AsyncRead + Un
 #[derive(Clone)]
 pub(crate) struct StderrSource {
     pub(crate) plugin: Arc<str>,
-    /// The values to redact.
+    /// The values that are redacted.
     pub(crate) secrets: RecentSensitiveValues,
 }
 
@@ -136,8 +136,7 @@ impl StderrReader {
         }
     }
 
-    /// Processes a line that is too long so far, except for a possible start of a secret at its
-    /// end.
+    /// Processes a line that has become too long, except for its end if a secret could begin there.
     fn begin_line_anew(&mut self) {
         let line = std::mem::take(&mut self.line);
         let text = String::from_utf8_lossy(&line);
@@ -203,7 +202,7 @@ impl StderrReader {
     }
 }
 
-/// Logs a plugin's output on standard output while it served.
+/// Logs text that a plugin writes to standard output while it serves.
 pub(crate) fn unexpected_output(source: &StderrSource, data: &[u8]) {
     for line in data.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         source.emit(Level::Warn, "", "", "standard output", &String::from_utf8_lossy(line));

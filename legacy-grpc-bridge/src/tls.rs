@@ -1,14 +1,14 @@
 //! Mutual TLS between the bridge and one process.
 //!
-//! The bridge creates a certificate for each process and passes it in the environment; the
-//! process returns its own in the handshake. Neither is signed by an authority: each side trusts
-//! exactly the certificate that it received, for this one connection. Go's certificates are
-//! authorities and end entities at once, with P-521 keys, so the usual verification would reject
-//! them. The verification here compares the bytes, and then has the signature of the TLS
-//! handshake verified with the certificate's key.
+//! The bridge creates a certificate for each process and passes it in the environment; the process
+//! returns its own certificate in the handshake. Neither is signed by an authority: each side
+//! trusts exactly the certificate that it received, for this one connection. Go's certificates are
+//! both authorities and end entities, with P-521 keys, so the usual verification would reject them.
+//! The verification in this module compares the bytes, and then verifies the signature of the TLS
+//! handshake with the certificate's key.
 //!
-//! The bridge's own key is P-256, which Go accepts, as do all plugins whose TLS does not support
-//! P-521.
+//! The bridge's own key is P-256, which Go accepts, and so do plugins whose TLS library does not
+//! support P-521.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use tokio_rustls::rustls::{CertificateError, ClientConfig, Error};
 
 use crate::cert_pinning::PinnedCertificate;
 
-/// The name in all certificates of this protocol.
+/// The host name in all certificates of this protocol.
 pub(crate) const SERVER_NAME: &str = "localhost";
 
 /// The certificate could not be created.
@@ -32,7 +32,7 @@ pub(crate) const SERVER_NAME: &str = "localhost";
 #[error("could not make a certificate for the connection: {0}")]
 pub struct IdentityError(#[from] rcgen::Error);
 
-/// Describes why a stream could not be secured.
+/// Describes why a connection could not be secured.
 pub(crate) fn describe_error(error: &std::io::Error) -> String {
     let cause = error.get_ref().and_then(|error| error.downcast_ref::<Error>());
     match cause {
@@ -48,19 +48,19 @@ pub(crate) struct Identity {
     certificate: CertificateDer<'static>,
     /// The private key in PKCS #8.
     key: Vec<u8>,
-    /// The certificate as passed to the process.
+    /// The certificate in PEM format, as it is passed to the process.
     pub(crate) pem: String,
 }
 
 impl Identity {
-    /// Creates a key, and a certificate that does not expire in practice: it is discarded with
-    /// the process.
+    /// Creates a key, and a certificate that practically never expires, since it is discarded
+    /// together with the process.
     pub(crate) fn new() -> Result<Self, IdentityError> {
         let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256)?;
         let mut params = CertificateParams::new([SERVER_NAME.to_owned()])?;
         params.distinguished_name.push(DnType::CommonName, SERVER_NAME);
         params.distinguished_name.push(DnType::OrganizationName, "Wardian");
-        // Plugins use this certificate as their only authority.
+        // Plugins use this certificate as their only certificate authority.
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![
             KeyUsagePurpose::DigitalSignature,
@@ -74,12 +74,12 @@ impl Identity {
         Ok(Self { certificate: certificate.der().clone(), key: key.serialize_der(), pem: certificate.pem() })
     }
 
-    /// Returns the certificate and its key, for use by a server.
+    /// Returns the certificate and its key, for a server.
     pub(crate) fn certificate_and_key(&self) -> (CertificateDer<'static>, Vec<u8>) {
         (self.certificate.clone(), self.key.clone())
     }
 
-    /// Secures a stream to the process that announced `expected`.
+    /// Secures a connection to the process that announced the certificate `expected`.
     pub(crate) async fn connect<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: S,

@@ -17,7 +17,7 @@ use crate::{bridge_bench, engine_bench, language_bench, oracle, policy_bench, pr
 /// An example of the sandbox crate that prints `name<TAB>value<TAB>unit`.
 const CALLS: &str = "examples/calls";
 
-/// The maximum of a line of [`CALLS`], by its name and in its unit.
+/// The target of a line of [`CALLS`], by its name and in its unit.
 const CALL_TARGETS: [(&str, f64, &str); 2] = [("instantiate", 50.0, "µs"), ("plan call", 20.0, "µs")];
 
 const PLAN_MILLISECONDS: f64 = 25.0;
@@ -113,7 +113,7 @@ pub(crate) fn run(workspace: &Workspace, artifacts: &[Artifact], options: &Optio
     })
 }
 
-/// Initializes a folder with this one file in it, then plans it repeatedly.
+/// Initializes a folder that contains only this file, and then plans it repeatedly.
 fn plans(
     program: &Path,
     directory: &Path,
@@ -189,7 +189,7 @@ fn call_rows(workspace: &Workspace, artifacts: &[Artifact]) -> Result<Vec<Row>> 
         note(&format!("skipped the measurements of single calls: {} does not exist", program.display()));
         return Ok(Vec::new());
     }
-    // Its resource does almost nothing, so the measurement is the cost of the calls.
+    // The plugin's resource does almost nothing, so only the cost of the calls is measured.
     let Some(guest) = artifacts.iter().find(|artifact| artifact.name == "null") else {
         note("skipped the measurements of single calls: the plugin \"null\" has not been built");
         return Ok(Vec::new());

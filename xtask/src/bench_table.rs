@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
-/// One line of the table.
+/// A row of the table.
 pub(crate) struct Row {
     pub(crate) what: String,
     pub(crate) unit: String,
     pub(crate) ours: f64,
-    /// The maximum, if there is a target.
+    /// The maximum, if the row has a target.
     pub(crate) target: Option<f64>,
     pub(crate) terraform: Option<f64>,
 }

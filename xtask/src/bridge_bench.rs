@@ -22,7 +22,7 @@ const RUNS: usize = 5;
 /// An example of the native plugin for tests that prints `name<TAB>value<TAB>unit`.
 const ROUND_TRIPS: &str = "examples/round_trips";
 
-/// The maximum of a line of [`ROUND_TRIPS`], by its name and in its unit.
+/// The target of a line of [`ROUND_TRIPS`], by its name and in its unit.
 const ROUND_TRIP_TARGETS: &[(&str, f64, &str)] =
     &[("bridge: plan call", 300.0, "µs"), ("what serving adds to a start", 10.0, "ms")];
 
@@ -39,7 +39,7 @@ const PROVIDER: &str = r#"terraform {
 }
 "#;
 
-/// Measures the AWS provider, if it is available, and the bridge alone.
+/// Measures the AWS provider, if it is available, and the bridge without it.
 pub(crate) fn rows(
     workspace: &Workspace,
     directory: &Path,
@@ -75,7 +75,7 @@ fn round_trips(workspace: &Workspace, directory: &Path, wardian: &Path) -> Resul
     rows
 }
 
-/// Both programs with the provider from a mirror.
+/// Both programs, with the provider from a mirror.
 struct Bench<'a> {
     wardian: &'a Path,
     terraform: Option<&'a Path>,
@@ -111,7 +111,7 @@ impl Bench<'_> {
         process_stats::run(&mut self.command(program, directory, command), PROCESSES)
     }
 
-    /// A row of both programs, whose target is a share of Terraform's value.
+    /// Returns a row of both programs, whose target is a multiple of Terraform's value.
     fn row(&self, what: &str, unit: &str, share: f64, take: impl Fn(&Path) -> Result<f64>) -> Result<Row> {
         let terraform = self.terraform.map(&take).transpose()?;
         Ok(shared(what, unit, take(self.wardian)?, terraform, share))
@@ -162,7 +162,7 @@ fn aws(directory: &Path, wardian: &Path, terraform: Option<&Path>, mirror: &Path
     Ok(rows)
 }
 
-/// Writes one alias for each region, with one resource each.
+/// Returns a configuration with one alias for each region, and one resource for each alias.
 fn aliases(regions: &[&str]) -> String {
     let mut text = PROVIDER.to_owned();
     for (number, region) in regions.iter().enumerate() {

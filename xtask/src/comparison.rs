@@ -1,5 +1,5 @@
-//! Measurements of Wardian and of Terraform in one run, so that both values are from the same
-//! machine at the same time.
+//! Measures Wardian and Terraform in one run, so that both values are from the same machine at the
+//! same time.
 
 use std::fs;
 use std::path::Path;
@@ -35,7 +35,7 @@ impl Programs<'_> {
     }
 }
 
-/// A row whose target is a share of Terraform's value in the same run.
+/// Returns a row whose target is a multiple of Terraform's value in the same run.
 pub(crate) fn shared(what: &str, unit: &str, ours: f64, terraform: Option<f64>, share: f64) -> Row {
     Row {
         what: what.to_owned(),

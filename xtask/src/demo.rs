@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: the complete life of a configuration with the real binary.
+//! `cargo xtask demo`: the complete life cycle of a configuration, with the real binary.
 //!
 //! Each command line is printed before it runs, and its effects are checked afterwards: exit
 //! codes, files, state. If Terraform is on PATH, it reads the same state and must report the
@@ -93,11 +93,11 @@ struct Demo {
     wardian: PathBuf,
 }
 
-/// The checked parts of a state file.
+/// The content of a state file that is checked.
 struct State {
     lineage: String,
     serial: u64,
-    /// The number of managed resource instances; data sources are not counted.
+    /// The number of managed resource instances, without data sources.
     instances: usize,
 }
 
@@ -141,7 +141,7 @@ impl Demo {
         Ok(text)
     }
 
-    /// Runs the commands that only read.
+    /// Runs the commands that only read the state.
     fn look_around(&self, state: &State) -> Result<()> {
         say("\n--- Reading the state");
         self.expect(0, &["output"])?;

@@ -1,5 +1,5 @@
 //! The cost of the engine: many resources, planned and applied by both programs if Terraform
-//! completes, and otherwise by Wardian alone. Also checks that the cost is linear.
+//! completes, and otherwise only by Wardian. Also checks that the cost is linear.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,21 +12,22 @@ use crate::comparison::{Programs, measured, peak, repeated, run, shared, wall, w
 use crate::measure::Measurement;
 use crate::progress::Step;
 
-/// The maximum share of Terraform's cost.
+/// The target, as a fraction of Terraform's cost.
 const PLAN_SHARE: f64 = 1.0 / 100.0;
 const MEMORY_SHARE: f64 = 1.0 / 10.0;
 const APPLY_SHARE: f64 = 1.0 / 25.0;
 
-/// Ten times the resources may cost twelve times as much.
+/// Numbers of resources. For ten times as many resources, the cost may be at most twelve times as
+/// high.
 const SIZES: [u32; 2] = [10_000, 100_000];
 const SLOPE: f64 = 12.0;
 
-/// The maximum for the larger number of resources.
+/// The target for the larger number of resources.
 const PLAN_MILLISECONDS: f64 = 8_000.0;
 const READ_MILLISECONDS: f64 = 2_000.0;
 
-/// Runs of Wardian for one command; the median counts. One run of Terraform is enough, at a
-/// hundred times the cost.
+/// Number of runs of Wardian for each command, of which the median is used. One run of Terraform is
+/// sufficient, since its cost is a hundred times as high.
 const RUNS: usize = 5;
 const LARGE_RUNS: usize = 3;
 
@@ -103,7 +104,7 @@ fn very_many(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
     for (name, most, pick) in COSTS {
         let (small, large) = (pick(small), pick(large));
         rows.push(alone(&format!("{name} of 100,000"), "ms", wall(large), most));
-        // Commands that only read the state are too fast to determine the slope.
+        // Commands that only read the state are too fast to determine how the cost increases.
         if most != Some(READ_MILLISECONDS) {
             rows.push(alone("  times that of 10,000", "x", wall(large) / wall(small), Some(SLOPE)));
             rows.push(alone("  its peak memory", "MB", peak(large), None));

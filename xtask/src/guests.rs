@@ -1,4 +1,4 @@
-//! Compiling plugins to components that the host embeds and tests load.
+//! Compiles plugins to components, which the host embeds and tests load.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::progress::{Step, note, size};
 use crate::toolchain::{TARGET, Toolchain};
 use crate::workspace::{Guest, Purpose, Workspace};
 
-/// The maximum size of all embedded plugins together, in bytes.
+/// Maximum size of all embedded plugins together, in bytes.
 pub(crate) const BUDGET: u64 = 8_000_000;
 
 /// A component in `target/guests`.
@@ -96,9 +96,9 @@ fn compile(workspace: &Workspace, guests: &[&Guest], toolchain: &Toolchain, dire
     process::run(&mut cargo).context("the plugins could not be built")
 }
 
-/// With `--target`, cargo passes these flags to guests only, not to build scripts and macros.
-/// They remove this machine's paths from the artifacts, so that the same sources give the same
-/// bytes on every machine.
+/// Returns the compiler flags. With `--target`, cargo passes them only to guests, not to build
+/// scripts and macros. They remove this machine's paths from the artifacts, so that the same
+/// sources are compiled to the same bytes on every machine.
 fn flags(workspace: &Workspace, toolchain: &Toolchain) -> Result<String> {
     let mut flags = vec![format!("--remap-path-prefix={}=/wardian", text(&workspace.root)?)];
     if let Some(home) = cargo_home() {
@@ -120,7 +120,8 @@ fn text(path: &Path) -> Result<&str> {
     path.to_str().with_context(|| format!("{} is not UTF-8, which rustc's flags need", path.display()))
 }
 
-/// An unchanged file keeps its time stamp, so that the host is not rebuilt.
+/// Copies a file only if it has changed, so that its modification time is preserved and the host is
+/// not rebuilt.
 fn copy_if_different(from: &Path, to: &Path) -> Result<u64> {
     let built = fs::read(from).with_context(|| format!("cargo left no component at {}", from.display()))?;
     if fs::read(to).ok().as_deref() != Some(&built) {
@@ -129,7 +130,8 @@ fn copy_if_different(from: &Path, to: &Path) -> Result<u64> {
     Ok(built.len() as u64)
 }
 
-/// A guest that was renamed or removed must no longer be embedded.
+/// Removes the artifacts of guests that were renamed or removed, so that they are not embedded any
+/// more.
 fn remove_strays(place: &Path, guests: &[Guest], purpose: Purpose) -> Result<()> {
     for entry in fs::read_dir(place)? {
         let path = entry?.path();

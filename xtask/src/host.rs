@@ -1,4 +1,4 @@
-//! Building the programs for this machine.
+//! Builds the programs for this machine.
 
 use anyhow::Result;
 
@@ -9,9 +9,9 @@ use crate::workspace::Workspace;
 /// The packages and targets that cargo builds.
 ///
 /// Cargo unifies features over the packages that a command selects, and includes development
-/// dependencies if an example or test is selected. Both selections resolve the features of
-/// third-party packages as `cargo test --workspace` does, so all commands use one build of
-/// wasmtime; the test below verifies it.
+/// dependencies if an example or test is selected. For both selections, the features of third-party
+/// packages are the same as for `cargo test --workspace`, so that all commands use one build of
+/// wasmtime. A test in this module verifies this.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Selection {
     /// The `wardian` program. The SDK has no program, but its features are those of the plugins.
@@ -29,7 +29,7 @@ impl Selection {
     }
 }
 
-/// Builds the host. The guests must be built before: the binary embeds them.
+/// Builds the host. The guests must already be built, since the binary embeds them.
 pub(crate) fn build(workspace: &Workspace, selection: Selection) -> Result<()> {
     let step = Step::start("Building the host (the first time includes wasmtime: some 8 minutes on 2 cores)");
     process::run(workspace.cargo().arg("build").args(selection.arguments()))?;

@@ -1,13 +1,13 @@
-//! `cargo xtask interop`: Wardian and the programs that it must be compatible with, both doing
-//! the same work, and the differences between them.
+//! `cargo xtask interop`: runs the same steps with Wardian and with the programs with which it must
+//! be compatible, and prints the differences.
 //!
 //! | peer | procedure |
 //! |---|---|
-//! | `aws` | the AWS provider's own program, once under `terraform` and once under `wardian`, each with a server that emulates AWS on this machine: `tests/interop/aws` is created, planned again, changed, replaced, handed over to the other program, imported and destroyed |
-//! | `terraform` | each embedded plugin, served as a native plugin in both protocols, under `terraform`, and in its sandbox under `wardian`: `tests/interop/PLUGIN` goes through init, validate, plan, apply, change, import and destroy |
-//! | `ssh` | OpenSSH's server on loopback: 100 MB by the provisioner `file` take at most twice as long as by `scp` |
+//! | `aws` | the AWS provider, once under `terraform` and once under `wardian`, each with a server that emulates AWS on this machine: `tests/interop/aws` is created, planned again, changed, replaced, continued by the other program, imported and destroyed |
+//! | `terraform` | each embedded plugin, served as a native plugin in both protocol versions, under `terraform`, and in its sandbox under `wardian`: `tests/interop/PLUGIN` is initialized, validated, planned, applied, changed, imported and destroyed |
+//! | `ssh` | OpenSSH's server on a loopback address: the provisioner `file` takes at most twice as long as `scp` to copy 100 MB |
 //!
-//! Each prints a table. If a requirement is missing, the command prints the reason and ends
+//! Each command prints a table. If a requirement is missing, the command prints the reason and ends
 //! successfully.
 
 mod aws;
@@ -26,7 +26,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::workspace::Workspace;
 
-/// Returns the mirror with the AWS provider, or the reason why there is none.
+/// Returns the mirror with the AWS provider, or the reason why it is missing.
 pub(crate) fn mirror() -> Result<PathBuf> {
     let mirror = std::env::var_os("WARDIAN_TEST_MIRROR").map(PathBuf::from);
     let mirror = mirror.context("WARDIAN_TEST_MIRROR does not name a mirror with the AWS provider")?;

@@ -10,17 +10,17 @@ use crate::bench_table::Row;
 use crate::comparison::{Programs, measured, peak, repeated, run, shared, wall, write};
 use crate::progress::Step;
 
-/// The maximum share of Terraform's cost.
+/// The target, as a fraction of Terraform's cost.
 const VALIDATE_SHARE: f64 = 1.0 / 15.0;
 const MEMORY_SHARE: f64 = 1.0 / 4.0;
 const LAYOUT_SHARE: f64 = 1.0 / 10.0;
 const MODULES_SHARE: f64 = 1.0 / 20.0;
 
-/// The maximum for a `for` over the larger number of elements, evaluated by `console`.
+/// The target for a `for` expression over the larger number of elements, evaluated by `console`.
 const FOR_MILLISECONDS: f64 = 200.0;
 const FOR_ELEMENTS: [u32; 2] = [50_000, 100_000];
 
-/// Runs of Wardian for one command; the median counts.
+/// Number of runs of Wardian for each command, of which the median is used.
 const RUNS: usize = 5;
 
 /// Measures everything in subfolders of `directory`.
@@ -57,7 +57,7 @@ fn many_modules(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
         .into_iter()
         .map(|(name, arguments)| {
             let ours = repeated(RUNS, || measured(programs.ours, directory, arguments))?;
-            // Terraform takes so long that one run is enough.
+            // Terraform takes so long that one run is sufficient.
             let theirs = programs.of_terraform(1, directory, arguments)?;
             let what = format!("{name} of 500 modules");
             Ok(shared(&what, "ms", wall(&ours), theirs.as_deref().map(wall), MODULES_SHARE))
@@ -65,7 +65,8 @@ fn many_modules(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
         .collect()
 }
 
-/// Plans one output; half the elements should cost about half.
+/// Plans one output, for the complete number of elements and for half of it, which should take
+/// about half the time.
 fn long_for(directory: &Path, ours: &Path) -> Result<Vec<Row>> {
     FOR_ELEMENTS
         .into_iter()
@@ -85,7 +86,7 @@ fn long_for(directory: &Path, ours: &Path) -> Result<Vec<Row>> {
         .collect()
 }
 
-/// 1000 typed variables, local values and outputs, in the layout of `fmt`.
+/// Returns 1000 typed variables, local values and outputs, in canonical format (`fmt`).
 fn large() -> String {
     let mut text = String::new();
     for index in 0..1000 {

@@ -1,5 +1,5 @@
-//! `cargo xtask limits`: binary size, start-up time and number of dependencies, with limits that
-//! a change may raise only with a justification.
+//! `cargo xtask limits`: binary size, start-up time and number of dependencies, with limits. A
+//! change that raises a limit must justify it.
 
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
@@ -10,13 +10,14 @@ use crate::process;
 use crate::progress::say;
 use crate::workspace::Workspace;
 
-/// Size of the `wardian` binary of the dev profile, without symbols and debug information.
+/// Maximum size of the `wardian` binary of the dev profile, without symbols and debug information.
 const MAX_BINARY_BYTES: u64 = 70_000_000;
-/// Median wall time of `wardian version`.
+/// Maximum of the median wall time of `wardian version`.
 const MAX_START_UP_MICROSECONDS: u64 = 30_000;
-/// Packages that the binary is compiled from on this platform, ours included.
+/// Maximum number of packages from which the binary is compiled on this platform, including
+/// Wardian's.
 const MAX_DEPENDENCIES: u64 = 400;
-/// Entries of `Cargo.lock`.
+/// Maximum number of entries in `Cargo.lock`.
 const MAX_LOCKED_PACKAGES: u64 = 560;
 
 const START_UP_RUNS: usize = 21;

@@ -1,7 +1,7 @@
 //! The project's own commands: `cargo xtask demo | test | bench | interop | build | guests`.
 //!
-//! xtask starts programs (cargo, rustup, `wardian`, `terraform`) and checks their results. It
-//! links none of the project's crates, so that it compiles in seconds on a fresh machine.
+//! xtask starts programs (cargo, rustup, `wardian`, `terraform`) and checks their results. It does
+//! not depend on the project's crates, so that it compiles in seconds on a new machine.
 
 mod bench;
 mod bench_table;
@@ -139,7 +139,7 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
     }
 }
 
-/// Builds everything that test and bench need.
+/// Builds everything that `test` and `bench` need.
 fn built(request: &Request) -> Result<(Workspace, Vec<guests::Artifact>)> {
     let workspace = Workspace::load()?;
     let guests = build_guests(&workspace, request.toolchain, &ALL_PURPOSES)?;

@@ -1,4 +1,4 @@
-//! Wall time and peak memory of one process.
+//! Measures the wall time and the peak memory of one process.
 
 use std::io::Read as _;
 use std::process::{Command, Stdio};
@@ -11,13 +11,13 @@ use crate::process;
 
 pub(crate) struct Measurement {
     pub(crate) wall: Duration,
-    /// The CPU time of the process and of the kernel on its behalf, on all processors.
+    /// The CPU time of the process, including the kernel's on its behalf, on all processors.
     pub(crate) processors: Duration,
     pub(crate) peak_bytes: u64,
 }
 
-/// Runs a program that must succeed to its end. Its standard output is discarded; its standard
-/// error is part of the error.
+/// Runs a program to completion, which must succeed. Its standard output is discarded; its standard
+/// error is included in the error.
 pub(crate) fn once(command: &mut Command) -> Result<Measurement> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let started = Instant::now();

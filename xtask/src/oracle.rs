@@ -1,4 +1,4 @@
-//! Terraform, if it is on PATH: the reference that Wardian is compared with.
+//! Terraform, if it is on PATH: the reference with which Wardian is compared.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use crate::process;
 
-/// Returns the program, or the reason why there is none.
+/// Returns the program, or the reason why it is missing.
 pub(crate) fn terraform() -> Result<PathBuf> {
     process::on_path("terraform").context("`terraform` is not on PATH")
 }
 
-/// Runs a Terraform command that only reads in this folder.
+/// Runs a Terraform command in this folder that only reads files.
 pub(crate) fn ask(terraform: &Path, directory: &Path, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(terraform);
     command.args(arguments).current_dir(directory);
@@ -59,8 +59,8 @@ pub(crate) fn agrees_on_lock(terraform: &Path, directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Terraform writes its own version to states that it pulls, and the results of checks in random
-/// order.
+/// Removes what differs between the programs: Terraform writes its own version to states that it
+/// pulls, and the results of checks in random order.
 fn comparable(state: &str) -> Result<Value> {
     let mut state: Value = serde_json::from_str(state).context("a state is not JSON")?;
     if let Some(object) = state.as_object_mut() {
@@ -72,7 +72,7 @@ fn comparable(state: &str) -> Result<Value> {
     Ok(state)
 }
 
-/// Returns the first difference of two documents, with both values.
+/// Returns the first difference between two documents, with both values.
 pub(crate) fn first_difference(path: &str, theirs: &Value, ours: &Value) -> Option<String> {
     match (theirs, ours) {
         (Value::Object(left), Value::Object(right)) => left.keys().chain(right.keys()).find_map(|key| {
@@ -91,8 +91,8 @@ pub(crate) fn first_difference(path: &str, theirs: &Value, ours: &Value) -> Opti
     }
 }
 
-/// Parses addresses and versions of a lock file as every tool writes it: one `provider "ADDRESS"
-/// {` with one `version = "VERSION"` each.
+/// Parses the addresses and versions of a lock file in the usual format: one `provider "ADDRESS" {`
+/// with one `version = "VERSION"` each.
 pub(crate) fn locked_versions(text: &str) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::new();
     let mut address = None;

@@ -1,4 +1,4 @@
-//! The cost of enforcing policies and of recording each access: the same apply with and without
+//! The cost of enforcing policies and recording each access: the same apply with and without
 //! policies, and an HTTP request through the sandbox and natively.
 
 use std::fs;
@@ -19,14 +19,14 @@ use crate::workspace::Workspace;
 /// An example of the sandbox crate that prints `name<TAB>value<TAB>unit`.
 const REQUESTS: &str = "examples/requests";
 
-/// The maximum share of policies and audit records in a run of a thousand calls, in percent.
+/// The target for the share of policies and audit records in a run of a thousand calls, in percent.
 const ENFORCEMENT_PERCENT: f64 = 2.0;
 const AUDIT_PERCENT: f64 = 5.0;
-/// The maximum cost of a request in addition to a native one.
+/// The target for the additional cost of a request, compared with a native one.
 const REQUEST_MICROSECONDS: f64 = 100.0;
 
-/// Runs of each kind, alternating. The minimum CPU time of each kind counts: the measured
-/// difference is smaller than the variation caused by other work of the machine.
+/// Number of runs of each kind, which alternate. The minimum CPU time of each kind is used, because
+/// the difference is smaller than the variation that other load on the machine causes.
 pub(crate) const RUNS: usize = 15;
 
 const CONFIGURATION: &str = r#"terraform {
@@ -44,7 +44,7 @@ resource "local_file" "bench" {
 }
 "#;
 
-/// Grants the access that the configuration needs, among rules that do not match.
+/// Grants the access that the configuration needs, with many other rules that do not match.
 const POLICY: &str = r#"plugin "*" {
   deny network {
     hosts = ["**.internal.example.com", "10.0.0.0/8"]
@@ -120,8 +120,8 @@ fn applies(directory: &Path, wardian: &Path) -> Result<Vec<Row>> {
     ])
 }
 
-/// Moves the files aside, so that the next run creates all of them again. Nothing is deleted: a
-/// file system that reuses recently deleted inodes takes longer than a complete run.
+/// Moves the files to another folder, so that the next run creates all of them again. They are not
+/// deleted: a file system that reuses recently deleted inodes takes longer than a complete run.
 fn put_aside(folder: &Path, round: usize) -> Result<()> {
     let made = folder.join("made");
     let count = fs::read_dir(&made).with_context(|| format!("could not read {}", made.display()))?.count();

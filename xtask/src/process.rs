@@ -1,4 +1,4 @@
-//! Running other programs, with errors that show the command.
+//! Runs other programs, with errors that show the command.
 
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         .with_context(|| format!("the output of `{}` is not UTF-8", line(command)))
 }
 
-/// Like [`run`], but kills the command after `limit`.
+/// Runs a command like [`run`], but kills it after `limit`.
 pub(crate) fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
     let mut child = command
         .stdin(Stdio::null())
@@ -60,8 +60,8 @@ pub(crate) fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
     }
 }
 
-/// Removes the settings of the user who runs xtask: their `TF_VAR_...` or `TF_CLI_ARGS` are
-/// meant for other work. Also disables Terraform's version check.
+/// Removes the environment variables with which the user configures the programs, such as
+/// `TF_VAR_...` or `TF_CLI_ARGS`. Also disables Terraform's version check.
 pub(crate) fn without_settings(command: &mut Command) -> &mut Command {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("TF_") {
@@ -71,7 +71,7 @@ pub(crate) fn without_settings(command: &mut Command) -> &mut Command {
     command.env("CHECKPOINT_DISABLE", "1")
 }
 
-/// Returns the program with this name on PATH, if there is one.
+/// Returns the path of the program with this name on PATH; `None` if it is missing.
 pub(crate) fn on_path(name: &str) -> Option<std::path::PathBuf> {
     let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     std::env::split_paths(&std::env::var_os("PATH")?)

@@ -1,21 +1,21 @@
-//! Progress messages of xtask: one line when a step starts, one when it ends.
+//! Progress messages of xtask: one line when a step starts, and one when it ends.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-/// Prints a line. A closed pipe (`| head`) does not stop the work.
+/// Prints a line. A closed pipe (`| head`) is not an error.
 pub(crate) fn say(line: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{line}");
     let _ = out.flush();
 }
 
-/// Prints a line that belongs to the step above it.
+/// Prints a line that belongs to the preceding step.
 pub(crate) fn note(text: &str) {
     say(&format!("    {text}"));
 }
 
-/// A named piece of work, from its start to its end.
+/// A named step, which prints its start and its end.
 pub(crate) struct Step {
     started: Instant,
 }

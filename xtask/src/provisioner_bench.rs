@@ -1,5 +1,5 @@
-//! The cost of `local-exec`: 200 resources with a command each, compared with the same commands
-//! started directly, with the same parallelism.
+//! The cost of `local-exec`: 200 resources with one command each, compared with starting the same
+//! commands directly, with the same parallelism.
 
 use std::fs;
 use std::path::Path;
@@ -19,10 +19,10 @@ const COMMANDS: usize = 200;
 /// The default parallelism of Terraform and Wardian.
 const AT_A_TIME: usize = 10;
 const RUNS: usize = 5;
-/// The maximum, as a multiple of the time of the commands alone.
+/// The target, as a multiple of the time of the commands without Wardian.
 const TIMES: f64 = 1.2;
 
-/// A command, and its target if it takes long enough for its time to be a measure.
+/// A command, and its target if it takes long enough to be compared.
 const CASES: [(&str, Option<f64>); 2] = [("sleep 0.05", Some(TIMES)), ("true", None)];
 
 pub(crate) fn rows(directory: &Path, wardian: &Path, terraform: Option<&Path>) -> Result<Vec<Row>> {

@@ -1,7 +1,7 @@
-//! `cargo xtask release`: the archive of a release for one target, built and tested.
+//! `cargo xtask release`: builds and tests the release archive for one target.
 //!
-//! The release workflow runs this command for each target and only adds attestations and the
-//! upload.
+//! The release workflow runs this command for each target, adds attestations and uploads the
+//! archives.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ impl Options {
 }
 
 /// Builds the binary, and writes `NAME.tar.gz` and `NAME.tar.gz.sha256` to
-/// `target/release-archives`. The guests must be built.
+/// `target/release-archives`. The guests must already be built.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let target = match &options.target {
         Some(target) => target.clone(),
@@ -58,7 +58,8 @@ fn host_target() -> Result<String> {
     host.map(str::to_owned).context("rustc does not name its host")
 }
 
-/// The version of the workspace. A tag that starts the workflow must name the same one.
+/// Returns the version of the workspace. A tag that starts the workflow must contain the same
+/// version.
 fn version(root: &Path) -> Result<String> {
     let manifest = fs::read_to_string(root.join("Cargo.toml")).context("could not read Cargo.toml")?;
     let version = workspace_version(&manifest).context("Cargo.toml has no workspace version")?;
@@ -124,7 +125,8 @@ fn checksum(archives: &Path, archive: &Path) -> Result<()> {
     fs::write(&path, sum).with_context(|| format!("could not write {}", Path::new(&path).display()))
 }
 
-/// Unpacks the archive and runs the binary in an empty directory. A binary for Linux must be static.
+/// Unpacks the archive and runs the binary in an empty directory. A binary for Linux must be
+/// statically linked.
 fn try_archive(archives: &Path, archive: &Path, name: &str, target: &str, version: &str) -> Result<()> {
     let step = Step::start("Trying the archive");
     let folder = archives.join("tried");

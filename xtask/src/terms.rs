@@ -1,6 +1,6 @@
 //! `cargo xtask words` and `cargo xtask names`: enforcement of the glossary.
 //!
-//! Both read `docs/glossary.md`, so the page that people read is the list that CI checks.
+//! Both read `docs/glossary.md`, so that CI checks the same lists that people read.
 
 mod glossary;
 mod names;
@@ -33,8 +33,8 @@ pub(crate) fn check_words(workspace: &Workspace) -> Result<ExitCode> {
     Ok(verdict(matches.len(), "rejected synonym", "see the last table of docs/glossary.md"))
 }
 
-/// Prints each public type name that is defined more than once, and fails for one that the
-/// glossary does not list, or that it lists without need.
+/// Prints each public type name that is defined more than once. Fails for a name that the glossary
+/// does not list, and for one that it lists unnecessarily.
 pub(crate) fn check_names(workspace: &Workspace) -> Result<ExitCode> {
     let glossary = Glossary::read(&workspace.root)?;
     let mut definitions = names::Definitions::default();
@@ -69,7 +69,7 @@ fn verdict(count: usize, noun: &str, advice: &str) -> ExitCode {
 
 fn tracked_files(root: &Path) -> Result<Vec<PathBuf>> {
     let listed = process::output(Command::new("git").current_dir(root).args(["ls-files", "-z"]))?;
-    // A file that was deleted and not yet committed is still listed.
+    // A file that was deleted without a commit is still listed.
     Ok(listed.split('\0').map(PathBuf::from).filter(|path| root.join(path).is_file()).collect())
 }
 

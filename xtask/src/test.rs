@@ -10,7 +10,7 @@ use crate::guests;
 use crate::progress::{elapsed, say};
 use crate::workspace::{Purpose, Workspace};
 
-/// The variable that names the binary for end-to-end tests.
+/// The environment variable with the path of the binary for end-to-end tests.
 const BINARY: &str = "WARDIAN_TEST_BINARY";
 const TEST_GUESTS: &str = "WARDIAN_TEST_GUESTS";
 
@@ -39,7 +39,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<ExitCod
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The sum of the `test result:` lines that each test binary ends with.
+/// The totals of the `test result:` lines that the test binaries print.
 #[derive(Default)]
 struct Tally {
     binaries: u64,

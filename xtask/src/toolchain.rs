@@ -1,8 +1,8 @@
-//! The standard library for `wasm32-wasip2`, which plugins need to compile.
+//! The standard library for `wasm32-wasip2`, which is required to compile plugins.
 //!
-//! It is obtained in one of three ways, in this order: it is installed; `rustup` adds it; it is
-//! compiled from Debian's sources into `target/wasip2-sysroot`, which only the guests' build
-//! then uses. The third way never changes the installed toolchain.
+//! It is obtained in the first possible of these ways: it is already installed; `rustup` adds it;
+//! it is compiled from Debian's sources into `target/wasip2-sysroot`, which only the build of
+//! guests uses. The third way does not change the installed toolchain.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::workspace::{Workspace, without_package_of_xtask};
 
 pub(crate) const TARGET: &str = "wasm32-wasip2";
 
-/// rustup waits a long time for a server that does not respond.
+/// Time limit for rustup, which waits a long time for a server that does not respond.
 const RUSTUP_LIMIT: Duration = Duration::from_mins(3);
 
 const BUILD_FROM_DEBIAN: &str = include_str!("wasip2-std.sh");
@@ -61,8 +61,8 @@ fn first_that_works(workspace: &Workspace) -> Result<Toolchain> {
     if let Ok(toolchain) = installed() {
         return Ok(toolchain);
     }
-    // Once compiled, the library stays in use: running rustup again each time would wait for the
-    // same unreachable server.
+    // After the library was compiled, it is always used: otherwise rustup would wait again each
+    // time for a server that cannot be reached.
     if let Some(sysroot) = Sysroot::for_workspace(workspace)?.if_finished() {
         return Ok(sysroot);
     }
@@ -122,10 +122,10 @@ fn from_debian(workspace: &Workspace) -> Result<Toolchain> {
     Ok(toolchain)
 }
 
-/// A sysroot that contains only this target, for one exact rustc.
+/// A sysroot with only this target, for one version of rustc.
 struct Sysroot {
     directory: PathBuf,
-    /// The output of `rustc --version --verbose` of its compiler.
+    /// The output of `rustc --version --verbose` for its compiler.
     compiler: String,
 }
 
@@ -141,7 +141,7 @@ impl Sysroot {
         self.directory.join("lib/rustlib").join(TARGET)
     }
 
-    /// Written last, so that an interrupted build is never taken for a complete one.
+    /// The file that is written last, so that an interrupted build is never used as a complete one.
     fn stamp(&self) -> PathBuf {
         self.directory.join("compiler")
     }

@@ -1,4 +1,4 @@
-//! The workspace according to cargo: its folders, and the members that are plugins.
+//! The workspace, as cargo describes it: its folders, and the members that are plugins.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -55,12 +55,12 @@ impl Workspace {
         cargo(&self.root)
     }
 
-    /// Returns the folder for everything that xtask itself creates.
+    /// Returns the folder for all files that xtask itself creates.
     pub(crate) fn own_target(&self) -> PathBuf {
         self.root.join("target")
     }
 
-    /// Returns the folder of everything that cargo builds for the host.
+    /// Returns the folder for all files that cargo builds for the host.
     pub(crate) fn host_target(&self) -> &Path {
         &self.host_target
     }
@@ -79,8 +79,8 @@ fn cargo(root: &Path) -> Command {
     without_package_of_xtask(command)
 }
 
-/// Removes the environment variables that the outer `cargo run` sets for the package xtask:
-/// build scripts that watch those variables would run again.
+/// Removes the environment variables that the outer `cargo run` sets for the package xtask.
+/// Otherwise, build scripts that depend on these variables would run again.
 pub(crate) fn without_package_of_xtask(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();

@@ -9,9 +9,9 @@
 //! | [`ResourceInstanceAddress`] | `module.a["k"].data.aws_ami.x[0]` |
 //! | [`ProviderConfigAddress`] | `module.a.provider["registry.terraform.io/hashicorp/aws"].west` |
 //!
-//! All are ordered as Terraform sorts them: by module (fewer steps before more), then mode, type
-//! and name, then key (none, numbers, strings). The displayed form always parses as the same
-//! address.
+//! All of them are sorted in the same order as in Terraform: by module (fewer steps before more),
+//! then mode, type and name, then key (none, numbers, strings). The displayed text is always parsed
+//! as the same address.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -28,7 +28,7 @@ mod quote;
 pub use parse::{InstanceAddressError, InstanceAddressProblem};
 pub use quote::Quoted;
 
-/// The key that `count` or `for_each` gives to an instance.
+/// The key of an instance, which `count` or `for_each` determines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InstanceKey {
     /// The key of a single instance, without `count` and `for_each`.
@@ -58,7 +58,8 @@ impl fmt::Display for InstanceKey {
     }
 }
 
-/// The kind of object that a resource address names. The variants are in Terraform's sort order.
+/// The kind of object to which a resource address refers. The variants are in Terraform's sort
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ResourceMode {
     /// `data`: read, never changed.
@@ -99,13 +100,13 @@ impl ModulePath {
         &self.0
     }
 
-    /// Returns the path of the module that the call `name` loads here.
+    /// Returns the path of the module that is loaded by the call `name` in this module.
     #[must_use]
     pub fn child(&self, name: impl Into<Str>) -> Self {
         self.0.iter().cloned().chain([name.into()]).collect()
     }
 
-    /// Returns the calling module and the name of the call; `None` for the root.
+    /// Returns the calling module and the name of the call; `None` for the root module.
     pub fn parent(&self) -> Option<(Self, &Str)> {
         let (name, path) = self.0.split_last()?;
         Some((path.iter().cloned().collect(), name))
@@ -135,7 +136,7 @@ impl PartialOrd for ModulePath {
     }
 }
 
-/// Writes `module.a.module.b`, or nothing for the root.
+/// Writes `module.a.module.b`, or nothing for the root module.
 impl fmt::Display for ModulePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, name) in self.0.iter().enumerate() {
@@ -173,13 +174,13 @@ impl ModuleInstance {
         &self.0
     }
 
-    /// Returns an instance of the module that the call `name` loads here.
+    /// Returns an instance of the module that is loaded by the call `name` in this instance.
     #[must_use]
     pub fn child(&self, name: impl Into<Str>, key: InstanceKey) -> Self {
         self.0.iter().cloned().chain([ModuleStep { name: name.into(), key }]).collect()
     }
 
-    /// Returns the calling instance and the last step; `None` for the root.
+    /// Returns the calling instance and the last step; `None` for the root module.
     pub fn parent(&self) -> Option<(Self, &ModuleStep)> {
         let (step, path) = self.0.split_last()?;
         Some((path.iter().cloned().collect(), step))
@@ -190,7 +191,7 @@ impl ModuleInstance {
         self.0.iter().map(|step| step.name.clone()).collect()
     }
 
-    /// Returns whether this is `other` or a descendant of it.
+    /// Returns whether this instance is `other`, or is nested in it.
     pub fn is_within(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
     }
@@ -224,7 +225,7 @@ impl PartialOrd for ModuleInstance {
     }
 }
 
-/// Writes `module.a["k"].module.b[0]`, or nothing for the root.
+/// Writes `module.a["k"].module.b[0]`, or nothing for the root module.
 impl fmt::Display for ModuleInstance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, step) in self.0.iter().enumerate() {
@@ -235,7 +236,8 @@ impl fmt::Display for ModuleInstance {
     }
 }
 
-/// The address of a resource block: all its instances in all instances of its module.
+/// The address of a resource block, which includes all its instances in all instances of its
+/// module.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceAddress {
     pub module: ModulePath,
@@ -271,7 +273,7 @@ impl fmt::Display for ResourceAddress {
     }
 }
 
-/// The address of a resource in one module instance: all its instances there.
+/// The address of a resource in one module instance, which includes all its instances there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AbsoluteResourceAddress {
     pub module: ModuleInstance,
@@ -348,8 +350,8 @@ impl fmt::Display for ResourceInstanceAddress {
     }
 }
 
-/// The address of a provider configuration: a `provider` block, or the empty configuration that
-/// a provider without a block has.
+/// The address of a provider configuration: a `provider` block, or the empty configuration of a
+/// provider without a block.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProviderConfigAddress {
     /// The module that configures the provider.
@@ -402,8 +404,8 @@ impl FromStr for ResourceInstanceAddress {
     }
 }
 
-/// Parses Terraform's form, and also that of Terraform 0.12, `provider.aws.west`, whose provider
-/// gets the legacy namespace ([`ProviderAddress::legacy`]).
+/// Parses the notation of Terraform, and that of Terraform 0.12, `provider.aws.west`, whose
+/// provider has the legacy namespace ([`ProviderAddress::legacy`]).
 impl FromStr for ProviderConfigAddress {
     type Err = InstanceAddressError;
 

@@ -1,11 +1,11 @@
-//! Addresses of providers, provisioners, modules, resources and their instances, and
-//! version constraints: their text forms, their order and their validation.
+//! Addresses of providers, provisioners, modules, resources and their instances, and version
+//! constraints: parsing, display, order and validation.
 //!
-//! In the workspace, this crate depends only on `value`. It does no I/O and does not depend
-//! on configuration files or plugins.
+//! In the workspace, this crate depends only on `value`. It performs no I/O, and does not depend on
+//! configuration files or plugins.
 //!
-//! Invariants: the displayed form of an address or of provider constraints parses as the
-//! same value; addresses are ordered as Terraform sorts them; the parts of a
+//! Invariants: the displayed text of an address or of provider constraints is parsed as the same
+//! value; addresses are sorted in the same order as in Terraform; the components of a
 //! [`ProviderAddress`] can be used as path segments.
 
 mod instance;

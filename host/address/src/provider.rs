@@ -5,11 +5,11 @@
 //! | `example.com/acme/dns` | `example.com/acme/dns` |
 //! | `acme/dns` | `registry.terraform.io/acme/dns` |
 //! | `dns` | `registry.terraform.io/hashicorp/dns` |
-//! | `terraform.io/builtin/terraform` | part of the program, never installed |
-//! | `registry.terraform.io/-/dns` | legacy, from states older than namespaces; readable, not installable |
+//! | `terraform.io/builtin/terraform` | built into the program, never installed |
+//! | `registry.terraform.io/-/dns` | legacy, from states written before namespaces existed; can be read, but not installed |
 //!
-//! The parts of a [`ProviderAddress`] are always lower case, NFC, and free of `/`, `\`, `_` and
-//! empty or dot-only names, so they can be used as path segments.
+//! The components of a [`ProviderAddress`] are always in lower case and NFC, do not contain `/`,
+//! `\` or `_`, and are not empty and not only dots, so they can be used as path segments.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,17 +21,16 @@ use unicode_normalization::UnicodeNormalization;
 pub const DEFAULT_HOST: &str = "registry.terraform.io";
 /// The namespace of an address without a namespace.
 pub const DEFAULT_NAMESPACE: &str = "hashicorp";
-/// The host of providers that are part of the program.
+/// The host of built-in providers.
 pub const BUILT_IN_HOST: &str = "terraform.io";
-/// The namespace of providers that are part of the program.
+/// The namespace of built-in providers.
 pub const BUILT_IN_NAMESPACE: &str = "builtin";
 /// The namespace of addresses in states written before namespaces existed.
 pub const LEGACY_NAMESPACE: &str = "-";
 
 /// The full address of a provider. A clone copies three pointers.
 ///
-/// Ordered by host, then namespace, then type, which is the order of the
-/// dependency lock file.
+/// Sorted by host, then namespace, then type, which is the order in the dependency lock file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProviderAddress {
     hostname: Arc<str>,
@@ -40,12 +39,12 @@ pub struct ProviderAddress {
 }
 
 impl ProviderAddress {
-    /// Parses a `source` argument of `required_providers`: one, two or three parts; upper case
+    /// Parses a `source` argument of `required_providers`: one, two or three components; upper case
     /// is allowed.
     ///
     /// # Errors
-    /// Returns an error that names the part if a part is not valid. Legacy addresses are
-    /// rejected: a configuration cannot require one.
+    /// Returns an error that contains the component that is not valid. Legacy addresses are
+    /// rejected, since a configuration cannot require such a provider.
     pub fn parse(source: &str) -> Result<Self, ProviderAddressError> {
         let address = Self::parse_any(source)?;
         if address.is_legacy() {
@@ -57,12 +56,12 @@ impl ProviderAddress {
         Ok(address)
     }
 
-    /// Parses an address that a program wrote to a state, plan or lock file: all three parts, in
-    /// canonical form. Legacy and built-in addresses are allowed.
+    /// Parses an address that a program wrote to a state, plan or lock file: all three components,
+    /// in canonical form. Legacy and built-in addresses are allowed.
     ///
     /// # Errors
     /// Returns the errors of [`ProviderAddress::parse`], and an error with the canonical form if
-    /// the text has another form or lacks parts.
+    /// the text is not in that form.
     pub fn parse_full(text: &str) -> Result<Self, ProviderAddressError> {
         let address = Self::parse_any(text)?;
         let full = address.to_string();
@@ -73,7 +72,7 @@ impl ProviderAddress {
         }
     }
 
-    /// Returns the address of a local name without an entry in `required_providers`: `terraform`
+    /// Returns the address for a local name without an entry in `required_providers`: `terraform`
     /// is built in; any other name is in the default namespace.
     ///
     /// # Errors
@@ -86,8 +85,9 @@ impl ProviderAddress {
         Ok(Self::from_parts(DEFAULT_HOST, DEFAULT_NAMESPACE, type_name))
     }
 
-    /// Returns the address of a bare name in a state from before namespaces: `terraform` is
-    /// built in; any other name gets the namespace `-`, because its namespace is unknown.
+    /// Returns the address for a bare name in a state that was written before namespaces existed:
+    /// `terraform` is built in; any other name has the namespace `-`, because its namespace is
+    /// unknown.
     ///
     /// # Errors
     /// Returns an error if the name cannot be a provider type.
@@ -98,7 +98,7 @@ impl ProviderAddress {
         Self::parse_full(&format!("{DEFAULT_HOST}/{LEGACY_NAMESPACE}/{name}"))
     }
 
-    /// Returns the address of a provider that is part of the program.
+    /// Returns the address of a built-in provider.
     pub fn built_in(type_name: &str) -> Self {
         Self::from_parts(BUILT_IN_HOST, BUILT_IN_NAMESPACE, type_name)
     }
@@ -108,23 +108,23 @@ impl ProviderAddress {
         &self.hostname
     }
 
-    /// Returns the second part.
+    /// Returns the namespace.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// Returns the third part, the provider's own name, such as `random`.
+    /// Returns the provider's type name, such as `random`.
     pub fn type_name(&self) -> &str {
         &self.type_name
     }
 
-    /// Returns whether this provider is part of the program, and so is never installed or
+    /// Returns whether this provider is built into the program, so that it is never installed or
     /// locked.
     pub fn is_built_in(&self) -> bool {
         &*self.hostname == BUILT_IN_HOST && &*self.namespace == BUILT_IN_NAMESPACE
     }
 
-    /// Returns whether this address is from a state older than namespaces.
+    /// Returns whether this address is from a state that was written before namespaces existed.
     pub fn is_legacy(&self) -> bool {
         &*self.hostname == DEFAULT_HOST && &*self.namespace == LEGACY_NAMESPACE
     }
@@ -134,7 +134,7 @@ impl ProviderAddress {
         &*self.hostname == DEFAULT_HOST
     }
 
-    /// Returns the short form for messages, without the default host.
+    /// Returns the address in the short notation of messages, without the default host.
     pub fn for_display(&self) -> ForDisplay<'_> {
         ForDisplay(self)
     }
@@ -170,7 +170,7 @@ impl ProviderAddress {
             })?,
             None => DEFAULT_NAMESPACE.to_owned(),
         };
-        // Terraform accepts the prefix in a source with only one part.
+        // Terraform accepts the prefix in a source with only one component.
         let type_name = match parts.as_slice() {
             [part] => canonical_type(text, part)?,
             _ => parse_type(text, type_name)?,
@@ -199,7 +199,7 @@ impl FromStr for ProviderAddress {
     }
 }
 
-/// Displays an address in its short form. See [`ProviderAddress::for_display`].
+/// An address that is displayed in the short notation. See [`ProviderAddress::for_display`].
 #[derive(Clone, Copy, Debug)]
 pub struct ForDisplay<'a>(&'a ProviderAddress);
 
@@ -218,12 +218,12 @@ impl fmt::Display for ForDisplay<'_> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProviderAddressError {
-    /// No parts, or more than three.
+    /// The text has no components, or more than three.
     #[error(
         "\"{source_text}\" is not a provider source address: it must have the form [HOST/][NAMESPACE/]TYPE, such as \"hashicorp/random\""
     )]
     Shape { source_text: String },
-    /// The first of three parts is not a host.
+    /// The first of three components is not a host.
     #[error(
         "invalid provider source address \"{source_text}\": \"{hostname}\" is not a registry host name, because {problem}"
     )]
@@ -238,7 +238,7 @@ pub enum ProviderAddressError {
         "invalid provider source address \"{source_text}\": \"{type_name}\" is not a provider type, because {problem}"
     )]
     Type { source_text: String, type_name: String, problem: NameProblem },
-    /// The type has the prefix of an executable's name.
+    /// The type has the prefix of the executables of providers.
     #[error(
         "invalid provider source address \"{source_text}\": a provider type does not begin with \"terraform-\"; did you mean \"{suggestion}\"?"
     )]
@@ -247,7 +247,7 @@ pub enum ProviderAddressError {
         /// The address without the prefix.
         suggestion: String,
     },
-    /// The namespace is `-` in text that people write.
+    /// The namespace is `-` in text that a person wrote.
     #[error(
         "the provider address \"{source_text}\" has a legacy form that only state files may contain; write \
          \"{suggestion}\""
@@ -262,17 +262,17 @@ pub enum ProviderAddressError {
     NotCanonical { source_text: String, canonical: String },
 }
 
-/// The reason why one part of an address is not valid.
+/// The reason why a component of an address is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameProblem {
-    /// There is no text between two slashes.
+    /// The text between two slashes is empty.
     #[error("it is empty")]
     Empty,
-    /// The part contains a character that is not allowed.
+    /// The component contains a character that is not allowed.
     #[error("it contains {0:?}; only letters, digits and dashes are allowed")]
     Character(char),
-    /// A dash is at an end, or next to another dash.
+    /// A dash is at the start or the end, or next to another dash.
     #[error("a dash must be between two letters or digits")]
     Dash,
     /// A label is Punycode; the Unicode form is required.
@@ -281,7 +281,7 @@ pub enum NameProblem {
     /// The text after the colon is not a port.
     #[error("the text after the colon is not a port number from 1 to 65535")]
     Port,
-    /// The part has more than 255 bytes.
+    /// The component has more than 255 bytes.
     #[error("it is too long")]
     TooLong,
 }

@@ -1,4 +1,4 @@
-//! The addresses of provisioner plugins, which the labels of `provisioner` blocks name.
+//! The addresses of provisioner plugins, to which the labels of `provisioner` blocks refer.
 //!
 //! | label | address |
 //! |---|---|
@@ -6,9 +6,10 @@
 //! | `acme/notify` | `registry.terraform.io/acme/provisioner-notify` |
 //! | `notify` | `localhost/plugins/provisioner-notify`, a file in a plugin directory |
 //!
-//! The prefix distinguishes a provisioner from a provider of the same name in mirrors, lock
-//! files and policies. A bare name has no owner; in particular, it is not in the default
-//! namespace of providers. Therefore no registry can have its address.
+//! The prefix distinguishes a provisioner from a provider of the same name in mirrors, lock files
+//! and policies. A bare name does not belong to a namespace of a registry; in particular, it is not
+//! in the default namespace of providers. Therefore registries cannot serve a plugin with its
+//! address.
 
 use crate::{ProviderAddress, ProviderAddressError};
 
@@ -19,10 +20,10 @@ pub const DIRECTORY_NAMESPACE: &str = "plugins";
 
 const PREFIX: &str = "provisioner-";
 
-/// Returns the address of the plugin that a label names.
+/// Returns the address of the plugin to which a label refers.
 ///
 /// # Errors
-/// Returns an error if the label contains a part that is not a valid name.
+/// Returns an error if the label contains a component that is not a valid name.
 pub fn provisioner_address(label: &str) -> Result<ProviderAddress, ProviderAddressError> {
     match label.rsplit_once('/') {
         Some((owner, name)) => ProviderAddress::parse(&format!("{owner}/{PREFIX}{name}")),
@@ -32,12 +33,12 @@ pub fn provisioner_address(label: &str) -> Result<ProviderAddress, ProviderAddre
     }
 }
 
-/// Returns the provisioner's own name; `None` for the address of a provider.
+/// Returns the provisioner's name; `None` for the address of a provider.
 pub fn provisioner_name(address: &ProviderAddress) -> Option<&str> {
     address.type_name().strip_prefix(PREFIX)
 }
 
-/// Returns the label that names a provisioner plugin; `None` for the address of a provider.
+/// Returns the label that refers to a provisioner plugin; `None` for the address of a provider.
 pub fn provisioner_label(address: &ProviderAddress) -> Option<String> {
     let name = provisioner_name(address)?;
     Some(if is_in_plugin_directory(address) {
@@ -49,7 +50,7 @@ pub fn provisioner_label(address: &ProviderAddress) -> Option<String> {
     })
 }
 
-/// Returns whether this is the address of a file in a plugin directory.
+/// Returns whether this is the address of a plugin in a plugin directory.
 pub fn is_in_plugin_directory(address: &ProviderAddress) -> bool {
     address.hostname() == DIRECTORY_HOST && address.namespace() == DIRECTORY_NAMESPACE
 }

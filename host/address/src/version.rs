@@ -5,16 +5,16 @@
 //! | `=` or none | exactly that version |
 //! | `!=` | every other version |
 //! | `>` `>=` `<` `<=` | by comparison |
-//! | `~> 1.2.3` | at least 1.2.3, below 1.3.0 |
-//! | `~> 1.2` | at least 1.2.0, below 2.0.0 |
-//! | `~> 1` | providers: as `~> 1.0`; elsewhere: at least 1, no upper bound |
+//! | `~> 1.2.3` | at least 1.2.3, less than 1.3.0 |
+//! | `~> 1.2` | at least 1.2.0, less than 2.0.0 |
+//! | `~> 1` | providers: the same as `~> 1.0`; otherwise: at least 1, no upper bound |
 //! | `,` | both constraints |
 //!
-//! A missing part is zero. Only an exact constraint that names a prerelease accepts it.
-//! Comparison ignores build metadata. The dialects differ because Terraform parses them with two
-//! libraries; see [`ConstraintDialect`].
+//! A missing number is zero. A prerelease is accepted only by an exact constraint with that
+//! version. Comparison ignores build metadata. The dialects differ because Terraform parses them
+//! with two libraries; see [`ConstraintDialect`].
 //!
-//! The canonical text of provider constraints always parses as the same constraints.
+//! The canonical text of provider constraints is always parsed as the same constraints.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -28,12 +28,13 @@ pub use semver::Version;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ConstraintDialect {
     /// `version` in `required_providers`, and the lock file: no leading `v`; at most one space
-    /// after an operator; an empty string is no constraint.
+    /// after an operator; an empty string means no constraints.
     Provider,
     /// `required_version`: a leading `v` is allowed; a prerelease and an empty string are
     /// errors.
     Tool,
-    /// `version` of a module call: as [`ConstraintDialect::Tool`], but prereleases are allowed.
+    /// `version` of a module call: the same as [`ConstraintDialect::Tool`], but prereleases are
+    /// allowed.
     Module,
 }
 
@@ -61,7 +62,7 @@ pub enum ConstraintOperator {
     NotEqual,
 }
 
-/// One comparison. The order is that of the canonical text: by version, then operator.
+/// One constraint. Constraints are sorted as in the canonical text: by version, then by operator.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Constraint {
     version: Version,
@@ -69,7 +70,7 @@ pub struct Constraint {
 }
 
 impl Constraint {
-    /// Returns the version that candidates are compared with.
+    /// Returns the version with which candidates are compared.
     pub fn version(&self) -> &Version {
         &self.version
     }
@@ -136,9 +137,9 @@ fn write_suffix(version: &Version, formatter: &mut fmt::Formatter<'_>) -> fmt::R
     Ok(())
 }
 
-/// Constraints that must all hold. An empty set accepts every release.
+/// A set of constraints, which must all be met. An empty set accepts every release.
 ///
-/// `Display` writes the canonical text: sorted, with all parts and without duplicates.
+/// `Display` writes the canonical text: sorted, with all three numbers and without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Constraints {
     all: BTreeSet<Constraint>,
@@ -191,7 +192,7 @@ impl Constraints {
         }
     }
 
-    /// Returns the constraints of both.
+    /// Returns the combined constraints of both sets.
     pub fn and(&self, other: &Self) -> Self {
         Self {
             all: self.all.union(&other.all).cloned().collect(),
@@ -200,7 +201,7 @@ impl Constraints {
         }
     }
 
-    /// Returns whether there are no constraints.
+    /// Returns whether the set contains no constraints.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -210,9 +211,9 @@ impl Constraints {
         self.all.iter()
     }
 
-    /// Returns whether a version meets every constraint. A prerelease must be named exactly,
-    /// except in `required_version`, which compares the release that a prerelease of this tool
-    /// leads up to.
+    /// Returns whether a version meets every constraint. A prerelease must be required exactly,
+    /// except by `required_version`, for which a prerelease of this program is compared as the
+    /// release that follows it.
     pub fn accepts(&self, candidate: &Version) -> bool {
         let release;
         let candidate = if self.compare_prerelease_as_release && !candidate.pre.is_empty() {
@@ -252,7 +253,7 @@ impl fmt::Display for Constraints {
 pub struct ConstraintError {
     /// The complete constraint string.
     pub text: String,
-    /// The invalid part between two commas.
+    /// The invalid constraint, between two commas.
     pub piece: String,
     pub problem: ConstraintProblem,
 }
@@ -265,7 +266,7 @@ fn in_piece(text: &str, piece: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConstraintProblem {
-    /// There is no constraint.
+    /// The constraint is missing.
     #[error("a constraint is missing")]
     Missing,
     /// The operator is unknown.
@@ -278,25 +279,25 @@ pub enum ConstraintProblem {
         /// The operator that was probably meant.
         meant: &'static str,
     },
-    /// More than one space follows an operator, in a dialect that allows one.
+    /// More than one space follows an operator, in a dialect that allows only one.
     #[error("only one space may follow the operator")]
     Spaces,
-    /// Two constraints without a comma between them.
+    /// The comma between two constraints is missing.
     #[error("a comma is missing after \"{0}\"")]
     Comma(String),
     /// The version has a leading `v`.
     #[error("a version has no \"v\" in front")]
     LeadingV,
-    /// A part is `*` or `x`.
+    /// A number is replaced by `*` or `x`.
     #[error("wildcards are not supported; omit the parts that may vary and use ~>")]
     Wildcard,
     /// The version has more than three numbers.
     #[error("a version has at most three numbers")]
     TooManyParts,
-    /// A part is not a number, or too large.
+    /// A number is invalid or too large.
     #[error("\"{0}\" is not a version number")]
     Number(String),
-    /// The part after `-` or `+` is malformed.
+    /// The text after `-` or `+` is malformed.
     #[error("\"{0}\" is not a valid prerelease or build name")]
     Suffix(String),
     /// `required_version` contains a prerelease.
@@ -376,7 +377,7 @@ fn parse_partial_version(
     }
 
     let mut parts: Vec<&str> = numbers.split('.').collect();
-    // Terraform reads `1.` as `1`, and existing files contain it.
+    // Terraform reads `1.` as `1`, and existing files contain such versions.
     if dialect == ConstraintDialect::Provider && parts.len() > 1 && parts.last() == Some(&"") {
         parts.pop();
     }

@@ -1,7 +1,7 @@
 //! Backends that store the states of other configurations.
 //!
 //! Only `local` is supported so far. To add another, implement [`Backend`] and return it from
-//! [`find`]; nothing else in this crate changes.
+//! [`find`]; nothing else in this crate has to change.
 
 mod local;
 
@@ -30,16 +30,16 @@ const TERRAFORM_BACKENDS: [&str; 13] = [
     "s3",
 ];
 
-/// A storage of states.
+/// A backend from which states can be read.
 #[async_trait]
 pub(crate) trait Backend: Send + Sync {
     /// The supported arguments. All are optional.
     fn arguments(&self) -> &'static [(&'static str, Type)];
 
-    /// Validates the arguments beyond their types.
+    /// Validates the arguments, after their types were checked.
     fn check(&self, arguments: &Arguments) -> Result<(), PluginDiagnostic>;
 
-    /// Returns the outputs of a workspace's state, or `None` if there is no state.
+    /// Returns the outputs of a workspace's state, or `None` if the state does not exist.
     async fn outputs(
         &self,
         context: &CallContext,
@@ -51,7 +51,7 @@ pub(crate) trait Backend: Send + Sync {
 
 /// A backend that cannot be used.
 pub(crate) enum BackendError {
-    /// No such backend exists.
+    /// The backend does not exist.
     Unknown(String),
     /// The backend exists in Terraform but is not supported yet.
     Unsupported(String),
@@ -81,7 +81,7 @@ impl Arguments {
     /// Converts a backend configuration: a wholly known object or map, or null.
     ///
     /// # Errors
-    /// A description of the problem that ends a sentence.
+    /// A description of the problem, which is the end of a sentence.
     pub(crate) fn from_config(config: &Value, backend: &dyn Backend) -> Result<Self, String> {
         let known = backend.arguments();
         let configured = match config.view() {

@@ -3,11 +3,11 @@
 //! | change | effect |
 //! |---|---|
 //! | creation | `id` and `output` are known after the apply |
-//! | `triggers_replace` | it is replaced: both are known after the apply |
+//! | `triggers_replace` | the object is replaced: both are known after the apply |
 //! | `input` | `output` is known after the apply |
 //!
 //! `output` already has the type of `input` in the plan, and is null if `input` is null from the
-//! start. Equality includes the type: `1` is not `"1"`.
+//! start. Values of different types are not equal: `1` is not equal to `"1"`.
 
 use std::sync::{Arc, LazyLock};
 
@@ -123,7 +123,7 @@ pub(crate) fn apply(request: ApplyRequest) -> ApplyResponse {
     }
 }
 
-/// Accepts any identifier: there is no remote object to find.
+/// Imports any identifier, since there is no remote object.
 pub(crate) fn import(request: ImportRequest) -> ImportResponse {
     let (imported, diagnostics) = match request.target {
         ImportTarget::Id(id) => {
@@ -144,7 +144,7 @@ pub(crate) fn import(request: ImportRequest) -> ImportResponse {
     ImportResponse { imported, deferred: None, diagnostics }
 }
 
-/// Moves an object of `null_resource`: its `triggers` become `triggers_replace`, as an object.
+/// Moves an object of `null_resource`: `triggers` is moved to `triggers_replace`, as an object.
 pub(crate) fn move_state(request: &MoveRequest) -> MoveResponse {
     let moved = moved(request);
     let (target_state, diagnostics) = match moved {

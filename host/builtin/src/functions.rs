@@ -82,7 +82,8 @@ pub(crate) fn call(name: &str, arguments: &[Value]) -> Result<Value, FunctionErr
     }
 }
 
-/// The type alone determines how the expression begins, unless the value may be null.
+/// Returns the beginning of the expression as a refinement. Only the type determines the beginning,
+/// unless the value may be null.
 fn unknown_expression(argument: &Value) -> Value {
     let prefix = match argument.ty() {
         Type::Object(_) | Type::Map(_) => Some("{"),

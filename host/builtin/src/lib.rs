@@ -1,11 +1,11 @@
-//! The provider `terraform.io/builtin/terraform`, in process: the managed resource
+//! The provider `terraform.io/builtin/terraform`, which runs in this process: the managed resource
 //! `terraform_data`, the data source `terraform_remote_state`, and the functions that encode and
 //! parse the syntax of values.
 //!
 //! It is a [`wardian_plugin::Provider`] like any other: callers cannot distinguish it from a
-//! component. The crate does not depend on configuration or the engine. The only files it reads
-//! are the states that `terraform_remote_state` names; relative paths start at a directory that
-//! the caller passes.
+//! component. The crate does not depend on configuration or the engine. It reads only the states in
+//! the configuration of `terraform_remote_state`; relative paths are resolved against a directory
+//! that the caller passes.
 
 mod backends;
 mod data_resource;
@@ -17,6 +17,6 @@ mod state_files;
 
 pub use provider::BuiltInProvider;
 
-/// The type name of the only built-in provider: the last part of
+/// The type name of the only built-in provider: the last component of
 /// `terraform.io/builtin/terraform`.
 pub const TYPE_NAME: &str = "terraform";

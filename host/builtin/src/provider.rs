@@ -18,15 +18,15 @@ use wardian_value::{Str, Value};
 use crate::state_files::StateFiles;
 use crate::{data_resource, functions, remote_state, schemas};
 
-/// The provider that is part of the program. It needs no configuration and ignores any.
+/// The built-in provider. It does not need a configuration, and ignores it.
 #[derive(Clone, Debug)]
 pub struct BuiltInProvider {
     state_files: StateFiles,
 }
 
 impl BuiltInProvider {
-    /// Creates a provider for the root module in this directory, which must be absolute:
-    /// relative paths of state files start there.
+    /// Creates a provider for the root module in this directory, which must be absolute. Relative
+    /// paths of state files are resolved against it.
     pub fn new(root_directory: impl Into<PathBuf>) -> Self {
         Self { state_files: StateFiles { root_directory: root_directory.into(), gate: FileGate::default() } }
     }
@@ -39,7 +39,7 @@ impl BuiltInProvider {
     }
 }
 
-/// The engine calls only what the schema offers.
+/// Returns the error for a call that the schema does not declare, which the engine does not make.
 fn unsupported(what: &str) -> PluginDiagnostics {
     let detail = format!("The provider terraform.io/builtin/terraform has no {what}.");
     vec![PluginDiagnostic::error("Not supported", detail)]

@@ -60,7 +60,7 @@ pub(crate) fn schema() -> Arc<Schema> {
     Arc::clone(&SCHEMA)
 }
 
-/// Validates a configuration that may be partly unknown.
+/// Validates a configuration that may contain unknown values.
 pub(crate) fn validate(config: &Value) -> PluginDiagnostics {
     let mut diagnostics = Vec::new();
     let (backend, arguments) = (part(config, "backend"), part(config, "config"));
@@ -133,7 +133,7 @@ fn configured(
     Ok((backend, arguments))
 }
 
-/// Reports whether the value has, or may turn out to have, named parts.
+/// Returns whether the value is, or may turn out to be, an object or a map.
 fn can_be_object(value: &Value) -> bool {
     matches!(value.ty(), Type::Dynamic | Type::Object(_) | Type::Map(_))
 }

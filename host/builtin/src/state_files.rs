@@ -7,7 +7,7 @@ use wardian_plugin::FileGate;
 /// The state files that `terraform_remote_state` can read.
 #[derive(Clone, Debug)]
 pub(crate) struct StateFiles {
-    /// The directory of relative paths.
+    /// The directory against which relative paths are resolved.
     pub(crate) root_directory: PathBuf,
     /// Decides which files may be read.
     pub(crate) gate: FileGate,

@@ -1,10 +1,10 @@
-//! Files that are replaced atomically: a reader sees either the old or the new content, never a
-//! part of it.
+//! Files that are replaced atomically: a reader sees either the old or the new content, never
+//! partial content.
 //!
 //! The content is written to a temporary file in the same directory, flushed to the disk and
-//! renamed, and then the directory is flushed. The temporary name is random and the file must
-//! not exist yet, so no link can be placed there beforehand. A symbolic link at the target is
-//! replaced, not followed.
+//! renamed, and then the directory is flushed. The temporary name is random and the file must not
+//! exist yet, so that other users cannot create a link with that name beforehand. A symbolic link
+//! at the target is replaced, not followed.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
@@ -21,7 +21,7 @@ pub struct AtomicWrite {
 
 #[derive(Clone, Debug, Default)]
 enum NewFileAccess {
-    /// As the process's umask allows.
+    /// The permissions that the process's umask allows.
     #[default]
     Default,
     Private,
@@ -29,12 +29,12 @@ enum NewFileAccess {
 }
 
 impl AtomicWrite {
-    /// A durable write with the permissions of any new file.
+    /// Creates a durable write with the default permissions of new files.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lets only this user read and write the file.
+    /// Gives only this user permission to read and write the file.
     #[must_use]
     pub fn private(self) -> Self {
         Self { access: NewFileAccess::Private, ..self }
@@ -46,16 +46,17 @@ impl AtomicWrite {
         Self { access: NewFileAccess::Exact(permissions), ..self }
     }
 
-    /// Flushes nothing to the disk: for content that can be checked and made again.
+    /// Does not flush the file to the disk, for content that can be verified and created again.
     #[must_use]
     pub fn without_sync(self) -> Self {
         Self { skips_sync: true, ..self }
     }
 
-    /// Replaces the file `path` by the parts, one after the other.
+    /// Replaces the content of the file `path` with the concatenated `parts`.
     ///
     /// # Errors
-    /// If a step fails. Unless it is the flush of the directory, the old file is unchanged.
+    /// If a step fails. The old file is then unchanged, unless the failed step is the flush of the
+    /// directory.
     pub fn write(&self, path: &Path, parts: &[&[u8]]) -> io::Result<()> {
         let temporary = temporary_path(path)?;
         let file = self.create(&temporary)?;
@@ -69,7 +70,7 @@ impl AtomicWrite {
     fn create(&self, path: &Path) -> io::Result<File> {
         match self.access {
             NewFileAccess::Default => OpenOptions::new().write(true).create_new(true).open(path),
-            // Permissions are widened once the content is written.
+            // Wider permissions are set after the content was written.
             NewFileAccess::Private | NewFileAccess::Exact(_) => create_private(path),
         }
     }
@@ -85,11 +86,11 @@ impl AtomicWrite {
     }
 }
 
-/// Returns a path in the directory of `path` that nobody can predict. The name is hidden; a
-/// leading dot is not doubled.
+/// Returns an unpredictable path in the directory of `path`. The file name is hidden; if it already
+/// has a leading dot, no other dot is added.
 ///
 /// # Errors
-/// If the system has no random numbers.
+/// If the system cannot generate random numbers.
 pub fn temporary_path(path: &Path) -> io::Result<PathBuf> {
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
@@ -101,7 +102,7 @@ pub fn temporary_path(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(temporary))
 }
 
-/// Flushes the directory of `path`, so that its file names are durable.
+/// Flushes the directory of `path`, so that the names of its files are durable.
 ///
 /// # Errors
 /// If the directory cannot be opened or flushed.

@@ -1,10 +1,10 @@
-//! The kind of a plugin's file, determined by its first bytes and not by its name.
+//! The kind of a plugin's file, which its first bytes determine, not its name.
 //!
 //! | begins with | kind |
 //! |---|---|
 //! | `\0asm` 0d 00 01 00 | a component |
-//! | `\0asm` 01 00 00 00 | a core module: an error, because it must be wrapped first |
-//! | anything else | a native plugin, or an error that names the kind if only components are allowed |
+//! | `\0asm` 01 00 00 00 | a core module: an error, because it must first be converted to a component |
+//! | anything else | a native plugin; if only components are allowed, an error that states the kind |
 //!
 //! Performs no I/O.
 
@@ -13,7 +13,7 @@ use std::fmt;
 /// The number of bytes that [`FileKind::from_header`] needs to recognize WebAssembly.
 pub const WASM_HEADER_LENGTH: u64 = 8;
 
-/// The number of bytes that [`elf_processor`] needs.
+/// The number of bytes that [`elf_processor`] reads.
 pub const ELF_HEADER_LENGTH: u64 = 20;
 
 /// The kind of a file.
@@ -31,11 +31,11 @@ pub enum FileKind {
     MachO,
     /// An executable for Windows.
     Windows,
-    /// A script that names its interpreter.
+    /// A script that starts with the path of its interpreter.
     Script,
     /// A zip archive.
     Zip,
-    /// WebAssembly in text form.
+    /// WebAssembly in the text format.
     WasmText,
     /// An empty file.
     Empty,
@@ -82,7 +82,7 @@ impl fmt::Display for FileKind {
     }
 }
 
-/// Returns the processor that an ELF executable is for, from its first bytes.
+/// Returns the processor for which an ELF executable was compiled, from its first bytes.
 pub fn elf_processor(header: &[u8]) -> Option<&'static str> {
     const BIG_ENDIAN: u8 = 2;
     let [order, ..] = header.get(5..)? else { return None };

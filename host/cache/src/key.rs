@@ -9,8 +9,9 @@ use crate::{CacheError, temporary_path};
 
 pub(crate) const KEY_FILE: &str = "code-cache.key";
 
-/// Two processes that start at the same time use the same key: each writes its key under a
-/// temporary name, and the first hard link to the final name wins.
+/// Returns the key, and creates it if it does not exist. Two processes that start at the same time
+/// use the same key: each writes a key under a temporary name, and the first one that creates a
+/// hard link with the final name determines the key.
 pub(crate) fn read_or_create(directory: &Path) -> Result<[u8; blake3::KEY_LEN], CacheError> {
     let path = &directory.join(KEY_FILE);
     let unusable = |source| CacheError::Unusable { path: path.clone(), source };
@@ -37,8 +38,7 @@ pub(crate) fn read_or_create(directory: &Path) -> Result<[u8; blake3::KEY_LEN], 
     }
 }
 
-/// Reads the key, if there is one. A file that is not a key is removed, which invalidates all
-/// entries.
+/// Reads the key, if it exists. A file that is not a key is removed, which invalidates all entries.
 fn read_key(path: &Path) -> Result<Option<[u8; blake3::KEY_LEN]>, CacheError> {
     let unusable = |source| CacheError::Unusable { path: path.to_path_buf(), source };
     let mut file = match File::open(path) {

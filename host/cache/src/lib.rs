@@ -1,25 +1,24 @@
-//! Authenticated caches of files, for content that is expensive to compute.
+//! Authenticated file caches for content that is expensive to compute.
 //!
-//! A program that can change such a file may control what this program does: compiled code is
-//! executed, and a schema states which values are sensitive. Two measures prevent this. The
-//! directory must be writable only by this user. And each entry carries a keyed digest (BLAKE3)
-//! of its name and content, under a random key that is stored in another directory, in a file
-//! that only this user can read: an entry that was planted, changed, truncated, renamed or
-//! copied from another machine is not authentic and is treated as missing. Callers receive the
-//! bytes that were verified, from memory.
+//! A program that can change such a file could control this program: compiled code is executed, and
+//! a schema determines which values are sensitive. Two measures prevent this. The directory must be
+//! writable only by this user. Each entry contains a keyed digest (BLAKE3) of its name and content,
+//! under a random key that is stored in another directory, in a file that only this user can read:
+//! an entry that was planted, changed, truncated, renamed or copied from another machine is not
+//! authentic and is treated as missing. Callers receive the bytes that were verified, from memory.
 //!
 //! | file | content |
 //! |---|---|
 //! | `DIRECTORY/NAME` | magic of the format, keyed digest, content |
 //! | `KEY/code-cache.key` | 32 random bytes, for all formats |
 //!
-//! A format's magic contains its version: each version has its own magic, so that programs never
-//! read entries of another version. The entries that were written longest ago are removed if the
-//! cache grows too large. Writers rename a temporary file, so that readers in other processes
-//! see a complete entry or none.
+//! The magic of a format contains its version, so that programs never read entries of another
+//! version. The entries that were written longest ago are removed if the cache grows too large.
+//! Writers rename a temporary file, so that readers in other processes see either a complete entry
+//! or no entry.
 //!
-//! The crate does not depend on the content of entries, reads no environment variable and takes
-//! every path from its caller.
+//! The crate does not depend on the content of entries, reads no environment variables, and
+//! receives every path from its caller.
 //!
 //! Files outside the cache are replaced atomically and durably with [`AtomicWrite`].
 
@@ -43,9 +42,9 @@ const HEADER: usize = MAGIC_LENGTH + blake3::OUT_LEN;
 pub struct CacheFormat {
     /// Identifies the format and its version.
     pub magic: &'static [u8; MAGIC_LENGTH],
-    /// The maximum size of all entries together; beyond it, old ones are removed.
+    /// Maximum size of all entries together. If it is exceeded, old entries are removed.
     pub max_total_bytes: u64,
-    /// The maximum size of an entry; a larger file is not an entry.
+    /// Maximum size of an entry. A larger file is not an entry.
     pub max_entry_bytes: u64,
 }
 
@@ -57,7 +56,7 @@ pub enum CacheError {
     Unsafe {
         /// The directory or file.
         path: PathBuf,
-        /// The problem and its solution.
+        /// The problem, and how to solve it.
         problem: String,
     },
     /// A file or directory could not be read or created.
@@ -77,8 +76,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Opens a cache and creates missing directories. The key's directory must not be the
-    /// directory of the entries, nor one above or below it.
+    /// Opens a cache and creates missing directories. The directory of the key must not be the
+    /// directory of the entries, nor contain it, nor be in it.
     ///
     /// # Errors
     /// If other users can write to one of the directories or read the key, or if a file or
@@ -90,7 +89,7 @@ impl Cache {
         Ok(Self { directory: directory.to_owned(), key, format })
     }
 
-    /// Returns the content of an entry, if there is an authentic one.
+    /// Returns the content of an entry, if the entry exists and is authentic.
     pub fn get(&self, name: &str) -> Option<Vec<u8>> {
         let path = self.directory.join(name);
         let (header, content) = match self.read(&path) {
@@ -112,7 +111,7 @@ impl Cache {
     /// Writes an entry.
     ///
     /// # Errors
-    /// If it cannot be written; the previous entry is not changed then.
+    /// If it cannot be written; the previous entry is then unchanged.
     pub fn put(&self, name: &str, content: &[u8]) -> io::Result<()> {
         let path = self.directory.join(name);
         let digest = self.digest(name, content);
@@ -145,11 +144,11 @@ impl Cache {
         let Ok(digest) = <[u8; blake3::OUT_LEN]>::try_from(digest) else {
             return false;
         };
-        // `Hash` compares in constant time.
+        // The comparison of `blake3::Hash` takes constant time.
         magic == self.format.magic && self.digest(name, content) == blake3::Hash::from_bytes(digest)
     }
 
-    /// The length separates the end of the name from the beginning of the content.
+    /// Computes the digest. The length separates the name from the content.
     fn digest(&self, name: &str, content: &[u8]) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         hasher.update(self.format.magic);
@@ -159,8 +158,8 @@ impl Cache {
         hasher.finalize()
     }
 
-    /// Removes the oldest entries, except the one just written, until the rest fits. Best
-    /// effort: another process may be doing the same.
+    /// Removes the oldest entries, except the one that was just written, until the total size is
+    /// within the limit. Failures are ignored, since another process may be doing the same.
     fn prune(&self, keep: &str) {
         let Ok(entries) = fs::read_dir(&self.directory) else { return };
         let mut files: Vec<_> = entries

@@ -9,7 +9,7 @@ use crate::CacheError;
 pub(crate) const WRITABLE_BY_OTHERS: u32 = 0o022;
 pub(crate) const READABLE_BY_OTHERS: u32 = 0o077;
 
-/// Creates the directory if necessary, and rejects one that others can write.
+/// Creates the directory if necessary, and rejects a directory to which others can write.
 pub(crate) fn private_directory(path: &Path) -> Result<(), CacheError> {
     let unusable = |source| CacheError::Unusable { path: path.to_path_buf(), source };
     let mut builder = DirBuilder::new();
@@ -46,7 +46,7 @@ pub(crate) fn check_private(path: &Path, metadata: &fs::Metadata, forbidden: u32
     Ok(())
 }
 
-/// On other systems a user's own directories are private by inheritance.
+/// On other systems, the directories of a user are private by inheritance.
 #[cfg(not(unix))]
 pub(crate) fn check_private(_path: &Path, _about: &fs::Metadata, _forbidden: u32) -> Result<(), CacheError> {
     Ok(())

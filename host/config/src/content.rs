@@ -205,7 +205,7 @@ impl Content<'_> {
         Some(self.attribute(name)?.expression.clone())
     }
 
-    /// Returns a constant string, or a constant that converts to one.
+    /// Returns a constant string, or a constant that can be converted to a string.
     pub(crate) fn text(&self, name: &str, problems: &mut Diagnostics) -> Option<(String, Span)> {
         let expression = &self.attribute(name)?.expression;
         let value = constant(expression, &Type::String, "a quoted string", problems)?;

@@ -1,4 +1,4 @@
-//! Reads imports, exports and the declaration from a component's bytes.
+//! Reads the imports, the exports and the declaration from a component's bytes.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use wasmparser::{Parser, Payload};
 
 use crate::declaration::{Declaration, DeclarationError};
 
-/// Name of the custom sections that hold declarations.
+/// Name of the custom sections that contain declarations.
 pub const SECTION_NAME: &str = "wardian:capabilities";
 
 /// Maximum size of all declarations of a component, in bytes.
@@ -15,7 +15,7 @@ pub const MAX_DECLARATION_SIZE: usize = 64 << 10;
 /// Maximum nesting of components.
 const MAX_DEPTH: usize = 64;
 
-/// Maximum number of imports, and of exports.
+/// Maximum number of imports, and also of exports.
 const MAX_INTERFACES: usize = 10_000;
 
 /// The imports, exports and declaration of a component.
@@ -28,7 +28,7 @@ pub struct Inspected {
     pub declaration: Declaration,
 }
 
-/// Why a component cannot be inspected.
+/// The reason why a component cannot be inspected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InspectError {
@@ -80,7 +80,7 @@ pub fn inspect(bytes: &[u8], root_module: &Path) -> Result<Inspected, InspectErr
                     return Err(InspectError::TooLarge);
                 }
                 declared.extend_from_slice(data);
-                // The last line of a section may lack a line break.
+                // The last line of a section may not end with a line break.
                 declared.push(b'\n');
             }
             Payload::ComponentImportSection(section) if depth == 0 => {

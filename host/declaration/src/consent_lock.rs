@@ -1,8 +1,9 @@
 //! The consent lock file: the declarations of plugins that a user has approved.
 //!
 //! It is stored next to the dependency lock file; Terraform ignores it. For each plugin with a
-//! declaration it holds the version, the component's hash, and the capability requests, so that
-//! a later version's declaration can be compared. It does not grant anything: only policies do.
+//! declaration, it contains the version, the component's hash, and the capability requests, with
+//! which the declaration of a later version is compared. The file grants nothing: only policies
+//! grant access.
 //!
 //! Compatibility: an unknown argument or block is an error, so that no version of the program
 //! drops an entry that a newer version has written. Each entry has a digest of its requests, so

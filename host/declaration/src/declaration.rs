@@ -21,16 +21,16 @@ const MAX_SDK_NAME_LENGTH: usize = 100;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Declaration {
     /// The SDKs that wrote the declaration, such as `wardian-sdk 0.1.0`; more than one if the
-    /// component has parts from several.
+    /// component was linked from code of several SDKs.
     pub sdks: Vec<String>,
     pub requests: Vec<CapabilityRequest>,
 }
 
-/// Why a declaration is invalid.
+/// The reason why a declaration is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeclarationError {
-    /// A line is not a document of the expected form.
+    /// A line is not a valid document.
     #[error("line {line}: {problem}")]
     Json {
         /// Line number, from 1.
@@ -44,7 +44,7 @@ pub enum DeclarationError {
         line: usize,
         version: u64,
     },
-    /// No rule can grant the request.
+    /// The request cannot be granted by a rule.
     #[error("it requests {capability:?}, which no rule can grant: {problem}")]
     Request { capability: String, problem: CapabilityRequestError },
     /// There are too many requests.
@@ -55,7 +55,7 @@ pub enum DeclarationError {
     Sdk,
 }
 
-/// The part of a document that tells whether the rest is supported.
+/// The field of a document that determines whether the other fields are supported.
 #[derive(Deserialize)]
 struct Versioned {
     version: u64,
@@ -72,7 +72,7 @@ struct Document {
 }
 
 impl Declaration {
-    /// Parses documents, one on each line.
+    /// Parses documents, one per line.
     pub(crate) fn parse(lines: &[u8], root_module: &Path) -> Result<Self, DeclarationError> {
         let mut all = Self::default();
         for (index, line) in lines.split(|byte| *byte == b'\n').enumerate() {
@@ -128,7 +128,7 @@ impl Declaration {
     }
 }
 
-/// Returns the SHA-256 of the requests in their rendered form.
+/// Returns the SHA-256 of the rendered requests, in hexadecimal.
 pub(crate) fn digest(requests: &[CapabilityRequest]) -> String {
     let mut hasher = Sha256::new();
     for request in requests {
@@ -137,7 +137,7 @@ pub(crate) fn digest(requests: &[CapabilityRequest]) -> String {
     hex::encode(hasher.finalize())
 }
 
-/// Removes control characters, since an error can quote the document.
+/// Removes control characters, since an error can contain text of the document.
 fn printable(text: &str) -> String {
     let is_plain = |character: &char| character.is_ascii_graphic() || *character == ' ';
     text.chars().filter(is_plain).take(200).collect()
@@ -158,7 +158,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<T>, A::Error> {
-                /// More than the number of arguments of any rule.
+                /// Maximum number of entries, which is greater than the number of arguments of any
+                /// rule.
                 const MAX_ENTRIES: usize = 32;
                 let mut pairs: Vec<(String, T)> = Vec::new();
                 while let Some(name) = map.next_key::<String>()? {

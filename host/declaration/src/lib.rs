@@ -1,10 +1,9 @@
 //! Reads the capabilities that a component declares, without running it.
 //!
-//! A plugin's author declares them with the SDK's `export_provider!`, which stores them in a
-//! custom section named [`SECTION_NAME`]. [`inspect`] reads these sections with the imports and
-//! exports of a component, and [`Inspected::verify_imports`] compares them.
-//! [`ApprovedCapabilities`] is the consent lock file next to the dependency lock file: the
-//! declarations that a user has approved.
+//! A plugin's author declares them with the SDK's `export_provider!`, which stores them in a custom
+//! section named [`SECTION_NAME`]. [`inspect`] reads these sections, and the imports and exports of
+//! the component, and [`Inspected::verify_imports`] compares them. [`ApprovedCapabilities`] is the
+//! consent lock file next to the dependency lock file: the declarations that a user has approved.
 //!
 //! ```text
 //! component bytes ──> component ──> declaration ──> Inspected ──> verify_imports
@@ -20,13 +19,13 @@
 //! {"version":1,"sdk":"wardian-sdk 0.1.0","capabilities":[{"network":{"hosts":["api.example.com"],"reason":"..."}}]}
 //! ```
 //!
-//! Compatibility: a document with another version or an unknown name is an error. If part of a
-//! declaration were ignored, later grants would be too broad, or accesses would be denied for no
-//! visible reason.
+//! Compatibility: a document with another version or an unknown name is an error. If an element of
+//! a declaration were ignored, later grants would be too broad, or accesses would be denied without
+//! an apparent reason.
 //!
 //! This crate does not run components, does not depend on wasmtime, writes no files, and does
 //! not decide what is granted (`wardian-policy` does). Invariants:
-//! - no input makes this crate panic, recurse without bound, or use more memory than a small
+//! - for no input does this crate panic, recurse without a limit, or use more memory than a small
 //!   multiple of [`MAX_DECLARATION_SIZE`];
 //! - every declared capability request can be granted by a policy rule with the same arguments.
 

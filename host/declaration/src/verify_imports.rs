@@ -15,7 +15,7 @@ use std::fmt;
 
 use crate::component::Inspected;
 
-/// Interfaces that a capability requires: path (a prefix if it ends in `/`), and capability.
+/// Interfaces that require a capability: path (a prefix if it ends in `/`), and capability.
 const CAPABILITY_IMPORTS: [(&str, &str); 4] = [
     ("wasi:http/", "network"),
     ("wasi:sockets/", "network"),
@@ -23,11 +23,11 @@ const CAPABILITY_IMPORTS: [(&str, &str); 4] = [
     ("wardian:plugin/communicator", "communicator"),
 ];
 
-/// Interfaces that cannot send anything by themselves.
+/// Interfaces that define only types, so that they cannot send data.
 const TYPE_ONLY_INTERFACES: [&str; 3] =
     ["wasi:http/types", "wasi:sockets/network", "wasi:sockets/instance-network"];
 
-/// The differences between a component's declaration and its imports.
+/// The result of comparing a component's declaration with its imports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportVerification {
     /// Capabilities that are imported but not declared.

@@ -1,4 +1,4 @@
-//! Declarations of components: parsing, comparison with imports, approval, and hostile input.
+//! Declarations of components: parsing, comparison with imports, consent, and hostile input.
 
 mod support;
 
@@ -51,7 +51,7 @@ fn all_sections_count() {
         ["filesystem read /srv/project", "network https to api.example.com, the scheme's port"]
     );
     assert_eq!(found.sdks, ["other 2", "wardian-sdk 0.1.0"]);
-    // Duplicate requests are merged, and linkers concatenate documents.
+    // Duplicate requests are merged, since linkers concatenate documents.
     assert_eq!(requests(&declared(&format!("{NETWORK}\n{NETWORK}\n{FILES}")).unwrap()).len(), 2);
 }
 
@@ -69,7 +69,7 @@ fn imports_must_be_declared() {
     assert_eq!(with(&["wasi:http/types@0.2.6"], NETWORK).unused, ["network"]);
     let passive = with(&["wasi:http/types@0.2.6", "wasi:sockets/network@0.2.6"], FILES);
     assert_eq!(passive, wardian_declaration::ImportVerification::default());
-    // An unknown interface of `wasi:http` also counts as network access.
+    // An unknown interface of `wasi:http` is considered network access too.
     assert_eq!(with(&["wasi:http/something@0.9.0"], FILES).undeclared.len(), 1);
 }
 
@@ -119,7 +119,7 @@ fn hostile_input_is_rejected_quickly() {
     assert_eq!(look(&deep), Err(InspectError::TooDeep));
     let many: Vec<Vec<u8>> = (0..20_000).map(|_| import("a:b/c@1.0.0")).collect();
     assert_eq!(look(&component(&many)), Err(InspectError::TooManyInterfaces));
-    // A section whose length exceeds the end of the file.
+    // A section whose length exceeds the length of the file.
     let mut cut = component(&[]);
     cut.push(0);
     cut.extend(leb(usize::MAX >> 32));
@@ -198,7 +198,8 @@ fn reads_declaration_written_by_sdk() {
 }
 
 proptest! {
-    /// Any reason and any name survive declaration, rule and consent lock, or are rejected.
+    /// Any reason and any name are preserved in the declaration, the rule and the consent lock
+    /// file, or are rejected.
     #[test]
     fn declared_request_equals_granted_rule(reason in "\\PC{1,40}", host in "[a-z*.]{1,12}", name in "[A-Z_*]{1,8}") {
         let document = format!(

@@ -2,12 +2,11 @@
 
 use crate::Diagnostics;
 
-/// A value, if there is one, and the diagnostics of its computation.
+/// The result of a computation: the value, if there is one, and the diagnostics.
 ///
-/// A function returns `Result<T, Diagnostics>` if it has either a value or errors and never
-/// warnings besides a value. It returns `Diagnosed<T>` if warnings may accompany the value. If
-/// there is no value, the diagnostics hold an error; errors besides a value mean that the
-/// value is partial.
+/// A function returns `Result<T, Diagnostics>` if it returns either a value or errors, but never a
+/// value with warnings. It returns `Diagnosed<T>` if it can return a value with warnings. Without a
+/// value, the diagnostics contain an error; if there is a value and an error, the value is partial.
 #[derive(Clone, Debug)]
 #[must_use = "the diagnostics may hold errors"]
 pub struct Diagnosed<T> {
@@ -33,8 +32,8 @@ impl<T> Diagnosed<T> {
         Self { value: None, diagnostics: diagnostics.into() }
     }
 
-    /// Returns the value with the diagnostics if they hold no error, or else the diagnostics
-    /// alone.
+    /// Returns the value with the diagnostics if they contain no error; otherwise returns only the
+    /// diagnostics.
     pub fn unless_errors(value: T, diagnostics: Diagnostics) -> Self {
         if diagnostics.has_errors() {
             Self::failed(diagnostics)
@@ -43,7 +42,7 @@ impl<T> Diagnosed<T> {
         }
     }
 
-    /// Converts the result of a block that uses `?`.
+    /// Converts the result of a code block that uses `?`.
     pub fn from_result(result: Result<(T, Diagnostics), Diagnostics>) -> Self {
         match result {
             Ok((value, diagnostics)) => Self::with_diagnostics(value, diagnostics),
@@ -65,7 +64,7 @@ impl<T> Diagnosed<T> {
     /// Returns the value with the diagnostics, or the diagnostics as the error, for `?`.
     ///
     /// # Errors
-    /// The diagnostics, if there is no value.
+    /// The diagnostics, if the value is missing.
     pub fn into_result(self) -> Result<(T, Diagnostics), Diagnostics> {
         match self.value {
             Some(value) => Ok((value, self.diagnostics)),

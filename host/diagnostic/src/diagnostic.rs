@@ -21,20 +21,20 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// The problem in a few words.
     pub summary: String,
-    /// The reason and a remedy; may be empty.
+    /// The reason, and how to solve the problem; may be empty.
     pub detail: String,
-    /// The source text that the diagnostic points at.
+    /// The span of the source text to which the diagnostic points.
     pub subject: Option<Span>,
-    /// The header of the block that contains the subject: `resource "a" "b"`.
+    /// The header of the block that contains the source text: `resource "a" "b"`.
     pub context: Option<String>,
-    /// The address of the object: `module.x.a.b[0]`.
+    /// The address of the object that the diagnostic concerns: `module.x.a.b[0]`.
     pub address: Option<String>,
-    /// The values involved.
+    /// The values that are involved.
     pub values: Vec<ValueNote>,
     /// The function whose call failed.
     pub function: Option<Box<FunctionNote>>,
-    /// The part of a configuration's value, if its source text is not known yet; a
-    /// caller that has the text turns it into a subject.
+    /// The path of the attribute that the diagnostic is about, if its source text is not known yet;
+    /// a caller that has the text converts it to a source span.
     pub attribute: Option<Path>,
     pub origin: DiagnosticOrigin,
 }
@@ -42,15 +42,15 @@ pub struct Diagnostic {
 /// The kind of work that produced a diagnostic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DiagnosticOrigin {
-    /// Reading, planning or applying.
+    /// Reading, planning or applying objects.
     #[default]
     Run,
-    /// A check of the configuration. Each check reports its own diagnostics, and repeats
-    /// them whenever it is evaluated.
+    /// A check in the configuration. Each check reports its own diagnostics, and reports them again
+    /// whenever it is evaluated.
     Check,
 }
 
-/// A description of a value involved, which does not reveal sensitive values.
+/// A statement about a value that is involved, which does not reveal sensitive values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueNote {
     /// The expression: `var.name`.
@@ -64,23 +64,23 @@ pub struct ValueNote {
 pub struct FunctionNote {
     /// The name in the call, which may have a namespace.
     pub called_as: Str,
-    /// The function's signature, if it is known.
+    /// The function's signature, if known.
     pub signature: Option<SignatureNote>,
 }
 
-/// A function's signature, as a diagnostic shows it.
+/// The signature of a function, in the form in which a diagnostic shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignatureNote {
     /// The name without a namespace.
     pub name: Str,
     pub parameters: Vec<ParameterNote>,
-    /// The parameter that takes all further arguments.
+    /// The parameter for all further arguments.
     pub variadic: Option<ParameterNote>,
     /// The type of the result; dynamic if it depends on the arguments.
     pub result: Type,
 }
 
-/// A function's parameter, as a diagnostic shows it.
+/// A parameter of a function, in the form in which a diagnostic shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterNote {
     pub name: Str,
@@ -113,7 +113,7 @@ impl Diagnostic {
         Self::new(Severity::Warning, summary, detail)
     }
 
-    /// Sets the subject.
+    /// Sets the source span.
     #[must_use]
     pub fn at(mut self, span: Span) -> Self {
         self.subject = Some(span);
@@ -134,14 +134,14 @@ impl Diagnostic {
         self
     }
 
-    /// Sets the part of the value.
+    /// Sets the path of the attribute.
     #[must_use]
     pub fn for_attribute(mut self, path: Path) -> Self {
         self.attribute = Some(path);
         self
     }
 
-    /// Adds a value that was involved.
+    /// Adds a value that is involved.
     #[must_use]
     pub fn with_value(mut self, traversal: impl Into<String>, statement: impl Into<String>) -> Self {
         self.values.push(ValueNote { traversal: traversal.into(), statement: statement.into() });
@@ -161,7 +161,7 @@ impl Diagnostic {
     }
 }
 
-/// Writes one line for logs: `main.tf:3,5-9: Summary; detail`.
+/// Writes one line, for log lines: `main.tf:3,5-9: Summary; detail`.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(span) = &self.subject {

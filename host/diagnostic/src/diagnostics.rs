@@ -24,7 +24,7 @@ impl Diagnostics {
         self.push(Diagnostic::error(summary, detail));
     }
 
-    /// Returns whether any of them is an error.
+    /// Returns whether any of the diagnostics is an error.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(Diagnostic::is_error)
     }
@@ -44,7 +44,7 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// Iterates over the diagnostics for changing them.
+    /// Iterates over the diagnostics, so that they can be changed.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Diagnostic> {
         self.0.iter_mut()
     }
@@ -60,17 +60,17 @@ impl Diagnostics {
         }
     }
 
-    /// Returns `value` if there is no error. That drops the warnings: a caller that needs
-    /// them takes them first.
+    /// Returns `value` if the list contains no error. Drops the warnings in that case: a caller
+    /// that needs them must take them first.
     ///
     /// # Errors
     ///
-    /// Returns all diagnostics if one is an error.
+    /// Returns all diagnostics if one of them is an error.
     pub fn into_result<T>(self, value: T) -> Result<T, Self> {
         if self.has_errors() { Err(self) } else { Ok(value) }
     }
 
-    /// Sets the header of the containing block on diagnostics that have none.
+    /// Sets the header of the containing block on diagnostics without one.
     #[must_use]
     pub fn in_block(mut self, context: &str) -> Self {
         for diagnostic in &mut self.0 {
@@ -79,7 +79,7 @@ impl Diagnostics {
         self
     }
 
-    /// Sets the object's address on diagnostics that have none.
+    /// Sets the object's address on diagnostics without one.
     #[must_use]
     pub fn for_address(mut self, address: &str) -> Self {
         for diagnostic in &mut self.0 {

@@ -1,4 +1,4 @@
-//! The JSON form, with the structure of Terraform's `-json` outputs.
+//! Diagnostics as JSON, with the structure of Terraform's `-json` outputs.
 
 use serde::Serialize;
 
@@ -86,8 +86,8 @@ impl Diagnostic {
         serde_json::to_value(self.document()).unwrap_or_default()
     }
 
-    /// Returns the structure that Terraform's `-json` outputs have for a diagnostic, with
-    /// its properties in Terraform's order.
+    /// Returns the diagnostic in the structure of Terraform's `-json` outputs, with the properties
+    /// in Terraform's order.
     pub fn document(&self) -> impl Serialize + '_ {
         Json {
             severity: match self.severity {
@@ -151,7 +151,7 @@ fn range(span: &Span) -> Range<'_> {
     }
 }
 
-/// Returns the end of the highlight; an empty span highlights one character.
+/// Returns the end of the highlighted text; for an empty span, one character is highlighted.
 fn highlight_end(span: &Span) -> usize {
     if span.end > span.start { span.end } else { span.start + 1 }
 }

@@ -1,15 +1,14 @@
 //! Diagnostics: errors and warnings with the source spans they point at.
 //!
-//! [`SourceFile`] holds a file's text, [`Span`] is a part of it, and a [`Diagnostic`]
-//! renders as text for a terminal, as one line for logs, or as Terraform's JSON.
-//! [`closest`] finds the name for a "did you mean" suggestion.
+//! A [`SourceFile`] contains a file's text, a [`Span`] is a range of it, and a [`Diagnostic`] can
+//! be rendered as text for a terminal, as one log line, or as Terraform's JSON. [`closest`] finds
+//! the name for a "did you mean" suggestion.
 //!
-//! In the workspace, this crate depends only on `value`. It does no I/O and does not depend
-//! on the language's syntax or functions: other crates describe those in strings.
+//! In the workspace, this crate depends only on `value`. It performs no I/O, and does not depend on
+//! the language's syntax or functions, which other crates describe in strings.
 //!
-//! Invariants: rendering never panics, whatever a span's bounds are; control characters of
-//! source lines never reach a terminal; a span of an excerpt points into the file that the
-//! excerpt was taken from.
+//! Invariants: rendering never panics for any bounds of a span; control characters of source lines
+//! are never printed; a span of an excerpt points into the file from which the excerpt was taken.
 
 mod diagnosed;
 mod diagnostic;

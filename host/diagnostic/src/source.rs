@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// A file's text and the name that messages show.
+/// A file's text, and its name in messages.
 pub struct SourceFile {
     name: String,
     text: Arc<str>,
-    /// The byte at which each line starts; the first is 0.
+    /// The byte offset at which each line starts; the first is 0.
     line_starts: Vec<usize>,
-    /// The source of the text, if it is an excerpt.
+    /// The origin of the text, if it is an excerpt.
     origin: Option<ExcerptOrigin>,
 }
 
-/// The file that an excerpt was taken from.
+/// The file from which an excerpt was taken.
 struct ExcerptOrigin {
     file: Arc<SourceFile>,
-    /// Pairs of a byte offset in the excerpt and the matching one in the file, in
-    /// ascending order: between two pairs, the text is the same in both.
+    /// Pairs of a byte offset in the excerpt and the corresponding offset in the file, in ascending
+    /// order: between two pairs, the text is the same in both.
     offsets: Vec<(usize, usize)>,
 }
 
@@ -45,7 +45,7 @@ pub struct Position {
     pub byte: usize,
 }
 
-/// A part of a file's text. Cheap to clone.
+/// A range of a file's text. Cheap to clone.
 #[derive(Clone)]
 pub struct Span {
     pub file: Arc<SourceFile>,
@@ -63,16 +63,16 @@ impl SourceFile {
         Arc::new(Self { name: name.into(), text, line_starts, origin: None })
     }
 
-    /// Creates a file whose text is in `file` in another form, for example with escapes.
-    /// Every [`Span`] of the excerpt points into `file`. `offsets` pairs byte offsets of the
-    /// text with those of `file`, in ascending order; between two pairs, the text is the
-    /// same in both.
+    /// Creates a file whose text occurs in `file` in another notation, for example with escapes.
+    /// Every [`Span`] of the excerpt points into `file`. `offsets` contains pairs of byte offsets
+    /// in the text and in `file`, in ascending order; between two pairs, the text is the same in
+    /// both.
     pub fn excerpt(file: &Arc<Self>, text: impl Into<Arc<str>>, offsets: Vec<(usize, usize)>) -> Arc<Self> {
         let origin = Some(ExcerptOrigin { file: Arc::clone(file), offsets });
         Arc::new(Self { name: file.name.clone(), text: text.into(), line_starts: vec![0], origin })
     }
 
-    /// Returns the name that messages show.
+    /// Returns the name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -87,7 +87,7 @@ impl SourceFile {
         self.line_starts.len()
     }
 
-    /// Returns the text of a line (from 1) without its line ending; empty past the end.
+    /// Returns the text of a line (from 1) without its line break; empty after the last line.
     pub fn line(&self, line: usize) -> &str {
         let Some(start) = line.checked_sub(1).and_then(|index| self.line_starts.get(index)) else {
             return "";
@@ -96,13 +96,13 @@ impl SourceFile {
         self.text.get(*start..end).unwrap_or("").trim_end_matches(['\n', '\r'])
     }
 
-    /// Returns the byte at which a line (from 1) starts.
+    /// Returns the byte offset at which a line (from 1) starts.
     pub fn line_start(&self, line: usize) -> usize {
         line.checked_sub(1).and_then(|index| self.line_starts.get(index)).copied().unwrap_or(self.text.len())
     }
 
-    /// Returns the position of a byte. A byte past the end or inside a character is moved
-    /// back to the nearest character boundary.
+    /// Returns the position of a byte offset. An offset after the end or within a character is
+    /// moved back to the nearest character boundary.
     pub fn position(&self, byte: usize) -> Position {
         let mut byte = byte.min(self.text.len());
         while !self.text.is_char_boundary(byte) {

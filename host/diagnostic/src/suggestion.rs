@@ -1,6 +1,6 @@
-//! Suggestions for "did you mean": the known name closest to an unknown one.
+//! Suggestions for "did you mean": the known name that is closest to an unknown one.
 
-/// Returns the candidate nearest to `given`, if it is near enough to be a typing error.
+/// Returns the candidate that is closest to `given`, if it is close enough for a typing error.
 pub fn closest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = match given.chars().count() {
         0..=2 => 1,
@@ -15,8 +15,8 @@ pub fn closest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns the number of edits between two names, where a swap of neighbors is one edit.
-/// A number above `limit` may be returned as `limit + 1`.
+/// Returns the number of edits between two names. A swap of adjacent characters is one edit. A
+/// number greater than `limit` may be returned as `limit + 1`.
 fn distance(a: &str, b: &str, limit: usize) -> usize {
     let a: Vec<char> = a.chars().collect();
     let b: Vec<char> = b.chars().collect();

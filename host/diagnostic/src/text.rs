@@ -1,4 +1,4 @@
-//! The text form for terminals.
+//! Diagnostics as text for terminals.
 //!
 //! ```text
 //! Error: Unsupported attribute
@@ -19,24 +19,24 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{Diagnostic, FunctionNote, Severity, Span};
 
-/// The role of a part of the rendered text, from which a [`Style`] picks its color.
+/// The role of rendered text, for which a [`Style`] selects the color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// The word "Error" and the rule at the left of an error.
+    /// The word "Error", and the vertical line at the left of an error.
     Error,
-    /// The word "Warning" and the rule at the left of a warning.
+    /// The word "Warning", and the vertical line at the left of a warning.
     Warning,
     /// The summary.
     Bold,
-    /// The marked part of a source line.
+    /// The marked text of a source line.
     Mark,
     /// The frame of the notes on values.
     Dim,
 }
 
-/// Adds color to text. The rendered text is readable without it.
+/// Adds color to rendered text, which is also readable without color.
 pub trait Style {
-    /// Returns the text to write before and after text of that tone.
+    /// Returns the text to be written before and after text with this role.
     fn around(&self, tone: Tone) -> (&str, &str);
 }
 
@@ -54,9 +54,9 @@ impl Style for NoStyle {
 const MAX_LINES: usize = 8;
 
 impl Diagnostic {
-    /// Renders the diagnostic for a terminal of `width` columns: a rule at the left, the
-    /// source lines with the subject marked, the values involved, the detail. The text
-    /// ends with a line break.
+    /// Renders the diagnostic for a terminal of `width` columns: a vertical line at the left, the
+    /// source lines with the marked source span, the values that are involved, and the detail. The
+    /// text ends with a line break.
     pub fn to_text(&self, width: usize, style: &dyn Style) -> String {
         let tone = match self.severity {
             Severity::Error => Tone::Error,
@@ -143,7 +143,7 @@ fn parameters(function: &FunctionNote) -> String {
     names.join(", ")
 }
 
-/// Writes a source line and, below it, a line that underlines the marked part.
+/// Writes a source line and, in the next line, a line that underlines the marked text.
 fn push_line(span: &Span, line: usize, style: &dyn Style, text: &mut String) {
     let code = span.file.line(line);
     let line_start = span.file.line_start(line);
@@ -155,7 +155,7 @@ fn push_line(span: &Span, line: usize, style: &dyn Style, text: &mut String) {
         byte
     };
     let (from, to) = (inside(span.start), inside(span.end));
-    // A line in the middle is marked completely, except for its indentation.
+    // A line between the first and the last is marked completely, except for its indentation.
     let from = from.max(if span.start < line_start { code.len() - code.trim_start().len() } else { 0 });
     let to = to.max(from);
     let _ = write!(text, "{line:>4}: {}", printable_code(&code[..from]));
@@ -170,8 +170,8 @@ fn push_line(span: &Span, line: usize, style: &dyn Style, text: &mut String) {
     }
 }
 
-/// Replaces tabs with two spaces, which keeps the underline below the marked text, and
-/// other control characters, which must not reach a terminal.
+/// Replaces tabs with two spaces, so that the underline is aligned with the marked text, and
+/// replaces other control characters, which must not be printed.
 fn printable_code(code: &str) -> String {
     code.replace('\t', "  ").chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
@@ -186,7 +186,7 @@ fn push(text: &mut String, style: &dyn Style, tone: Tone, part: &str) {
     text.push_str(after);
 }
 
-/// Breaks paragraphs at spaces. Indented lines, which hold code or lists, stay unchanged.
+/// Wraps paragraphs at spaces. Indented lines, which contain code or lists, are not changed.
 fn wrap(text: &str, width: usize) -> String {
     let mut result = String::new();
     for paragraph in text.lines() {

@@ -1,7 +1,7 @@
 //! The audit log: one JSON line per access.
 //!
-//! Each line is written immediately and in a single write, so that lines are complete after a
-//! crash, and several runs can share a file.
+//! Each line is written immediately with a single system call, so that lines are complete after a
+//! crash, and several runs can write to the same file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::denials::{Denials, DeniedUse};
 use crate::record::Record;
 
-/// The destination of audit records. Denials are also collected in memory.
+/// Writes audit records to a file. Denials are also collected in memory.
 #[derive(Default)]
 pub struct AuditLog {
     path: Option<PathBuf>,
@@ -35,12 +35,12 @@ pub struct AuditError {
 }
 
 impl AuditLog {
-    /// Creates a log that is not written to a file.
+    /// Creates an audit log without a file.
     pub fn disabled() -> Self {
         Self::default()
     }
 
-    /// Opens a log file for appending. A new file is readable by its owner only.
+    /// Opens an audit log file for appending. A new file can be read only by its owner.
     ///
     /// # Errors
     /// If the file cannot be opened for writing.
@@ -51,8 +51,8 @@ impl AuditLog {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let open = || {
             let mut file = options.open(path)?;
-            // If another process holds the lock, it may be in the middle of a line. A file that
-            // cannot be locked, such as a pipe, does not have a last line to check either.
+            // If another process holds the lock, it may be writing a line. A file that cannot be
+            // locked, such as a pipe, has no last line to check either.
             if file.try_lock().is_ok() {
                 if ends_with_partial_line(path)? {
                     file.write_all(b"\n")?;
@@ -90,14 +90,14 @@ impl AuditLog {
     /// Writes a line.
     ///
     /// # Errors
-    /// If this or an earlier line could not be written.
+    /// If this line or an earlier one could not be written.
     pub(crate) fn append(&self, record: &Record) -> Result<(), AuditError> {
         self.lock().append(record)
     }
 
     pub(crate) fn deny(&self, record: &Record, rule_to_add: impl FnOnce() -> Option<String>) {
         let mut inner = self.lock();
-        // The error is stored, and reported at the end of the run.
+        // The error is stored and reported at the end of the run.
         let _ = inner.append(record);
         inner.denials.add(record, rule_to_add);
     }
@@ -107,10 +107,10 @@ impl AuditLog {
     }
 }
 
-/// Whether a run was killed, or ran out of disk space, in the middle of a line.
+/// Whether the last line is incomplete, because a run was killed or the disk was full.
 fn ends_with_partial_line(path: &Path) -> io::Result<bool> {
     let mut file = File::open(path)?;
-    // A device or pipe does not have a last byte to read.
+    // A device or pipe has no last byte that could be read.
     if !file.metadata()?.is_file() || file.metadata()?.len() == 0 {
         return Ok(false);
     }

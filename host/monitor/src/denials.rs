@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use crate::record::Record;
 
-/// Maximum number of different denials, for plugins that try millions of names.
+/// Maximum number of different denials, since a plugin may try millions of names.
 const MAX_DENIALS: usize = 1_000;
 
-/// A denied access, and how often it was denied.
+/// A denied access, and the number of times that it was denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeniedUse {
     /// The first record.
     pub record: Record,
-    /// A rule that would allow it, if one can be written.
+    /// A rule that would allow the access, if such a rule can be written.
     pub rule_to_add: Option<String>,
     pub count: u64,
 }

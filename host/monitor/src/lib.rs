@@ -1,21 +1,20 @@
 //! The reference monitor: every access of a plugin is decided and recorded here.
 //!
 //! Code that performs an access for a plugin (sends an HTTP request, opens a file, starts a
-//! program) describes it as a [`wardian_access::AccessRequest`] and asks the plugin's
-//! [`Monitor`]. The code receives either a [`Use`], which the access requires and which writes
-//! the record when dropped, or [`Denied`](wardian_access::Denied), which has already been
-//! recorded. So no capability makes its own decision, and no access happens without a line in the
-//! [`AuditLog`].
+//! program) describes it as a [`wardian_access::AccessRequest`] and asks the plugin's [`Monitor`].
+//! The code receives either a [`Use`], which is required for the access and writes the record when
+//! it is dropped, or a [`Denied`](wardian_access::Denied), which was already recorded. So the
+//! capabilities do not make their own decisions, and every access is recorded in the [`AuditLog`].
 //!
 //! A [`PluginCall`](wardian_plugin::PluginCall) identifies the plugin, the function and the
 //! resource.
 //!
-//! This crate does not depend on WebAssembly, sockets or a terminal, and opens no files except
-//! the log.
+//! This crate does not depend on WebAssembly, sockets or a terminal, and opens no files except the
+//! audit log.
 //!
 //! Invariants:
-//! - an access that cannot be recorded is denied: after a failed write to the log, every access
-//!   is denied;
+//! - an access that cannot be recorded is denied: after a failed write to the audit log, every
+//!   access is denied;
 //! - a record contains names and numbers, but no data that was sent or read; sensitive values in
 //!   names are redacted ([`wardian_plugin::SensitiveValues`]).
 

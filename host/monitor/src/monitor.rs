@@ -1,4 +1,4 @@
-//! Decides accesses and records each decision.
+//! Decides on accesses, and records each decision.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,7 +25,7 @@ pub struct PluginIdentity {
     pub sha256: Option<String>,
 }
 
-/// Decides the accesses of one plugin. Clones share the same monitor.
+/// Decides on the accesses of one plugin. Clones share the same monitor.
 #[derive(Clone)]
 pub struct Monitor {
     inner: Arc<Inner>,
@@ -38,12 +38,12 @@ struct Inner {
 }
 
 impl Monitor {
-    /// Creates a monitor with a policy and a log.
+    /// Creates a monitor with a policy and an audit log.
     pub fn new(policy: PluginPolicy, identity: PluginIdentity, log: Arc<AuditLog>) -> Self {
         Self { inner: Arc::new(Inner { policy, identity, log }) }
     }
 
-    /// Creates a monitor that denies everything and records nothing.
+    /// Creates a monitor that denies every access and records nothing.
     pub fn deny_all(plugin: &ProviderAddress) -> Self {
         let identity = PluginIdentity { address: plugin.clone(), version: None, sha256: None };
         Self::new(Policy::default().for_plugin(plugin), identity, Arc::new(AuditLog::disabled()))
@@ -54,15 +54,15 @@ impl Monitor {
         &self.inner.policy
     }
 
-    /// Whether policy grants an environment variable. A plugin receives the granted variables at
-    /// its start and cannot ask for others.
+    /// Whether policy grants an environment variable. A plugin receives the granted variables when
+    /// it starts, and cannot request others.
     pub fn grants_variable(&self, name: &str) -> bool {
         EnvironmentName::new(name)
             .is_ok_and(|name| self.inner.policy.decide(&AccessRequest::Environment(name)).is_allowed())
     }
 
-    /// Whether accesses are written to a log. If not, a caller may skip the description of a
-    /// cheap access.
+    /// Whether accesses are written to an audit log. If not, a caller can omit the description of
+    /// an access that must be fast.
     pub fn is_recording(&self) -> bool {
         self.inner.log.is_enabled()
     }
@@ -90,11 +90,10 @@ impl Monitor {
         self.settle(call, request, Some(address), decision)
     }
 
-    /// Checks an access that has begun a second time, for an address that its host name resolved
-    /// to.
+    /// Checks an access that has begun again, for an address to which its host name was resolved.
     ///
     /// # Errors
-    /// If policy does not grant it; the denial is recorded.
+    /// If policy does not grant it. The denial is recorded.
     pub fn check_at(
         &self,
         call: &PluginCall,
@@ -107,7 +106,7 @@ impl Monitor {
         }
     }
 
-    /// Records a request that no rule can allow, such as one for an invalid host name.
+    /// Records a request that no rule can allow, such as a request for an invalid host name.
     pub fn reject(
         &self,
         call: &PluginCall,
@@ -169,7 +168,7 @@ impl Monitor {
         record.reason = Some(call.sensitive_values().redact(&reason).into_owned());
         let lacks_grant = denial.is_missing_grant();
         let rule_to_add = lacks_grant.then(|| self.inner.policy.rule_for(request, address)).flatten();
-        // A rule in which a value is redacted would be a different rule.
+        // A suggested rule with a redacted value would not be the rule that allows the access.
         let can_be_shown = |rule: &String| matches!(call.sensitive_values().redact(rule), Cow::Borrowed(same) if same == rule);
         self.inner.log.deny(&record, || rule_to_add.clone().filter(can_be_shown));
         Denied { reason, rule_to_add }
@@ -225,7 +224,7 @@ impl fmt::Debug for Monitor {
     }
 }
 
-/// An allowed access; it is recorded when this is dropped.
+/// An allowed access, which is recorded when this value is dropped.
 #[must_use = "dropping it ends the access"]
 pub struct Use {
     monitor: Monitor,
@@ -251,7 +250,7 @@ impl Use {
         &self.call
     }
 
-    /// Sets the address that was connected to.
+    /// Sets the address to which the connection was opened.
     pub fn set_address(&mut self, address: IpAddr) {
         self.address = Some(address);
     }
@@ -293,8 +292,8 @@ impl Drop for Use {
         record.bytes_sent = self.sent;
         record.bytes_received = self.received;
         record.microseconds = u64::try_from(began.elapsed().as_micros()).ok();
-        // The log stores its error: later accesses are denied, and the error is reported at the
-        // end of the run.
+        // The audit log stores its error: later accesses are denied, and the error is reported at
+        // the end of the run.
         let _ = self.monitor.inner.log.append(&record);
     }
 }

@@ -11,7 +11,7 @@ use wardian_access::{
     ProcessStart,
 };
 
-/// The capability that was used.
+/// The capability to which an access belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Capability {
@@ -39,7 +39,7 @@ impl Capability {
         }
     }
 
-    /// Returns the name in a record.
+    /// Returns the name in audit records.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Network => "network",
@@ -56,7 +56,7 @@ impl Capability {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// The access was allowed, and performed or attempted.
+    /// The access was allowed, and was performed or attempted.
     Allowed,
     Denied,
 }
@@ -74,10 +74,10 @@ pub struct Record {
     /// SHA-256 of the component, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// Address of the resource instance, or of another object that the call is for.
+    /// Address of the resource instance, or of another object, for which the call was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
-    /// The called function, as named in `wit/`.
+    /// The called function, with its name in `wit/`.
     pub call: String,
     pub capability: Capability,
     /// The target: scheme, host and port; a path; a name; a program.
@@ -95,7 +95,7 @@ pub struct Record {
     /// The policy line that determined the decision, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Why it was denied.
+    /// The reason for the denial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// HTTP response status, or exit code of a program.

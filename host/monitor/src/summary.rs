@@ -1,7 +1,7 @@
 //! Summarizes an audit log.
 //!
-//! The log is read line by line; memory use grows with the number of different accesses, not
-//! with the number of lines.
+//! The log is read line by line; the memory is proportional to the number of different accesses,
+//! not to the number of lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Read as _};
@@ -14,7 +14,7 @@ use wardian_policy::{LeastPrivilegePolicy, NeededAccess, least_privilege_policy}
 
 use crate::record::{Capability, Outcome, Record};
 
-/// Maximum length of a record's line.
+/// Maximum length of a line.
 const MAX_LINE_LENGTH: u64 = 16 << 20;
 
 /// The totals of an audit log.
@@ -22,8 +22,8 @@ const MAX_LINE_LENGTH: u64 = 16 << 20;
 pub struct Summary {
     /// Totals by plugin address.
     pub plugins: BTreeMap<String, PluginSummary>,
-    /// Numbers of lines that are not records, from 1: a line that was cut off when a run was
-    /// killed, or foreign content.
+    /// The numbers of lines that are not records, from 1: lines that are incomplete because a run
+    /// was killed, or other text.
     pub unreadable: Vec<u64>,
     /// Number of records.
     pub records: u64,
@@ -32,7 +32,7 @@ pub struct Summary {
 /// The accesses of one plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PluginSummary {
-    /// Versions and hashes of the plugin.
+    /// The versions and hashes of the plugin.
     pub codes: BTreeSet<(Option<String>, Option<String>)>,
     /// Allowed and denied accesses.
     pub uses: BTreeMap<UseKey, UseTotals>,
@@ -40,7 +40,7 @@ pub struct PluginSummary {
     pub resources: BTreeMap<String, (u64, u64)>,
 }
 
-/// Identifies accesses that are counted together.
+/// The properties by which accesses are grouped.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct UseKey {
     pub decision: Outcome,
@@ -57,7 +57,7 @@ pub struct UseKey {
     pub address: Option<String>,
 }
 
-/// Totals of the accesses with one key.
+/// Totals of the accesses of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct UseTotals {
     /// Number of accesses.
@@ -71,13 +71,13 @@ pub struct UseTotals {
     /// The policy line that determined the first decision, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Why the first one was denied.
+    /// The reason for the first denial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl Summary {
-    /// Reads a log.
+    /// Reads an audit log.
     ///
     /// # Errors
     /// If it cannot be read. Lines that are not records are listed in `unreadable`.
@@ -135,8 +135,8 @@ impl Summary {
         totals.reason = totals.reason.take().or(record.reason);
     }
 
-    /// Returns the policy that allows exactly the accesses that were allowed in the run.
-    /// Accesses with redacted values are left out.
+    /// Returns the policy that allows exactly the accesses that were allowed in the run. Accesses
+    /// with redacted values are omitted.
     pub fn least_privilege_policy(&self, root_module: &Path) -> LeastPrivilegePolicy {
         let needed = self.plugins.iter().flat_map(|(address, plugin)| needed(address, plugin));
         let mut least = least_privilege_policy(root_module, needed);
@@ -157,7 +157,7 @@ impl UseKey {
         std::iter::once(&self.target).chain(arguments).any(|text| text.contains(REDACTED))
     }
 
-    /// Rebuilds the request, if possible.
+    /// Rebuilds the access request, if possible.
     fn request(&self) -> Option<wardian_access::AccessRequest> {
         crate::record::parse_request(
             self.capability,

@@ -1,4 +1,4 @@
-//! Request and response bodies, with size limits and counters.
+//! Request and response bodies, with size limits and byte counts.
 
 use std::error::Error;
 use std::net::IpAddr;
@@ -99,13 +99,13 @@ impl Drop for Report {
     }
 }
 
-/// The body of a response. While it exists, its request counts towards the request limit.
+/// The body of a response. While it exists, its request is counted by the request limiter.
 pub struct ResponseBody {
     incoming: Incoming,
     left: u64,
     limits: BodyLimits,
     silence: Pin<Box<Sleep>>,
-    /// Returned to the pool when the body is complete.
+    /// The connection, which is returned to the pool when the body is complete.
     connection: Option<(Arc<Pool>, Endpoint, Connection)>,
     report: Report,
     _permit: Permit,
@@ -145,7 +145,7 @@ impl ResponseBody {
         if self.incoming.is_end_stream()
             && let Some((pool, endpoint, mut connection)) = self.connection.take()
         {
-            // The connection becomes ready shortly after the end of the exchange.
+            // The connection becomes ready shortly after the exchange has ended.
             if connection.sender.is_ready() {
                 pool.put(endpoint, connection);
             } else {

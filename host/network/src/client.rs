@@ -22,10 +22,10 @@ use crate::request_limiter::{RequestLimiter, Ticket};
 use crate::resolve::Resolver;
 use crate::tls::TlsRoots;
 
-/// Limits for all requests of a client.
+/// Limits that apply to all requests of a client.
 #[derive(Clone, Debug)]
 pub struct HttpLimits {
-    /// Limits concurrent requests; further ones wait.
+    /// Limits the number of concurrent requests. Further requests wait.
     pub limiter: RequestLimiter,
     /// Maximum size of a response body in bytes.
     pub response: u64,
@@ -34,11 +34,11 @@ pub struct HttpLimits {
 /// Time limits of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// For resolving the host and connecting, including TLS.
+    /// Time limit for resolving the host and connecting, including TLS.
     pub connect: Duration,
-    /// From there to the first byte of the response.
+    /// Time limit from then to the first byte of the response.
     pub first_byte: Duration,
-    /// Between two parts of the response.
+    /// Time limit between two chunks of the response.
     pub between_bytes: Duration,
 }
 
@@ -78,19 +78,19 @@ struct Inner {
 /// The result of sending a request on a connection.
 enum SendOutcome {
     Response(Response<Incoming>, Connection),
-    /// A pooled connection turned out to be closed; nothing was sent on it.
+    /// A pooled connection turned out to be closed, before anything was sent on it.
     Retry(Request<BoxedBody>),
 }
 
 impl Client {
-    /// Creates a client without any connection.
+    /// Creates a client without connections.
     pub fn new(options: ClientOptions) -> Self {
         let ClientOptions { resolver, roots, proxies, limits } = options;
         let connection_config = ConnectionConfig { resolver, roots: roots.for_client() };
         Self { inner: Arc::new(Inner { connection_config, proxies, limits, pool: Arc::default() }) }
     }
 
-    /// Returns a ticket in the queue for sending a request.
+    /// Returns a ticket in the queue for sending requests.
     pub fn ticket(&self) -> Ticket {
         self.inner.limits.limiter.ticket()
     }
@@ -115,7 +115,7 @@ impl Client {
             return Err(NetworkError::CredentialHeader(name.to_string()));
         }
         if !reserved.is_empty() && parts.method == Method::TRACE {
-            // The server would echo the credential in its response.
+            // The server would return the credential in its response.
             return Err(NetworkError::Forbidden("the method TRACE with a credential"));
         }
         authority.may_send(&access)?;
@@ -188,7 +188,7 @@ async fn exchange(
     }
 }
 
-/// Returns the request that the authority decides about.
+/// Returns the request on which the authority decides.
 fn request_to_decide(
     uri: &Uri,
     method: &Method,
@@ -220,7 +220,7 @@ fn request_to_decide(
     Ok(access)
 }
 
-/// Converts the head of a request to the form that is written to the connection.
+/// Converts the head of a request to the one that is sent over the connection.
 fn prepare_head(
     parts: &mut http::request::Parts,
     access: &NetworkRequest,
@@ -237,7 +237,7 @@ fn prepare_head(
     parts.headers.insert(header::HOST, host);
     parts.version = Version::HTTP_11;
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-    // A plain HTTP proxy needs the absolute URI.
+    // A proxy for plain HTTP requires the absolute URI.
     let is_proxied = proxy.is_some() && access.scheme() != Scheme::Https;
     if is_proxied && let Some(authorization) = proxy.and_then(|proxy| proxy.authorization.as_deref()) {
         let value = HeaderValue::from_str(authorization).map_err(|_| NetworkError::NoAuthority)?;

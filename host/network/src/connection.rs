@@ -24,7 +24,7 @@ use crate::tls::Tls;
 /// Time limit for connecting to one of several addresses.
 const ADDRESS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The parts that opening a connection needs.
+/// Everything that is needed to open a connection.
 pub(crate) struct Connector<'a> {
     pub(crate) authority: &'a dyn HttpAuthority,
     pub(crate) resolver: &'a dyn Resolver,
@@ -57,7 +57,7 @@ impl Connector<'_> {
         request: &NetworkRequest,
     ) -> Result<Connection, NetworkError> {
         let deadline = Instant::now() + self.within;
-        // The proxy resolves names; an address in the request is checked here.
+        // The proxy resolves names, so only an address in the request is checked here.
         if let Some(address) = request.host().address() {
             self.check(request, address)?;
         }
@@ -102,7 +102,7 @@ impl Connector<'_> {
         let mut allowed = Vec::with_capacity(found.len());
         let mut refused = None;
         for address in found {
-            // The decision concerns the address that is actually connected to: an IPv4-mapped
+            // The decision concerns the address to which the connection is opened: an IPv4-mapped
             // IPv6 address is an IPv4 address.
             let address = address.to_canonical();
             match self.check(request, address) {
@@ -133,7 +133,7 @@ pub(crate) fn endpoint(request: &NetworkRequest) -> String {
     }
 }
 
-/// Connects to the first address that accepts.
+/// Connects to the first address that accepts the connection.
 async fn connect_to_first(
     addresses: &[IpAddr],
     port: u16,
@@ -146,8 +146,8 @@ async fn connect_to_first(
         let until = if is_last { deadline } else { deadline.min(Instant::now() + ADDRESS_TIMEOUT) };
         match timeout_at(until, TcpStream::connect(SocketAddr::new(*address, port))).await {
             Ok(Ok(stream)) => {
-                // Plugins send small requests; Nagle's algorithm would delay them by 40 ms each.
-                // If the option cannot be set, they are just slower.
+                // Plugins send small requests; Nagle's algorithm would delay them by 40 ms each. If
+                // the option cannot be set, they are only slower.
                 let _ = stream.set_nodelay(true);
                 return Ok((stream, *address));
             }
@@ -204,7 +204,7 @@ async fn open_tunnel(proxy: &Proxy, endpoint: &str, stream: TcpStream) -> Result
     Ok(parts.io.into_inner())
 }
 
-/// The shared parts of a client's connectors.
+/// The configuration that all connectors of a client share.
 pub(crate) struct ConnectionConfig {
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) roots: Tls,

@@ -4,7 +4,7 @@ use wardian_access::{AccessRequestError, Denied, ReachError};
 
 use crate::tls::TlsError;
 
-/// Why a request has no response, or an incomplete one.
+/// The reason why a request has no response, or an incomplete one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetworkError {
@@ -25,13 +25,13 @@ pub enum NetworkError {
         /// The header's value.
         host: String,
     },
-    /// The request would change the meaning of the connection.
+    /// The request would change the protocol of the connection.
     #[error("{0} is not allowed for plugins")]
     Forbidden(&'static str),
     /// The request has a header that the host adds.
     #[error("the host adds the header {0} for this destination, so the plugin must not set it")]
     CredentialHeader(String),
-    /// The limit of concurrent requests is reached, and none of them ended in time.
+    /// The limit of concurrent requests is reached, and none of them ended within the timeout.
     #[error("timed out waiting for one of {0} concurrent requests to finish")]
     LimitReached(usize),
     /// Connecting timed out.
@@ -40,13 +40,13 @@ pub enum NetworkError {
     /// The TLS handshake failed.
     #[error("no TLS connection to {endpoint}: {error}")]
     Tls { endpoint: String, error: TlsError },
-    /// The response did not start in time.
+    /// The response did not start within the timeout.
     #[error("timed out waiting for a response from {0}")]
     ResponseTimeout(String),
     /// The connection was lost, or the server violates the protocol.
     #[error("the exchange with {endpoint} failed: {error}")]
     Exchange { endpoint: String, error: hyper::Error },
-    /// The response stalled.
+    /// No further data of the response was received within the timeout.
     #[error("timed out reading the response of {0}")]
     ReadTimeout(String),
     /// The response is too large.

@@ -1,32 +1,33 @@
-//! The HTTP client for plugins: the only way for a component's request to leave this process.
+//! The HTTP client for plugins. A component can send requests only through this client.
 //!
 //! For each request, a [`Client`] asks its [`HttpAuthority`](wardian_access::HttpAuthority)
 //! twice:
 //!
 //! 1. before any lookup, with scheme, host, port and method in canonical form;
 //! 2. for each address of the host, before connecting to it. A name does not determine its
-//!    addresses, and may resolve to others the next time. So a name is resolved once for each
-//!    connection, which goes to an address that passed the check.
+//!    addresses, and may resolve to other addresses the next time. So a name is resolved once for
+//!    each connection, which is opened to an address that was allowed.
 //!
 //! The reasons for not using an existing client are in `docs/design/003-http-client.md`.
 //!
 //! Invariants:
 //! - redirects are returned, not followed: following one is a new request;
-//! - the `Host` header is the host that was decided; a request with a different one is rejected,
-//!   and so is a request that would change the meaning of the connection (`CONNECT`, `Upgrade`);
-//! - certificates are verified against the system's roots and the host's name;
+//! - the `Host` header contains the host that was allowed; a request with a different header is
+//!   rejected, and so is a request that would change the protocol of the connection (`CONNECT`,
+//!   `Upgrade`);
+//! - certificates are verified against the system's root certificates and the name of the host;
 //! - the host's credentials are added after the checks, and a request that sets such a header
 //!   itself is rejected;
-//! - responses are limited in size and time, and concurrent requests in number, by a
-//!   [`RequestLimiter`] that other connections can share;
+//! - the size and duration of responses are limited, and so is the number of concurrent requests,
+//!   by a [`RequestLimiter`] that other connections can share;
 //! - a connection is reused only for the same destination and by the same client, so that
 //!   clients do not influence each other.
 //!
 //! If the user's environment configures a proxy, the proxy resolves names, and the second check
 //! is made only for addresses in requests; see [`proxy`].
 //!
-//! This crate does not depend on components or WASI, reads no environment variables, and writes
-//! no log: each exchange is reported to the authority.
+//! This crate does not depend on components or WASI, reads no environment variables, and logs
+//! nothing: each exchange is reported to the authority.
 
 mod body;
 mod boxed_body;

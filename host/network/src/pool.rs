@@ -1,4 +1,4 @@
-//! Idle connections that wait for the next request to the same destination.
+//! Idle connections, which are reused for further requests to the same destination.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,15 +11,15 @@ use wardian_access::{Host, Scheme};
 
 use crate::boxed_body::BoxedBody;
 
-/// Maximum idle time of a connection. Servers close theirs after about a minute.
+/// Maximum idle time of a connection. Most servers close idle connections after about a minute.
 const MAX_IDLE_TIME: Duration = Duration::from_secs(50);
 /// Maximum number of idle connections per destination.
 const MAX_IDLE_PER_ENDPOINT: usize = 8;
 /// Maximum number of idle connections.
 const MAX_IDLE: usize = 64;
 
-/// The destination of a connection. Each request is decided again, so that methods and paths are
-/// not part of it.
+/// The destination of a connection. Each request is decided separately, so methods and paths do not
+/// belong to the destination.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Endpoint {
     pub(crate) scheme: Scheme,
@@ -30,8 +30,8 @@ pub(crate) struct Endpoint {
 /// An open connection.
 pub(crate) struct Connection {
     pub(crate) sender: SendRequest<BoxedBody>,
-    /// The address it goes to; `None` through a proxy. Each request is checked for this address
-    /// again.
+    /// The address of the peer; `None` through a proxy. Each further request is checked for this
+    /// address.
     pub(crate) address: Option<IpAddr>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Returns the connection to a destination that was used last.
+    /// Returns the most recently used connection to a destination.
     pub(crate) fn take(&self, endpoint: &Endpoint) -> Option<Connection> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let connections = waiting.get_mut(endpoint)?;

@@ -1,15 +1,15 @@
 //! Proxies from the user's environment.
 //!
-//! | variable | for |
+//! | variable | applies to |
 //! |---|---|
 //! | `HTTPS_PROXY`, `https_proxy` | `https` |
-//! | `http_proxy` | `http`; not in upper case, since a CGI request could set that variable |
-//! | `ALL_PROXY`, `all_proxy` | schemes without one of the above |
-//! | `NO_PROXY`, `no_proxy` | hosts that are connected to directly |
+//! | `http_proxy` | `http`; the upper-case name is not used, since a CGI request could set that variable |
+//! | `ALL_PROXY`, `all_proxy` | schemes for which none of the variables above is set |
+//! | `NO_PROXY`, `no_proxy` | hosts to which connections are opened directly |
 //!
-//! `NO_PROXY` is a comma-separated list: a name matches itself and its subdomains, with or
-//! without a leading dot; an address or a CIDR range matches addresses; a port may follow; `*`
-//! matches everything. Requests to loopback never go through a proxy.
+//! `NO_PROXY` is a comma-separated list: a name, with or without a leading dot, matches itself and
+//! its subdomains; an address or a CIDR range matches addresses; a port may follow; `*` matches all
+//! hosts. Requests to loopback addresses are never sent through a proxy.
 //!
 //! A proxy resolves names itself, so their addresses are unknown here. The policy's rules for
 //! names, ports and methods apply as usual, and so do those for an address in the request.
@@ -27,7 +27,7 @@ pub struct ProxySettings {
     direct: Vec<ProxyBypass>,
 }
 
-/// A proxy, with plain HTTP to the proxy itself.
+/// A proxy, which is accessed with plain HTTP.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Proxy {
     pub(crate) host: String,
@@ -53,7 +53,7 @@ impl std::fmt::Display for Proxy {
 #[error("{variable} is not a valid proxy: {problem}")]
 pub struct ProxyError {
     pub variable: &'static str,
-    /// The problem, without the value, which may hold a password.
+    /// The problem, without the value, which may contain a password.
     pub problem: &'static str,
 }
 
@@ -68,7 +68,7 @@ impl ProxySettings {
     /// Reads the variables; `variable` returns the value of one.
     ///
     /// # Errors
-    /// If a proxy is invalid: a typing error must not bypass the proxy.
+    /// If a proxy is invalid: a typing error must not cause requests to bypass the proxy.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ProxyError> {
         let first = |names: &[&'static str]| {
             names.iter().find_map(|name| Some((*name, variable(name).filter(|value| !value.is_empty())?)))
@@ -129,7 +129,7 @@ impl Proxy {
     }
 }
 
-/// Decodes percent-encoding, which a password needs for `@` and `:`.
+/// Decodes percent-encoding, which is required for `@` and `:` in a password.
 fn percent_decode(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

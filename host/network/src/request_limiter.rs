@@ -10,8 +10,7 @@ use tokio::time::timeout;
 
 use crate::error::NetworkError;
 
-/// A fair semaphore. Clones share it: other connections of the same plugin take their permits
-/// from it, too.
+/// A fair semaphore. Clones share it: other connections of the same plugin also use its permits.
 #[derive(Clone, Debug)]
 pub struct RequestLimiter {
     semaphore: Arc<Semaphore>,
@@ -19,8 +18,8 @@ pub struct RequestLimiter {
 }
 
 /// A place in the queue. A caller that waits for several responses one after the other takes its
-/// tickets in that order: otherwise responses that nobody reads yet could hold all permits, and
-/// the awaited request would never be sent.
+/// tickets in that order: otherwise responses that are not read yet could hold all permits, and the
+/// awaited request would never be sent.
 pub struct Ticket {
     waiting: Acquire,
     limit: usize,
@@ -60,7 +59,7 @@ impl Ticket {
     /// Waits for the permit.
     ///
     /// # Errors
-    /// [`NetworkError::LimitReached`] if there is none within the timeout.
+    /// [`NetworkError::LimitReached`] if no permit is available within the timeout.
     pub async fn acquire(self, timeout_after: Duration) -> Result<Permit, NetworkError> {
         match timeout(timeout_after, self.waiting).await {
             Ok(Ok(permit)) => Ok(Permit(permit)),

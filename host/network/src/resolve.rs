@@ -15,7 +15,8 @@ pub trait Resolver: Send + Sync + 'static {
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// The system's resolver: hosts file, name servers, search domains.
+/// The resolver of the operating system, which uses the hosts file, name servers and search
+/// domains.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemResolver;
 

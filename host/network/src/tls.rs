@@ -19,7 +19,7 @@ const MAX_SESSIONS: usize = 64;
 pub struct TlsRoots(Arc<Source>);
 
 enum Source {
-    /// Loaded on first use and then cached.
+    /// The system's certificates, which are loaded when they are first used and then cached.
     System(OnceLock<Result<Arc<ClientConfig>, String>>),
     Given(Arc<ClientConfig>),
 }
@@ -30,7 +30,7 @@ pub(crate) struct Tls {
     config: OnceLock<Arc<ClientConfig>>,
 }
 
-/// Why there is no TLS connection.
+/// The reason why a TLS connection could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
@@ -40,7 +40,7 @@ pub enum TlsError {
     /// The TLS library could not be configured.
     #[error("{0}")]
     Setup(rustls::Error),
-    /// The host name is not valid in a certificate.
+    /// The host name cannot be the name of a certificate.
     #[error("a certificate cannot be issued for this host name")]
     Name,
     #[error("{0}")]
@@ -57,12 +57,12 @@ impl TlsError {
 }
 
 impl TlsRoots {
-    /// The system's root certificates, which are loaded for the first TLS connection.
+    /// Returns the system's root certificates, which are loaded for the first TLS connection.
     pub fn from_system() -> Self {
         Self(Arc::new(Source::System(OnceLock::new())))
     }
 
-    /// Only these root certificates.
+    /// Returns only these root certificates.
     ///
     /// # Errors
     /// If one of them is invalid.
@@ -90,11 +90,11 @@ impl TlsRoots {
 /// Loads the system's root certificates.
 ///
 /// # Errors
-/// If there are none, with the reason.
+/// The reason, if the system has none.
 pub fn system_roots() -> Result<RootCertStore, String> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
-    // Some systems have certificates that the verifier cannot parse; use the others.
+    // Some systems have certificates that the verifier cannot parse; the others are used.
     let (added, _) = roots.add_parsable_certificates(found.certs);
     if added == 0 {
         let reason = found.errors.first().map_or_else(|| "none were found".to_owned(), ToString::to_string);
@@ -117,8 +117,8 @@ fn config_with(roots: RootCertStore) -> Result<Arc<ClientConfig>, rustls::Error>
 }
 
 impl Tls {
-    /// Sessions are resumed within one client only: a resumed session tells the server that both
-    /// connections come from the same client.
+    /// Sessions are resumed only within one client, because a resumed session reveals to the server
+    /// that both connections belong to the same client.
     async fn config(&self) -> Result<Arc<ClientConfig>, TlsError> {
         if let Some(config) = self.config.get() {
             return Ok(Arc::clone(config));

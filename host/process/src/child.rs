@@ -1,8 +1,8 @@
-//! A running program and its end.
+//! A running program, and how it ends.
 //!
-//! One task supervises each program from its start: it writes the input, reads the output, kills
-//! the program on request or timeout, and reaps it. The holder of [`ChildProcess`] only receives
-//! events.
+//! One task supervises each program from its start: the task writes the input, reads the output,
+//! kills the program on request or after the time limit, and reaps it. The holder of
+//! [`ChildProcess`] only receives events.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(crate) struct ChildSupervisor {
 }
 
 /// A running program. Dropping it kills the program and its descendants, unless the program has
-/// exited by itself.
+/// already exited.
 #[derive(Debug)]
 pub struct ChildProcess {
     events: mpsc::Receiver<CommandEvent>,
@@ -70,7 +70,7 @@ impl ChildProcess {
         self.events.recv().await
     }
 
-    /// Kills the program and its descendants. The end is reported as an event.
+    /// Kills the program and its descendants. Their end is reported as an event.
     pub fn kill(&self) {
         self.requests.kill.notify_one();
     }
@@ -88,7 +88,7 @@ impl Drop for ChildProcess {
     }
 }
 
-/// Why a program was killed, if it was.
+/// The reason why a program was killed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum KillReason {
     None,
@@ -107,7 +107,7 @@ impl ChildSupervisor {
         let group = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let signal = |signal: Signal| {
             if let Some(group) = group {
-                // The process group may no longer exist.
+                // The process group may not exist any more.
                 let _ = kill_process_group(group, signal);
             }
         };
@@ -167,7 +167,7 @@ impl ChildSupervisor {
         self.record.duration = self.began.elapsed();
         self.authority.finished(&self.record);
         drop(self.spawner);
-        // An unknown exit status must not look like success.
+        // An unknown exit status must not be reported as success.
         let _ = events.send(CommandEvent::Exited(status.unwrap_or(ExitStatus::Code(-1)))).await;
     }
 }
@@ -179,7 +179,7 @@ async fn sleep_until_deadline(deadline: Option<tokio::time::Instant>) {
     }
 }
 
-/// A program that does not read all of its input may exit normally.
+/// Writes the input. A program that does not read all of its input can still exit normally.
 async fn write_input(mut stdin: ChildStdin, input: Vec<u8>) {
     let _ = stdin.write_all(&input).await;
     let _ = stdin.shutdown().await;

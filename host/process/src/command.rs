@@ -1,11 +1,11 @@
-//! The description of a program to run.
+//! The description of a program that is to be run.
 
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A program to run, with its arguments and options.
+/// A program that is to be run, with its arguments and options.
 #[derive(Clone)]
 pub struct Command {
     /// A bare name, an absolute path, or a path relative to `directory`.
@@ -20,14 +20,14 @@ pub struct Command {
     pub input: Vec<u8>,
     /// Time limit after which the program and its descendants are killed.
     pub timeout: Option<Duration>,
-    /// How the two outputs are read.
+    /// How standard output and standard error are read.
     pub streams: Streams,
-    /// What happens to descendants that are still running when the program has exited.
+    /// How descendants are treated that are still running when the program has exited.
     pub descendants: DescendantPolicy,
 }
 
 impl Command {
-    /// Creates a command without environment, input and time limit.
+    /// Creates a command without an environment, input or a time limit.
     pub fn new(program: impl Into<String>, arguments: Vec<String>, directory: PathBuf) -> Self {
         Self {
             program: program.into(),
@@ -42,7 +42,7 @@ impl Command {
     }
 }
 
-/// Omits arguments, environment and input, which may be sensitive.
+/// Omits arguments, environment and input, which may contain secrets.
 impl fmt::Debug for Command {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -56,21 +56,21 @@ impl fmt::Debug for Command {
     }
 }
 
-/// How the two outputs of a program are read.
+/// How the standard output and the standard error of a program are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Streams {
-    /// As two streams, with an unknown order between them.
+    /// As two streams, whose relative order is unknown.
     #[default]
     Separate,
-    /// As one stream in the order of writing, reported as standard output.
+    /// As one stream in the order of writing, which is reported as standard output.
     Combined,
 }
 
-/// What happens to descendants that are still running when the program has exited by itself.
+/// How descendants are treated that are still running when the program has exited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DescendantPolicy {
-    /// They continue, such as a daemon that was started on purpose, but their output is not read
-    /// any more.
+    /// They continue, like a daemon that was started on purpose, but their output is not read any
+    /// more.
     #[default]
     Detach,
     /// They are killed, unless they have left the session.

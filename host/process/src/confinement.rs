@@ -1,13 +1,13 @@
 //! Confinement of programs by the Linux kernel (Landlock).
 //!
-//! A confined program, with all its descendants, reads and writes only below the listed
-//! directories, runs programs only from the listed ones, and opens TCP connections only to the
-//! listed ports; it gains no privileges by executing a program. Landlock has only allow lists: a
-//! directory cannot have exceptions, and a connection is identified only by its port. It does
-//! not restrict UDP, Unix sockets, or files that are already open.
+//! A confined program and its descendants can read and write only below the listed directories, run
+//! programs only from the listed directories, and open TCP connections only to the listed ports;
+//! they cannot gain privileges by executing a program. Landlock supports only allow lists: a
+//! directory cannot have exceptions, and a connection is identified only by its port. It does not
+//! restrict UDP, Unix sockets, or files that are already open.
 //!
-//! The rules are passed to the kernel before the fork ([`Confinement::prepare`]). Only two
-//! system calls remain between fork and exec.
+//! The rules are passed to the kernel before the fork ([`Confinement::prepare`]), so that only two
+//! system calls are needed between fork and exec.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -16,17 +16,17 @@ use std::path::PathBuf;
 /// The files and ports that a program may use. Missing paths are skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Confinement {
-    /// Files and directories to read.
+    /// Files and directories that can be read.
     pub read: Vec<PathBuf>,
-    /// Files and directories to read and execute.
+    /// Files and directories that can be read and executed.
     pub execute: Vec<PathBuf>,
-    /// Files and directories to read and write, including their contents.
+    /// Files and directories that can be read and written, including everything in the directories.
     pub write: Vec<PathBuf>,
-    /// TCP ports to connect to.
+    /// TCP ports to which connections can be opened.
     pub tcp: TcpPorts,
 }
 
-/// TCP ports to connect to, on any machine.
+/// TCP ports on any machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum TcpPorts {
     #[default]
@@ -34,11 +34,11 @@ pub enum TcpPorts {
     Only(Vec<RangeInclusive<u16>>),
 }
 
-/// Why a program cannot be confined.
+/// The reason why a program cannot be confined.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfinementError {
-    /// The kernel does not support Landlock, or too old a version of it.
+    /// The kernel does not support Landlock, or supports only an older version of it.
     #[error("the kernel cannot confine it: {0}")]
     Unsupported(String),
     /// A path cannot be opened.
@@ -46,7 +46,7 @@ pub enum ConfinementError {
     Path { path: PathBuf, reason: String },
 }
 
-/// Rules that were passed to the kernel.
+/// Rules that have been passed to the kernel.
 #[derive(Debug)]
 pub struct Prepared {
     #[cfg(target_os = "linux")]
@@ -55,10 +55,10 @@ pub struct Prepared {
 
 #[cfg(target_os = "linux")]
 impl Confinement {
-    /// Passes the rules to the kernel, without applying them to a process yet.
+    /// Passes the rules to the kernel, without applying them to a process.
     ///
     /// # Errors
-    /// If the kernel does not support all of them, or a path cannot be opened.
+    /// If the kernel does not support all of them, or if a path cannot be opened.
     pub fn prepare(&self) -> Result<Prepared, ConfinementError> {
         use landlock::{
             ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, NetPort, Ruleset,
@@ -81,8 +81,8 @@ impl Confinement {
         }
         let mut rules = rules
             .set_compatibility(CompatLevel::BestEffort)
-            // Restricts signals to other processes, and abstract Unix sockets; supported by
-            // newer kernels.
+            // Also restricts signals to other processes, and abstract Unix sockets. Newer kernels
+            // support this.
             .scope(Scope::from_all(ABI::V6))
             .and_then(Ruleset::create)
             .map_err(unsupported)?
@@ -133,7 +133,7 @@ impl Confinement {
     /// Fails.
     ///
     /// # Errors
-    /// Always: only Linux supports confinement.
+    /// In all cases, since only Linux supports confinement.
     pub fn prepare(&self) -> Result<Prepared, ConfinementError> {
         Err(ConfinementError::Unsupported("only Linux supports this".into()))
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use wardian_access::Denied;
 
-/// Why a program was not started.
+/// The reason why a program was not started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProcessError {

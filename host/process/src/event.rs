@@ -9,6 +9,6 @@ pub enum CommandEvent {
     Stdout(Vec<u8>),
     /// Output on standard error.
     Stderr(Vec<u8>),
-    /// The end of the command; always the last event.
+    /// The command has ended; this is always the last event.
     Exited(ExitStatus),
 }

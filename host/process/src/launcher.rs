@@ -17,7 +17,7 @@ use crate::error::ProcessError;
 use crate::lookup;
 use crate::spawner::{Guarded, Spawner};
 
-/// Number and interval of retries if the executable is still being written.
+/// Number of retries, and the interval between them, if the executable is still being written.
 const BUSY_ATTEMPTS: u32 = 5;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
@@ -34,7 +34,8 @@ impl Launcher {
         Self { authority, search_path, spawner: Arc::default() }
     }
 
-    /// Returns a launcher for another authority, with the same search path and spawner threads.
+    /// Returns a launcher with another authority, and with the same search path and spawner
+    /// threads.
     pub fn for_authority(&self, authority: Arc<dyn ProcessAuthority>) -> Self {
         Self { authority, search_path: self.search_path.clone(), spawner: Arc::clone(&self.spawner) }
     }
@@ -42,7 +43,7 @@ impl Launcher {
     /// Starts a command.
     ///
     /// # Errors
-    /// If it is not allowed, does not exist, or the system cannot start it.
+    /// If the program is not allowed or does not exist, or if the system cannot start it.
     pub async fn start(&self, command: Command) -> Result<ChildProcess, ProcessError> {
         validate(&command)?;
         let program = lookup::resolve_name(&command.program, &command.directory)?;
@@ -114,7 +115,7 @@ impl Launcher {
         executable: &Path,
     ) -> io::Result<(tokio::process::Child, Guarded, Outputs)> {
         let mut system = tokio::process::Command::new(executable);
-        // The program receives the configured name as its own.
+        // The program receives the configured name as its first argument.
         system
             .arg0(&command.program)
             .args(&command.arguments)
@@ -159,7 +160,8 @@ fn validate(command: &Command) -> Result<(), ProcessError> {
 }
 
 fn start_error(error: io::Error, command: &Command, executable: PathBuf) -> ProcessError {
-    // A missing script interpreter is also reported as "not found", although the script exists.
+    // A missing interpreter of a script is also reported as "not found", although the script
+    // exists.
     if error.kind() == io::ErrorKind::NotFound && !executable.exists() {
         return ProcessError::NotFound { program: command.program.clone() };
     }

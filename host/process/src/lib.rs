@@ -1,28 +1,28 @@
 //! Runs programs on this machine for plugins: starts them, reads their output, and ends them.
 //!
 //! A [`Launcher`] starts the programs that its
-//! [`ProcessAuthority`](wardian_access::ProcessAuthority) allows. The authority is asked before
-//! any lookup, with either a bare name or an absolute path without `.` and `..`. A bare name is
-//! then looked up in the host's own search path, never in that of the program's environment. A
-//! relative path with a slash is relative to the program's working directory.
+//! [`ProcessAuthority`](wardian_access::ProcessAuthority) allows. The authority is asked before any
+//! lookup, with either a bare name or an absolute path without `.` and `..`. A bare name is then
+//! looked up in the host's own search path, never in the search path of the program's environment.
+//! A relative path with a slash is relative to the program's working directory.
 //!
 //! Invariants:
 //! - the environment is exactly the given one, without the host's variables;
-//! - each program has its own session: it does not receive terminal interrupts, cannot block on
-//!   a password prompt on the terminal, and can be killed with its descendants;
-//! - output arrives in chunks of bounded size, as complete lines if the program writes lines,
+//! - each program has a separate session: it does not receive interrupts from the terminal, cannot
+//!   block on a password prompt on the terminal, and can be killed together with its descendants;
+//! - output is returned in chunks of bounded size, as complete lines if the program writes lines,
 //!   and a program whose output is not read is blocked, so output does not accumulate;
-//! - descendants do not delay the end: when the program has exited, its output is read until
-//!   none arrives for a moment, even if a descendant holds the output open (Terraform waits
-//!   until the last holder exits, forever if that is a daemon); [`DescendantPolicy`] determines
-//!   whether they are killed;
-//! - no program outlives the host, however the host ends (see [`Spawner`]), and none remains as
-//!   a zombie. A process that leaves its session can escape this, as on any Unix system.
+//! - descendants do not delay the end: when the program has exited, its output is read until no
+//!   output is received for a short time, even if a descendant holds the output open (Terraform
+//!   waits until the last holder exits, which is forever for a daemon); [`DescendantPolicy`]
+//!   determines whether they are killed;
+//! - no program outlives the host, even if the host is killed (see [`Spawner`]), and no program
+//!   remains as a zombie. As always on Unix, a process that leaves its session is an exception.
 //!
 //! The kernel can confine a program to some directories and ports ([`Confinement`]).
 //!
-//! This crate does not depend on plugins or policy, reads no environment variables, and writes
-//! no log.
+//! This crate does not depend on plugins or policy, reads no environment variables, and logs
+//! nothing.
 
 #[cfg(not(unix))]
 compile_error!("this crate supports Unix systems only");

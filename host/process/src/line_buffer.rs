@@ -1,38 +1,39 @@
-//! Splits output into complete lines, in bounded memory.
+//! Splits output into complete lines, with bounded memory.
 
-/// Maximum size of a piece of output. A longer line is split.
+/// Maximum size of a chunk of output. A longer line is split.
 pub(crate) const MAX_PIECE_SIZE: usize = 32 << 10;
 
-/// Output that was received but not returned yet.
+/// Output that was received but has not been returned yet.
 #[derive(Debug, Default)]
 pub struct LineBuffer {
     bytes: Vec<u8>,
-    /// Number of leading bytes that contain no line break.
+    /// Number of leading bytes that do not contain a line break.
     searched: usize,
 }
 
 impl LineBuffer {
-    /// Adds bytes and returns the complete lines, or everything if a piece has no line break.
+    /// Adds bytes and returns the complete lines, or all bytes if a full chunk contains no line
+    /// break.
     pub fn push(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         self.bytes.extend_from_slice(bytes);
         self.take_lines()
     }
 
-    /// Returns the unterminated last line.
+    /// Returns the last line if it is not terminated.
     pub fn finish(&mut self) -> Option<Vec<u8>> {
         self.searched = 0;
         (!self.bytes.is_empty()).then(|| std::mem::take(&mut self.bytes))
     }
 
-    /// Returns the buffer for appending to, with its free capacity up to the maximum size of a
-    /// piece.
+    /// Returns the buffer and its free capacity up to the maximum size of a chunk, so that bytes
+    /// can be appended.
     pub(crate) fn free_space(&mut self) -> (&mut Vec<u8>, usize) {
         let free = MAX_PIECE_SIZE.saturating_sub(self.bytes.len());
         self.bytes.reserve_exact(free);
         (&mut self.bytes, free)
     }
 
-    /// Returns the complete lines, or everything if a piece has no line break.
+    /// Returns the complete lines, or all bytes if a full chunk contains no line break.
     pub(crate) fn take_lines(&mut self) -> Option<Vec<u8>> {
         let unsearched = self.bytes.get(self.searched..).unwrap_or_default();
         let end = match unsearched.iter().rposition(|byte| *byte == b'\n') {

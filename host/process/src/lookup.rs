@@ -8,13 +8,13 @@ use rustix::fs::{Access, access};
 
 use crate::error::ProcessError;
 
-/// Returns the name that the authority is asked about: a bare name, or an absolute path without
-/// `.` and `..`. `..` is resolved by the file system and not in the string, since the kernel
-/// follows a link before it goes to the parent. The last component is not resolved: programs may
-/// depend on the name they are started by.
+/// Returns the name that is submitted to the authority: a bare name, or an absolute path without
+/// `.` and `..`. The file system resolves `..`, since the kernel follows a link before it goes to
+/// the parent directory. The last component is not resolved, since programs may depend on the name
+/// with which they are started.
 ///
 /// # Errors
-/// If the name is empty or not UTF-8, or its directory does not exist.
+/// If the name is empty or not UTF-8, or if its directory does not exist.
 pub(crate) fn resolve_name(program: &str, directory: &Path) -> Result<String, ProcessError> {
     if program.is_empty() || program.contains('\0') {
         return Err(ProcessError::InvalidName(program.to_owned()));
@@ -45,7 +45,7 @@ pub(crate) fn resolve_name(program: &str, directory: &Path) -> Result<String, Pr
         .map_err(|_| ProcessError::InvalidName(program.to_owned()))
 }
 
-/// Whether the path is in normal form.
+/// Whether the path is normalized.
 fn is_normalized(path: &Path) -> bool {
     let parts = path.components();
     let has_only_names =
@@ -54,11 +54,11 @@ fn is_normalized(path: &Path) -> bool {
     has_only_names && parts.collect::<PathBuf>().as_os_str() == path.as_os_str()
 }
 
-/// Returns the executable file. A bare name is the first executable in `search_path`; relative
-/// directories of the search path are ignored.
+/// Returns the executable file. For a bare name, this is the first executable in `search_path`;
+/// relative directories in the search path are ignored.
 ///
 /// # Errors
-/// If there is none.
+/// If no executable is found.
 pub(crate) fn find_executable(name: &str, search_path: &OsStr) -> Result<PathBuf, ProcessError> {
     if name.contains('/') {
         return Ok(PathBuf::from(name));
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(at("/usr/bin/git").as_deref(), Some("/usr/bin/git"));
         assert_eq!(at("./run.sh"), below("run.sh"));
         assert_eq!(at("bin/run.sh"), below("bin/run.sh"));
-        // `..` means the parent of the link's target, not of the link.
+        // `..` means the parent of the link's target, not the parent of the link.
         assert_eq!(at("link/../run.sh"), below("bin/run.sh"));
         assert_eq!(at(&format!("{}/./bin//x", base.display())), below("bin/x"));
         for bad in ["", ".", "..", "/", "bin/..", "a\0b"] {

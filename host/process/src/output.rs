@@ -14,16 +14,16 @@ use tokio::time::{Instant, timeout};
 use crate::event::CommandEvent;
 use crate::line_buffer::LineBuffer;
 
-/// After the program has exited, its output is complete if nothing arrives for this long, even
-/// if another process holds it open.
+/// After the program has exited, its output is considered complete if nothing is received for this
+/// long, even if another process holds the output open.
 const QUIET_PERIOD: Duration = Duration::from_secs(1);
-/// Limits for the output of other processes after the program has exited: maximum duration, and
-/// the number of bytes from which it applies. A pipe's buffer is smaller, so that the program's
-/// own output is complete.
+/// Limits for the output of other processes after the program has exited: the maximum duration, and
+/// the number of bytes after which it applies. The buffer of a pipe is smaller than this number, so
+/// that the program's own output is complete.
 const MAX_FOREIGN_DURATION: Duration = Duration::from_secs(5);
 const MAX_PIPE_BUFFER: usize = 1 << 20;
 
-/// Forwards the output until it ends, or is complete after the program's exit.
+/// Forwards the output until it ends, or until it is complete after the program has exited.
 pub(crate) async fn forward(
     mut pipe: Receiver,
     event: fn(Vec<u8>) -> CommandEvent,

@@ -1,15 +1,15 @@
-//! Spawns processes and makes sure that none outlives the host.
+//! Spawns processes, and ensures that none of them outlives the host.
 //!
-//! Two mechanisms end a process when the host ends, for whatever reason:
+//! Two mechanisms end a process when the host ends for any reason:
 //!
-//! 1. On Linux the kernel kills the direct child. It regards the thread that spawned the child
-//!    as the parent, and a runtime's threads are short-lived. So all processes are spawned by
-//!    threads that live as long as the [`Spawner`]. It has several threads, since a spawn waits
-//!    until the child has executed its program, which on a busy machine can take longer than a
-//!    short program runs.
-//! 2. Descendants are killed by a guard: a shell in its own session that reads the ID of each
-//!    session from a pipe until the host closes it or exits, and then kills the sessions that
-//!    were not released.
+//! 1. On Linux, the kernel kills the direct child. The kernel regards the thread that spawned the
+//!    child as the parent, and the threads of a runtime are short-lived. So all processes are
+//!    spawned by threads that exist as long as the [`Spawner`]. There are several such threads,
+//!    since a spawn waits until the child has executed its program, which can take longer on a busy
+//!    machine than a short program runs.
+//! 2. A guard kills the descendants. The guard is a shell in a separate session that reads the ID
+//!    of each session from a pipe until the host closes the pipe or exits, and then kills the
+//!    sessions that were not released.
 
 use std::io::{self, Write as _};
 use std::process::{ChildStdin, Stdio};
@@ -22,8 +22,8 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-/// Reads `+ 123` and `- 123`, and kills the remaining groups when its input ends. It ignores the
-/// signals that a terminal sends to all processes.
+/// Reads `+ 123` and `- 123`, and kills the remaining groups at the end of its input. It ignores
+/// the signals that a terminal sends to all processes.
 const GUARD_SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM PIPE
 groups=' '
@@ -47,7 +47,7 @@ enum Job {
         guard: GuardScope,
         runtime: Handle,
         started: oneshot::Sender<io::Result<(Child, Guarded)>>,
-        /// The queue for forgetting the spawned process.
+        /// The queue through which the process is released.
         jobs: mpsc::Sender<Job>,
     },
     Forget(u32),
@@ -59,13 +59,13 @@ enum GuardScope {
     Descendants,
 }
 
-/// Spawns processes. It must live as long as any of its processes.
+/// Spawns processes. It must exist as long as any of its processes.
 #[derive(Default)]
 pub struct Spawner {
     threads: Mutex<Option<Threads>>,
 }
 
-/// The threads; one is added when all are busy.
+/// The threads. A thread is added when all of them are busy.
 struct Threads {
     jobs: mpsc::Sender<Job>,
     shared: Shared,
@@ -81,7 +81,7 @@ struct Shared {
     starting: Arc<AtomicUsize>,
 }
 
-/// A process and its descendants, which end with the host. Dropping this kills them.
+/// A process and its descendants, which end together with the host. Dropping this value kills them.
 pub struct Guarded {
     group: Option<u32>,
     jobs: mpsc::Sender<Job>,
@@ -95,7 +95,7 @@ impl Guarded {
 
     fn forget(&mut self) -> Option<u32> {
         let group = self.group.take()?;
-        // Without the threads, the guard does not exist either.
+        // If the threads have ended, the guard has ended too.
         let _ = self.jobs.send(Job::Forget(group));
         Some(group)
     }
@@ -110,7 +110,7 @@ impl Drop for Guarded {
 }
 
 impl Spawner {
-    /// Spawns a process in its own session, which ends with the host.
+    /// Spawns a process in a separate session, which ends when the host ends.
     ///
     /// # Errors
     /// If the system cannot start it.
@@ -118,7 +118,7 @@ impl Spawner {
         self.start(command, GuardScope::Process).await.map(|(child, _)| child)
     }
 
-    /// Spawns a process like [`Spawner::spawn`], confined by the kernel.
+    /// Spawns a process like [`Spawner::spawn`], and confines it.
     ///
     /// # Errors
     /// If the system cannot start it, or cannot apply the rules.
@@ -127,8 +127,8 @@ impl Spawner {
         self.spawn(command).await
     }
 
-    /// Spawns a process in its own session, which ends with the host, as do its descendants
-    /// while it is guarded.
+    /// Spawns a process in a separate session. The process ends when the host ends, and so do its
+    /// descendants while it is guarded.
     ///
     /// # Errors
     /// If the system cannot start it.
@@ -151,8 +151,8 @@ impl Spawner {
         answer.await.map_err(|_| threads_ended())?
     }
 
-    /// Returns the job queue, after making sure that a thread is free unless the maximum is
-    /// reached.
+    /// Returns the job queue. Adds a thread first if all threads are busy and the maximum number is
+    /// not reached.
     fn job_sender(&self) -> io::Result<mpsc::Sender<Job>> {
         let mut threads = lock(&self.threads);
         let threads = threads.get_or_insert_with(|| {
@@ -199,8 +199,7 @@ impl Shared {
                     let entered = runtime.enter();
                     let child = command.spawn();
                     drop(entered);
-                    // The command holds this process's ends of the pipes open until it is
-                    // dropped.
+                    // The command holds this process's ends of the pipes until it is dropped.
                     drop(command);
                     let answer = child.map(|child| {
                         let group = child.id().filter(|_| guarding == GuardScope::Descendants);
@@ -210,7 +209,7 @@ impl Shared {
                         (child, Guarded { group, jobs })
                     });
                     self.starting.fetch_sub(1, Ordering::Relaxed);
-                    // If the caller is gone, dropping the answer kills the process.
+                    // If the receiver was dropped, dropping the result kills the process.
                     let _ = started.send(answer);
                 }
                 Job::Forget(group) => lock(&self.guard).notify('-', group),
@@ -219,8 +218,8 @@ impl Shared {
     }
 }
 
-/// The guard shell, which outlives the host briefly. Without a shell only the kernel's mechanism
-/// works.
+/// The guard shell, which outlives the host briefly. Without a shell, only the kernel's mechanism
+/// is in effect.
 #[derive(Default)]
 enum Guard {
     #[default]
@@ -276,8 +275,8 @@ impl Drop for Shell {
     }
 }
 
-/// Gives the process its own session, so that it gets no terminal interrupts and can be killed
-/// as a group, and lets the kernel kill it with the host.
+/// Creates a separate session for the process, so that it receives no interrupts from the terminal
+/// and can be killed as a group, and instructs the kernel to kill it when the host ends.
 fn die_with_host(command: &mut Command) {
     command.kill_on_drop(true);
     #[cfg(target_os = "linux")]

@@ -32,7 +32,7 @@ pub struct State {
     pub terraform_version: String,
     /// Outputs of the root module.
     pub outputs: BTreeMap<Str, OutputValue>,
-    /// The last check results in the order of the file; `None` if no check ever ran.
+    /// The last check results in the order of the file; `None` if checks were never evaluated.
     pub check_results: Option<Vec<CheckResult>>,
     pub(crate) resources: Arc<BTreeMap<AbsoluteResourceAddress, Arc<ResourceState>>>,
 }

@@ -108,7 +108,7 @@ impl StreamingCalls for NativeWire {
                     ControlFlow::Continue(())
                 }
                 Some(Event::Completed(completed)) => ControlFlow::Break(diagnostics(completed.diagnostics)),
-                // An event of a later protocol version.
+                // The event was defined in a later protocol version.
                 None => ControlFlow::Continue(()),
             })
             .await?;

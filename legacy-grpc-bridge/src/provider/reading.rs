@@ -1,4 +1,4 @@
-//! Calls about data sources and ephemeral resources.
+//! Calls for data sources and ephemeral resources.
 
 use wardian_plugin::transport::{ReadingCalls, WireResult, decode_field, or_diagnostics};
 use wardian_plugin::{

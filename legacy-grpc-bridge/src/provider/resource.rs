@@ -1,4 +1,4 @@
-//! Calls about managed resources.
+//! Calls for managed resources.
 
 use wardian_plugin::transport::{
     DecodedSchema, PluginFailure, ResourceCalls, WireResult, decode_field, or_diagnostics,
@@ -265,7 +265,7 @@ fn imported(
     one: m::import_resource_state::ImportedResource,
 ) -> Result<ImportedResource, PluginFailure> {
     let type_name = Str::from(one.type_name);
-    // The plugin chooses the type here.
+    // The plugin chooses the resource type in this response.
     let ty = schema.resource(&type_name).map_err(|_| {
         PluginFailure::InvalidResponse(format!(
             "it returned a resource of type {:?}, which it does not have",

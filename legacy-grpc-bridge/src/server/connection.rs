@@ -1,4 +1,4 @@
-//! gRPC over one HTTP/2 connection: frames to messages, messages to calls.
+//! Serves gRPC over one HTTP/2 connection: converts frames to messages, and messages to calls.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::process::MAX_MESSAGE_LENGTH;
 const FRAME_HEAD: usize = 5;
 const WINDOW: u32 = 4 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
-/// The health service's response: serving.
+/// The response of the health service: serving.
 const HEALTHY: &[u8] = &[0x08, 0x01];
 
 /// Serves a connection until it ends.
@@ -52,7 +52,7 @@ async fn call(
     let path = request.uri().path().to_owned();
     let (kind, rpc) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
     match (kind, rpc) {
-        // Streams of services that are not offered: they remain empty.
+        // Streams of services that are not offered. They remain empty.
         ("plugin.GRPCStdio", "StreamStdio") | ("plugin.GRPCBroker", "StartStream") => {
             let stream = respond.send_response(head(), false)?;
             let _open = stream;
@@ -75,7 +75,7 @@ async fn call(
     }
 }
 
-/// Reads the single message of a request.
+/// Reads the message of a request, which must be the only one.
 async fn message(mut body: h2::RecvStream) -> Result<Bytes, Status> {
     let mut frame = BytesMut::new();
     while let Some(data) = body.data().await {
@@ -131,7 +131,7 @@ fn answer(respond: &mut SendResponse<Bytes>, result: Result<Bytes, Status>) -> R
         Err(status) => status,
     };
     let mut response = head();
-    // A message that is not valid in a header is omitted: the code is enough.
+    // A message that is not valid in a header is omitted, since the code is sufficient.
     let _ = status.add_header(response.headers_mut());
     respond.send_response(response, true).map(drop)
 }

@@ -1,5 +1,5 @@
-//! Converts between the protocol's own types and the messages that cross to a host, in the
-//! opposite direction to the client's conversion.
+//! Converts between the protocol's own types and the messages that are exchanged with a host, in
+//! the opposite direction to the conversion of the client.
 
 use std::time::SystemTime;
 
@@ -49,7 +49,7 @@ pub(super) fn taken_identity(
     taken_if_there(what, identity.and_then(|identity| identity.identity_data.as_ref()), ty)
 }
 
-/// Encodes a value for the host; `None` if there is none.
+/// Encodes an optional value for the host.
 pub(super) fn given(what: &str, value: Option<&Value>, ty: &Type) -> Result<Option<m::DynamicValue>, Status> {
     match value {
         None => Ok(None),
@@ -105,7 +105,8 @@ pub(super) fn deferred(reason: Option<DeferredReason>) -> Option<m::Deferred> {
     Some(m::Deferred { reason: reason.into() })
 }
 
-/// Hosts older than this message have neither capability.
+/// Returns the capabilities of the host. Hosts that are older than the message have no
+/// capabilities.
 pub(super) fn capabilities(capabilities: Option<m::ClientCapabilities>) -> ClientCapabilities {
     let capabilities = capabilities.unwrap_or_default();
     ClientCapabilities {

@@ -1,13 +1,14 @@
 //! Serves several providers as one.
 //!
-//! Each resource type, data source, ephemeral resource, list, action and function belongs to one
-//! of them, which receives its calls. If two of them have the same name, that is an error before
-//! any call is served. All are configured with the single configuration from the host: its type
-//! must be the same for all providers, or empty for providers that need no configuration.
+//! Each resource type, data source, ephemeral resource, list, action and function belongs to one of
+//! the providers, which receives its calls. If two providers have the same name, an error is
+//! returned before any call is served. All providers are configured with the single configuration
+//! from the host: its type must be the same for all of them, or empty for providers that need no
+//! configuration.
 //!
-//! The combined provider declares every capability that one of them has, and responds itself on
-//! behalf of providers without that capability: a host checks capabilities by provider, not by
-//! resource type.
+//! The combined provider declares every capability that any of the providers has, and responds on
+//! behalf of providers without that capability, since a host checks capabilities by provider, not
+//! by resource type.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,14 +25,14 @@ use wardian_plugin::{
 };
 use wardian_value::{Str, Value};
 
-/// Why providers cannot be served as one.
+/// The reason why providers cannot be served as one plugin.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MultiplexError {
-    /// One of them does not return its schema.
+    /// A provider does not return its schema.
     #[error("cannot get the schema of {name}: {}", .said.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect::<Vec<_>>().join("; "))]
     Schema { name: Arc<str>, said: PluginDiagnostics },
-    /// Two of them have the same name.
+    /// Two providers have the same name.
     #[error("{one} and {other} both have the {kind} {thing}")]
     Conflict {
         /// The kind: `resource`, `function`, ...
@@ -40,13 +41,13 @@ pub enum MultiplexError {
         one: Arc<str>,
         other: Arc<str>,
     },
-    /// Two of them have different provider configurations.
+    /// Two providers have different provider configurations.
     #[error(
         "{one} and {other} have different provider configurations, but plugins that are served as one \
         share one"
     )]
     Configuration { one: Arc<str>, other: Arc<str> },
-    /// Two of them have different schemas for a module's metadata.
+    /// Two providers have different schemas for a module's metadata.
     #[error("{one} and {other} have different schemas for provider_meta")]
     Meta { one: Arc<str>, other: Arc<str> },
 }
@@ -68,10 +69,10 @@ fn is_empty(schema: &Schema) -> bool {
     schema.block.attributes.is_empty() && schema.block.block_types.is_empty()
 }
 
-/// Names of one kind, and the providers that have them.
+/// The names of one kind, each with the provider that has it.
 type Owners = BTreeMap<Str, usize>;
 
-/// Several providers as one.
+/// Several providers that are served as one plugin.
 pub struct Multiplexed {
     parts: Vec<Part>,
     schema: Arc<ProviderSchema>,
@@ -84,7 +85,7 @@ pub struct Multiplexed {
 }
 
 impl Multiplexed {
-    /// Combines these providers, each with its name in errors.
+    /// Combines these providers, each with its name in messages.
     ///
     /// # Errors
     /// If they cannot be combined.
@@ -144,7 +145,7 @@ impl Multiplexed {
         self.part(&self.ephemeral_resources, "ephemeral resource", name)
     }
 
-    /// Returns a part's configuration.
+    /// Returns the configuration of a provider.
     fn configuration(part: &Part, config: &Value) -> Value {
         if part.is_configured() { config.clone() } else { Value::empty_object() }
     }
@@ -168,7 +169,7 @@ fn owners(
     Ok(owners)
 }
 
-/// Combines all tables; each schema is decoded on request.
+/// Combines the tables of all providers. Each schema is decoded on request.
 fn tables(parts: &[Part], of: fn(&ProviderSchema) -> &SchemaTable) -> SchemaTable {
     let names = parts.iter().flat_map(|part| of(&part.schema).keys().cloned());
     let schemas = parts.iter().map(|part| Arc::clone(&part.schema)).collect();
@@ -225,7 +226,7 @@ fn meta(parts: &[Part]) -> Result<Option<Schema>, MultiplexError> {
     }
 }
 
-/// Returns the metadata, unless the part has no schema for it.
+/// Returns the metadata, unless the provider has no schema for it.
 fn meta_for(part: &Part, meta: Option<Value>) -> Option<Value> {
     meta.filter(|_| part.schema.provider_meta.is_some())
 }
@@ -327,7 +328,7 @@ impl Provider for Multiplexed {
             Err(said) => return said.into(),
         };
         if request.proposed_new_state.is_null() && !part.schema.capabilities.plan_destroy {
-            // If it were served separately, this provider would not have received the call.
+            // If it were served separately, this provider would not receive the call.
             let mut answer = PlanResponse::from(PluginDiagnostics::new());
             answer.planned_state = Some(request.proposed_new_state);
             answer.planned_private = request.prior_private;

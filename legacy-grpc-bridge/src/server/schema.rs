@@ -1,4 +1,4 @@
-//! Encodes schemas as a plugin of either protocol returns them.
+//! Encodes schemas in the responses of either protocol version.
 
 use bytes::Bytes;
 use wardian_plugin::{
@@ -58,8 +58,8 @@ pub(super) fn of_five(schema: &ProviderSchema) -> Result<five::get_provider_sche
     })
 }
 
-/// Returns the names of everything that the provider has, for hosts that serve several providers
-/// as one.
+/// Returns the names of all types, actions and functions of the provider, for hosts that serve
+/// several providers as one plugin.
 pub(super) fn metadata(schema: &ProviderSchema) -> m::get_metadata::Response {
     let types = |table: &SchemaTable| {
         let one = |name: &Str| m::get_metadata::TypeMetadata { type_name: name.to_string() };
@@ -79,7 +79,7 @@ pub(super) fn metadata(schema: &ProviderSchema) -> m::get_metadata::Response {
     }
 }
 
-/// Returns the functions, for hosts that request them again from a configured provider: they are
+/// Returns the functions, for hosts that request them again from a configured provider. They are
 /// the same.
 pub(super) fn functions_alone(schema: &ProviderSchema) -> m::get_functions::Response {
     m::get_functions::Response { functions: functions(schema), diagnostics: Vec::new() }
@@ -109,7 +109,7 @@ pub(super) fn identities(schema: &ProviderSchema) -> m::get_resource_identity_sc
 fn capabilities(schema: &ProviderSchema) -> m::ServerCapabilities {
     m::ServerCapabilities {
         plan_destroy: schema.capabilities.plan_destroy,
-        // This implementation does not require that request first.
+        // This implementation can be called without that request.
         get_provider_schema_optional: true,
         move_resource_state: schema.capabilities.move_resource_state,
         generate_resource_config: schema.capabilities.generate_resource_config,

@@ -1,11 +1,11 @@
-//! The provider's calls: each RPC becomes a call of the trait.
+//! Serves the provider's calls: each RPC becomes a call of the trait.
 //!
 //! Values are decoded as the types that the provider's own schema implies, in both directions.
 //! An invalid request is rejected with a status; failures inside the provider are reported in
 //! its diagnostics.
 //!
-//! Lists and actions are not served: hosts of protocol 5 or 6 generally request them only if the
-//! schema declares some, and this implementation's schema declares none.
+//! Lists and actions are not served: hosts generally request them only if the schema declares any,
+//! and the schema that this module returns declares none.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use super::schema;
 use crate::ProtocolVersion;
 use crate::protocol::tfplugin as m;
 
-/// A provider as a host sees it.
+/// A provider that is served to a host.
 pub(super) struct Service {
     pub(super) provider: Arc<dyn Provider>,
     pub(super) version: ProtocolVersion,

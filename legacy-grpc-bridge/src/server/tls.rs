@@ -15,7 +15,7 @@ use tokio_rustls::server::TlsStream;
 use crate::cert_pinning::PinnedCertificate;
 use crate::tls::Identity;
 
-/// Accepts one host.
+/// Accepts connections of one host.
 pub(super) struct Acceptor(TlsAcceptor);
 
 impl Acceptor {

@@ -1,8 +1,8 @@
 //! The AWS provider in both programs.
 //!
-//! Each program has its own server, so that neither sees the other's objects; both run the same
-//! steps at the same time. Halfway through, they swap: each continues with the state and the
-//! server of the other.
+//! Each program has a separate server, so that the objects are separate; both run the same steps at
+//! the same time. After half of the steps, they swap: each continues with the state and the server
+//! of the other.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ fn steps([terraform, wardian]: &[Side; 2], report: &mut Report) -> Result<()> {
             settled(sides, options, report)?;
         }
     }
-    // Each program continues where the other stopped.
+    // Each program continues with the other's state and server.
     let swapped = [
         &Side { program: terraform.program.clone(), directory: wardian.directory.clone() },
         &Side { program: wardian.program.clone(), directory: terraform.directory.clone() },
@@ -133,7 +133,7 @@ fn begin(report: &mut Report, step: &'static str) {
     report.step(step);
 }
 
-/// Runs the same work on both sides at once.
+/// Runs the same steps on both sides concurrently.
 fn both<T: Send>(sides: [&Side; 2], work: impl Fn(&Side) -> Result<T> + Sync) -> Result<[T; 2]> {
     let work = &work;
     let (left, right) = std::thread::scope(|scope| {

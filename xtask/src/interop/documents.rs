@@ -1,4 +1,4 @@
-//! Plans and states as JSON, split by resource and compared.
+//! Compares plans and states as JSON, resource by resource.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,8 @@ use super::generated::Generated;
 use super::report::Report;
 use crate::oracle::first_difference;
 
-/// Notes for each part of two documents, Terraform's first, whether they are equal. Row names
-/// consist of `title` and the part's name.
+/// Notes for each entry of two documents, Terraform's first, whether they are equal. A row name
+/// consists of `title` and the name of the entry.
 pub(crate) fn compare(
     documents: &[Value; 2],
     parts: impl Fn(&Value) -> BTreeMap<String, Value>,
@@ -26,19 +26,19 @@ pub(crate) fn compare(
     }
 }
 
-/// Splits a plan into its changes by address, and the rest.
+/// Splits a plan into its changes by address, and all other content.
 pub(crate) fn plans_by_resource(plan: &Value) -> BTreeMap<String, Value> {
     let mut rest = plan.clone();
     let changes = rest.as_object_mut().and_then(|plan| plan.remove("resource_changes"));
     let changes = changes.as_ref().and_then(Value::as_array).into_iter().flatten();
     let mut parts: BTreeMap<String, Value> =
         changes.map(|change| (text(change, "address").to_owned(), change.clone())).collect();
-    // Their order has no meaning.
+    // The order of these elements has no meaning.
     if let Some(Value::Array(attributes)) = rest.get_mut("relevant_attributes") {
         attributes.sort_by_key(ToString::to_string);
     }
-    // For a replaced object, Terraform omits the values here that are sensitive by the schema.
-    // Its change contains them, and is compared.
+    // For a replaced object, Terraform omits values here that its schema declares sensitive. The
+    // change contains these values, and is compared.
     if let Some(module) = rest.pointer_mut("/planned_values/root_module") {
         let is_replaced = |address: &str| {
             parts
@@ -57,7 +57,7 @@ pub(crate) fn plans_by_resource(plan: &Value) -> BTreeMap<String, Value> {
     parts
 }
 
-/// Splits a state into its objects by address, and the rest.
+/// Splits a state into its objects by address, and all other content.
 pub(crate) fn states_by_resource(state: &Value) -> BTreeMap<String, Value> {
     let mut parts = BTreeMap::new();
     let mut rest = state.clone();
@@ -71,7 +71,7 @@ pub(crate) fn states_by_resource(state: &Value) -> BTreeMap<String, Value> {
             };
             let address = format!("{data}{}.{}{key}", text(resource, "type"), text(resource, "name"));
             let mut instance = instance.clone();
-            // Their order has no meaning.
+            // The order of these elements has no meaning.
             if let Some(Value::Array(paths)) = instance.get_mut("sensitive_attributes") {
                 paths.sort_by_key(ToString::to_string);
             }
@@ -82,8 +82,8 @@ pub(crate) fn states_by_resource(state: &Value) -> BTreeMap<String, Value> {
     parts
 }
 
-/// Replaces every value that was unknown in the plan by its type: two runs generate different
-/// values.
+/// Replaces every value that was unknown in the plan by its type, because two runs generate
+/// different values.
 pub(crate) fn without_unknown(state: &Value, plan: &Value) -> Value {
     let mut state = state.clone();
     let changes = plan["resource_changes"].as_array().into_iter().flatten();

@@ -1,5 +1,5 @@
 //! Values that differ in every run because the remote system generates them. They are listed
-//! here explicitly; all others must be equal.
+//! explicitly in this module; all other values must be equal.
 
 use anyhow::Result;
 use regex::Regex;
@@ -7,35 +7,35 @@ use serde_json::Value;
 
 /// Patterns of generated values, and their replacements.
 const FORMS: &[(&str, &str)] = &[
-    // The address of the server.
+    // Addresses of the server.
     (r"127\.0\.0\.1:\d+", "SERVER"),
-    // Objects of EC2.
+    // IDs of EC2 objects.
     (r"\b(vpc-cidr-assoc|vpc|subnet|igw|rtb|rtbassoc|sg|sgr|acl|dopt|eni|r)-[0-9a-f]{8,17}", "$1-ID"),
     // IDs of IAM users and groups.
     (r"^[0-9a-z]{20}$", "UNIQUE-ID"),
-    // Keys, subscriptions, versions.
+    // UUIDs of keys, subscriptions and versions.
     (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "UUID"),
-    // Times.
+    // Timestamps.
     (r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)", "TIME"),
     // IDs of IAM users, roles and others.
     (r"\bA(ROA|IDA|GPA|IPA|NPA)[A-Z0-9]{10,20}\b", "A$1-ID"),
-    // Names that the provider generates from the time: a time and a counter.
+    // Names that the provider generates from a time and a counter.
     (r"-\d{26}\b", "-NAME"),
-    // Secrets have six random characters after their name.
+    // Secrets, which have six random characters after their name.
     (r"(secret:interop/password)-[A-Za-z0-9]{6}", "$1-ID"),
-    // Values that `null_data_source` generates at each reading.
+    // Values that `null_data_source` generates whenever it is read.
     (r"^\d{15,20}$", "RANDOM"),
-    // Salted hashes.
+    // Salted password hashes.
     (r"^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$", "BCRYPT"),
-    // Zones of Route 53.
+    // IDs of Route 53 zones.
     (r"\b[A-Z0-9]{21,32}(_www_A)?\b", "ZONE$1"),
 ];
 
-/// Members of documents with the time, program version and number of writes: Terraform writes a
-/// state several times during an apply, and counts each.
+/// Members of documents that contain the time, the program version or the number of writes.
+/// Terraform writes a state several times during an apply, and counts each write.
 const MEMBERS: &[&str] = &["timestamp", "terraform_version", "lineage", "serial"];
 
-/// Removes generated values from documents.
+/// Replaces generated values in documents.
 pub(crate) struct Generated(Vec<(Regex, &'static str)>);
 
 impl Generated {
@@ -44,7 +44,7 @@ impl Generated {
         forms.collect::<Result<_>>().map(Self)
     }
 
-    /// Returns the document without generated values.
+    /// Returns the document with generated values replaced.
     pub(crate) fn without(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(text)),

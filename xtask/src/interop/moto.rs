@@ -1,5 +1,5 @@
-//! A server that emulates AWS: `moto`, in a Python environment below `target/`, which is created
-//! once and reused.
+//! A server that emulates AWS: `moto`, in a Python environment under `target/` that is created once
+//! and reused.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use anyhow::{Context as _, Result, bail};
 use crate::process;
 use crate::progress::say;
 
-/// The maximum time until the server listens.
+/// Time limit until the server listens.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Returns the server's program and installs it if necessary.
+/// Returns the path of the server's program, which is installed if necessary.
 pub(crate) fn installed(target: &Path, python: &Path) -> Result<PathBuf> {
     let environment = target.join("interop/python");
     let server = environment.join("bin/moto_server");
@@ -35,7 +35,7 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(program: &Path) -> Result<Self> {
-        // It is unlikely that another process takes the port in the meantime.
+        // Another process is unlikely to use the port in the meantime.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
         let process = Command::new(program)
             .args(["-H", "127.0.0.1", "-p", &port.to_string()])
@@ -65,7 +65,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may already have ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

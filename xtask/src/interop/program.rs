@@ -1,4 +1,4 @@
-//! One of the two programs in a directory.
+//! One of the two programs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ pub(crate) struct Program {
 pub(crate) struct CommandResult {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
-    /// Standard output and standard error, for people.
+    /// Standard output and standard error, to be shown to people.
     pub(crate) transcript: String,
 }
 
@@ -45,7 +45,7 @@ impl Program {
         }
     }
 
-    /// Plans into a file and returns the plan as JSON.
+    /// Writes a plan to a file, and returns the plan as JSON.
     pub(crate) fn plan(&self, directory: &Path, options: &[&str]) -> Result<Value> {
         let arguments = [&["plan", "-no-color", "-input=false", "-out=plan.saved"], options].concat();
         self.run(directory, &arguments)?;
@@ -62,7 +62,7 @@ impl Program {
         json(&self.run(directory, &["state", "pull"])?)
     }
 
-    /// Returns the changes that a plan would still make; none is expected.
+    /// Returns the changes that another plan contains; no changes are expected.
     pub(crate) fn changes(&self, directory: &Path, options: &[&str]) -> Result<Option<String>> {
         let arguments = [&["plan", "-no-color", "-input=false", "-detailed-exitcode"], options].concat();
         let result = self.try_run(directory, &arguments)?;

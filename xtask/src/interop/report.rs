@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use crate::progress::say;
 
-/// Rows are resources, columns are steps.
+/// The results: rows are resources, columns are steps.
 #[derive(Default)]
 pub(crate) struct Report {
     steps: Vec<&'static str>,
@@ -21,7 +21,7 @@ impl Report {
         Self { steps: steps.to_vec(), ..Self::default() }
     }
 
-    /// Starts a step; later notes belong to it.
+    /// Starts a step. Later notes belong to this step.
     pub(crate) fn step(&mut self, name: &'static str) {
         self.current = self.steps.iter().position(|step| *step == name).unwrap_or_else(|| {
             self.steps.push(name);
@@ -29,14 +29,14 @@ impl Report {
         });
     }
 
-    /// Notes that both sides are equal, or their difference.
+    /// Notes that both sides are equal, or the difference between them.
     pub(crate) fn note(&mut self, row: &str, difference: Option<String>) {
         let step = self.current;
         let equal = self.cells.entry(row.to_owned()).or_default().entry(step).or_insert(true);
         if let Some(difference) = difference {
             *equal = false;
             let step = self.steps.get(step).copied().unwrap_or_default();
-            // Printed at once, because the remaining steps may take minutes.
+            // Printed at once, because the other steps may take minutes.
             say(&format!("  {step}, {row}: {difference}"));
             self.differences += 1;
         }

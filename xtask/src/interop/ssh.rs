@@ -1,8 +1,8 @@
-//! OpenSSH's own server on loopback: the time to copy 100 MB with the provisioner `file`, and
+//! OpenSSH's server on a loopback address: the time to copy 100 MB with the provisioner `file`, and
 //! with `scp`.
 //!
-//! Both are measured several times, alternately, and the fastest run counts: other work of the
-//! machine makes both slower and neither faster. The time of the same run with one byte is
+//! Both are measured several times, alternately, and the fastest run of each is used, since other
+//! load on the machine can only make a run slower. The time of the same run with one byte is
 //! subtracted from Wardian's time, so that only the copy is measured.
 
 use std::fs;
@@ -22,10 +22,10 @@ use crate::workspace::Workspace;
 const SSHD: &str = "/usr/sbin/sshd";
 const BYTES: u64 = 100_000_000;
 const TIMES: usize = 5;
-/// The maximum, as a multiple of the time of `scp`.
+/// The target, as a multiple of the time of `scp`.
 const MAX_RATIO: f64 = 2.0;
 
-/// A server, which runs until dropped.
+/// A server that runs until it is dropped.
 struct Server(Child);
 
 impl Drop for Server {
@@ -46,7 +46,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     }
     fs::create_dir_all(place.join("there"))?;
     let (_server, port) = start(&place)?;
-    // Repetitive content could be compressed in transit.
+    // Repetitive content could be compressed during the transfer.
     fs::write(place.join("large"), (0..BYTES).map(scattered).collect::<Vec<u8>>())?;
     fs::write(place.join("small"), "x")?;
     let wardian = workspace.host_program("wardian");
@@ -116,7 +116,7 @@ fn configuration(port: u16, source: &str) -> String {
     )
 }
 
-/// Starts a server with its own keys.
+/// Starts a server with separate keys.
 fn start(place: &Path) -> Result<(Server, u16)> {
     for name in ["host", "id"] {
         let mut command = Command::new("ssh-keygen");
@@ -124,7 +124,7 @@ fn start(place: &Path) -> Result<(Server, u16)> {
         measure::once(&mut command)?;
     }
     fs::copy(place.join("id.pub"), place.join("authorized"))?;
-    // sshd's directory for unauthenticated connections.
+    // The directory that sshd uses for unauthenticated connections.
     fs::create_dir_all("/run/sshd").context("only root's sshd can log users in")?;
     let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
     let configuration = format!(

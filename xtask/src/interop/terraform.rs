@@ -1,8 +1,8 @@
-//! Terraform as the host of Wardian's plugins: each embedded plugin is bundled for both
-//! protocols into a filesystem mirror, from which Terraform installs it like any other.
+//! Terraform as the host of Wardian's plugins: each embedded plugin is bundled for both protocol
+//! versions into a filesystem mirror, from which Terraform installs it like any other plugin.
 //!
-//! Wardian does the same work with the same plugin in its sandbox. Both begin without a state;
-//! after the apply, Wardian continues from Terraform's state, so that from then on everything
+//! Wardian runs the same steps with the same plugin in its sandbox. Both start without a state;
+//! after the apply, Wardian continues with Terraform's state, so that from then on, all results
 //! must be equal, including generated values.
 //!
 //! At the end, two of the plugins are served as one plugin, to both Terraform and Wardian.
@@ -23,14 +23,14 @@ use crate::oracle::{self, first_difference};
 use crate::progress::say;
 use crate::workspace::Workspace;
 
-/// A plugin and its resources that can be imported.
+/// A plugin, and those of its resources that can be imported.
 struct Plugin {
     name: &'static str,
-    /// An address and the import ID, in which `{NAME}` is an attribute of the object.
+    /// An address and an import ID, in which `{NAME}` is replaced by an attribute of the object.
     imported: &'static [(&'static str, &'static str)],
-    /// Whether protocol 5 can express its schema.
+    /// Whether protocol 5 can express the plugin's schema.
     fits_protocol_5: bool,
-    /// The plugins that are served as this one, if there are several.
+    /// The plugins that are served as this plugin, if there are several.
     served: &'static [&'static str],
 }
 
@@ -126,8 +126,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
                 ),
             )?;
             let environment = vec![("TF_CLI_CONFIG_FILE".to_owned(), settings.display().to_string())];
-            // There is no component for several plugins: Wardian is a native host here, as
-            // Terraform is.
+            // A plugin that combines several plugins is not a component, so Wardian uses it as a
+            // native plugin, like Terraform.
             let own = if plugin.served.is_empty() { Vec::new() } else { environment.clone() };
             let trial = Trial {
                 plugin,
@@ -141,17 +141,17 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
             if protocol == "5" && !plugin.fits_protocol_5 {
                 trial.refused(&mut report)?;
             } else if let Err(error) = trial.steps(&mut report) {
-                // Later steps would fail for the same reason.
+                // The other steps would fail for the same reason.
                 report.note(&trial.title, Some(format!("{error:#}")));
             }
-            // The mirror contains a complete program.
+            // The mirror contains a complete program, which is large.
             fs::remove_dir_all(&mirror)?;
         }
     }
     Ok(report.print())
 }
 
-/// Writes the plugin into the mirror.
+/// Writes the plugin to the mirror.
 fn bundle(ours: &Program, plugin: &Plugin, protocol: &str, place: &Path, mirror: &Path) -> Result<()> {
     let schemas = ours.run(place, &["version", "-json"]).context("the program does not run")?;
     let platform: Value = serde_json::from_str(&schemas)?;
@@ -181,7 +181,7 @@ fn project(workspace: &Workspace, place: &Path, plugin: &Plugin, name: &str) -> 
     Ok(directory)
 }
 
-/// Copies the files that a program created, except its private ones.
+/// Copies the files that a program created, except the program's own files.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -200,7 +200,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 }
 
 impl Trial<'_> {
-    /// A plugin that protocol 5 cannot express reports this, and is not started.
+    /// Checks that a plugin that protocol 5 cannot express reports this and does not start.
     fn refused(&self, report: &mut Report) -> Result<()> {
         report.step("init");
         let refusal = "nested attribute, which protocol 5 cannot express";
@@ -208,7 +208,7 @@ impl Trial<'_> {
         report.note(&self.title, None);
         report.step("validate");
         let result = self.terraform.try_run(&self.directory, &["validate", "-no-color"])?;
-        // Terraform shows output before the handshake only in its log.
+        // Terraform includes output before the handshake only in its log.
         let cookie = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
         let environment = vec![("TF_PLUGIN_MAGIC_COOKIE".to_owned(), cookie.to_owned())];
         let plugin = Program { environment, ..self.wardian.clone() };
@@ -269,7 +269,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Runs the same work with both, Terraform first.
+    /// Runs the same steps with both programs, Terraform first.
     fn both<T>(&self, work: impl Fn(&Program, &Path) -> Result<T>) -> Result<[T; 2]> {
         Ok([work(self.terraform, &self.directory)?, work(self.wardian, &self.beside)?])
     }
@@ -283,7 +283,7 @@ impl Trial<'_> {
         compare(documents, parts, &format!("{}: ", self.title), report, self.generated);
     }
 
-    /// Gives Wardian the state that Terraform created.
+    /// Copies the state that Terraform created to Wardian's directory.
     fn hand_over(&self) -> Result<()> {
         copy(&self.directory, &self.beside)
     }

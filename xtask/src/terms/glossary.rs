@@ -1,4 +1,4 @@
-//! The two tables of `docs/glossary.md` that are checked.
+//! The two tables of `docs/glossary.md` that are enforced.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -70,7 +70,7 @@ impl Rejected {
     }
 }
 
-/// The body rows of the first table after a heading, each as its cells.
+/// Returns the body rows of the first table after a heading, each as a list of cells.
 fn table(page: &str, heading: &str) -> Result<Vec<Vec<String>>> {
     let Some((_, section)) = page.split_once(heading) else {
         bail!("{PAGE} has no section \"{heading}\"");
@@ -85,7 +85,7 @@ fn table(page: &str, heading: &str) -> Result<Vec<Vec<String>>> {
     Ok(rows)
 }
 
-/// Splits a row at `|`, except at `\|`, which stands for the character itself.
+/// Splits a row at `|`, except at `\|`, which is an escaped `|`.
 fn cells(row: &str) -> Vec<String> {
     const ESCAPED: &str = "\u{0}";
     row.trim()

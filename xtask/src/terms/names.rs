@@ -1,4 +1,4 @@
-//! Public type names that are defined more than once.
+//! Finds public type names that are defined more than once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,7 +13,7 @@ static DEFINITION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^\s*pub (?:unsafe )?(?:struct|enum|trait|type|union) ([A-Z]\w*)").unwrap()
 });
 
-/// Where each public type name is defined.
+/// The locations at which each public type name is defined.
 #[derive(Default)]
 pub(crate) struct Definitions(BTreeMap<String, Vec<String>>);
 
@@ -22,7 +22,8 @@ pub(crate) struct Report {
     pub(crate) problems: usize,
 }
 
-/// Sources of crates; tests and examples define types for themselves alone.
+/// Whether a file is checked. Tests and examples are not, since other code does not use their
+/// types.
 pub(crate) fn is_checked(path: &Path) -> bool {
     let shown = path.to_string_lossy();
     let is_source = path.extension().is_some_and(|extension| extension == "rs");
@@ -42,8 +43,8 @@ impl Definitions {
         }
     }
 
-    /// Lists the repeated names. A problem is a repeated name that `accepted` lacks, and a name in
-    /// `accepted` that is not repeated.
+    /// Lists the repeated names. A name that is repeated but not in `accepted` is a problem, and so
+    /// is a name in `accepted` that is not repeated.
     pub(crate) fn report(&self, accepted: &BTreeSet<String>) -> Report {
         let mut report = Report { lines: Vec::new(), problems: 0 };
         for (name, places) in self.0.iter().filter(|(_, places)| places.len() > 1) {

@@ -1,5 +1,5 @@
-//! A Rust source file as two texts of equal shape: code without comments and strings, and
-//! comments and strings without code.
+//! Splits a Rust source file into two texts with the same line numbers: code without comments and
+//! strings, and comments and strings without code.
 //!
 //! The scanner recognizes comments, string and character literals and lifetimes, and no other
 //! syntax of the language.
@@ -7,12 +7,12 @@
 pub(crate) struct SourceText {
     /// The file with comments and literals replaced by spaces. Lines keep their numbers.
     pub(crate) code: String,
-    /// The file with everything else replaced by spaces.
+    /// The comments and literals, with everything else replaced by spaces.
     pub(crate) text: String,
 }
 
 impl SourceText {
-    /// Linear in the length of the source.
+    /// Splits a source file. Linear in the length of the source.
     pub(crate) fn split(source: &str) -> Self {
         let mut scanner = Scanner { rest: source, code: String::new(), text: String::new() };
         while let Some(next) = scanner.rest.chars().next() {
@@ -23,7 +23,7 @@ impl SourceText {
     }
 }
 
-/// The part of a file at the scanner's position, by its length in bytes.
+/// The token at the scanner's position, by its length in bytes.
 enum Token {
     Code(usize),
     Text(usize),
@@ -106,7 +106,7 @@ fn string(rest: &str) -> usize {
     rest.len()
 }
 
-/// The length of `r"..."`, `r#"..."#` or `br"..."`, if one begins here.
+/// Returns the length of `r"..."`, `r#"..."#` or `br"..."`, if such a literal begins here.
 fn raw_string(rest: &str) -> Option<usize> {
     let after_prefix = ["br", "cr", "r"].iter().find_map(|prefix| rest.strip_prefix(prefix))?;
     let hashes = after_prefix.len() - after_prefix.trim_start_matches('#').len();
@@ -116,7 +116,7 @@ fn raw_string(rest: &str) -> Option<usize> {
     Some(body.find(&end).map_or(rest.len(), |at| start + at + end.len()))
 }
 
-/// The length of a character literal; `None` for a lifetime.
+/// Returns the length of a character literal; `None` for a lifetime.
 fn character(rest: &str) -> Option<usize> {
     let mut inside = rest.char_indices().skip(1);
     match inside.next()? {

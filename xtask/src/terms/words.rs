@@ -1,4 +1,4 @@
-//! Occurrences of rejected synonyms.
+//! Finds rejected synonyms.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::glossary::{Rejected, Scope};
 use super::source_text::SourceText;
 
-/// Folders and files that hold text of others, or name the synonyms on purpose.
+/// Folders and files with text from other projects, or with intentional synonyms.
 const EXEMPT: [&str; 6] =
     ["tests/data", "scenarios", "snapshots", "docs/glossary.md", "CHANGELOG.md", "xtask/src/terms"];
 

@@ -1,4 +1,4 @@
-//! Parsing of addresses.
+//! Parses addresses.
 
 use wardian_value::Str;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{ProviderAddress, ProviderAddressError};
 
-/// A text that is not an address of the expected kind.
+/// The error for a text that is not an address of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is not {wanted}: {problem}")]
 pub struct InstanceAddressError {
@@ -25,19 +25,19 @@ pub enum InstanceAddressProblem {
     /// The text ends too early.
     #[error("{0} is missing at the end")]
     Missing(&'static str),
-    /// Other text is in the position of a name.
+    /// The text contains something else at the position of a name.
     #[error("a name is expected before \"{0}\"")]
     Name(String),
     /// The text after `[` is neither a whole number nor a constant string.
     #[error("an instance key is a whole number or a quoted string in brackets")]
     Key,
-    /// A key is in the address of a block.
+    /// The address of a block contains an instance key.
     #[error("it must not contain an instance key")]
     UnexpectedKey,
-    /// Text follows the address.
+    /// The address is followed by other text.
     #[error("unexpected \"{0}\"")]
     Rest(String),
-    /// The provider's own address is not valid.
+    /// The provider's address is not valid.
     #[error(transparent)]
     Provider(#[from] ProviderAddressError),
 }

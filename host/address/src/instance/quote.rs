@@ -1,4 +1,4 @@
-//! Quoted strings in the language's syntax.
+//! Quoted strings in the syntax of the language.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Parsing text into values.
+//! Parses text into values.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use wardian_lang::{EmptyScope, Expression, parse_body};
@@ -40,15 +40,16 @@ pub(super) fn variables(text: &str) -> Result<Value, FunctionError> {
     Ok(Value::object(values?))
 }
 
-/// Function calls are not allowed, not even ones without arguments.
+/// Returns the error for the first function call. Function calls are not allowed, even without
+/// arguments.
 fn first_call(expression: &Expression) -> Option<Diagnostic> {
     let (name, span) = expression.function_calls().into_iter().next()?;
     let detail = format!("Only constants can be used here, so \"{}\" cannot be called.", name.as_str());
     Some(Diagnostic::error("Function calls not allowed", detail).at(span))
 }
 
-/// Formats the error as one line: the text is an argument, and there is no file to show an
-/// excerpt of.
+/// Formats the error on one line, since the text is an argument, not a file from which an excerpt
+/// could be shown.
 fn refused(what: &str, found: &Diagnostics) -> FunctionError {
     let first = found.iter().find(|diagnostic| diagnostic.is_error());
     let reason = first.map(ToString::to_string).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Encoding values as text. Values are wholly known and have no marks.
+//! Encodes values as text. The values are wholly known and have no marks.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(super) fn expression(value: &Value) -> Result<String, FunctionError> {
     Ok(lines.finish())
 }
 
-/// Encodes the attributes of an object, or the elements of a map, as variables.
+/// Encodes the attributes of an object, or the elements of a map, as variable definitions.
 pub(super) fn variables(value: &Value) -> Result<String, FunctionError> {
     let (View::Object(variables) | View::Map(variables)) = value.view() else {
         return Err(refused(
@@ -42,7 +42,7 @@ fn write(value: &Value, lines: &mut Lines) -> Result<(), FunctionError> {
         View::Null => lines.push("null"),
         View::Bool(true) => lines.push("true"),
         View::Bool(false) => lines.push("false"),
-        // This is not a valid expression, but Terraform writes it.
+        // This is not a valid expression, but Terraform writes it as well.
         View::Number(number) if number.is_infinite() => {
             lines.push(if number.is_sign_negative() { "-Inf" } else { "+Inf" });
         }

@@ -1,5 +1,5 @@
-//! Lays out lines as the formatter does: indented by the open brackets, and with the equals
-//! signs of adjacent lines aligned.
+//! Formats lines like `wardian fmt`: indents them by their open brackets, and aligns the equals
+//! signs of adjacent lines.
 //!
 //! A line that opens several brackets indents the following lines by one step only, and all of
 //! its brackets must be closed to end that step: therefore `}, {` between the objects of a list
@@ -9,11 +9,11 @@ use unicode_segmentation::UnicodeSegmentation;
 
 #[derive(Default)]
 struct Line {
-    /// The part before the equals sign, or the complete line.
+    /// The text before the equals sign, or the complete line.
     head: String,
-    /// The part after the equals sign, if there is one.
+    /// The text after the equals sign, if the line has one.
     value: Option<String>,
-    /// The number of opened minus closed brackets.
+    /// The number of opened brackets, minus the number of closed ones.
     opened: i64,
     /// The same number after the equals sign.
     opened_in_value: i64,
@@ -101,7 +101,7 @@ fn write_line(line: &Line, width: Option<usize>, open: &mut Vec<i64>, text: &mut
     }
 }
 
-/// Ends as many steps as these brackets close completely.
+/// Ends the indentation steps whose brackets are now all closed.
 fn close(open: &mut Vec<i64>, mut closed: i64) {
     while closed > 0
         && let Some(last) = open.last_mut()
@@ -115,7 +115,7 @@ fn close(open: &mut Vec<i64>, mut closed: i64) {
     }
 }
 
-/// Returns the column of the equals sign of each line that is aligned with its neighbors. A line
+/// Returns the column of the equals sign of each line that is aligned with adjacent lines. A line
 /// whose value continues on the next line is not aligned.
 fn aligned_widths(lines: &[Line]) -> Vec<Option<usize>> {
     let mut widths = Vec::with_capacity(lines.len());
@@ -128,7 +128,7 @@ fn aligned_widths(lines: &[Line]) -> Vec<Option<usize>> {
     widths
 }
 
-/// Counts columns as the formatter does: one for each grapheme.
+/// Returns the width in columns, as `wardian fmt` counts it: one for each grapheme.
 fn columns(text: &str) -> usize {
     text.graphemes(true).count()
 }

@@ -10,7 +10,7 @@ use crate::terraform::{self, Fault};
 
 const FILE: &str = "functions.json";
 
-/// Names that the expressions may use.
+/// Names that the expressions can use.
 const WORLD: &str = r#"
 terraform {
   required_providers {
@@ -56,7 +56,7 @@ enum Answer {
     Errors(Vec<Fault>),
 }
 
-/// The expression starts on the second line.
+/// Returns the files of a configuration, in which the expression starts on the second line.
 fn files(expression: &str) -> [(&'static str, String); 3] {
     [
         ("world.tf", WORLD.to_owned()),

@@ -1,4 +1,4 @@
-//! `terraform_data` in all situations: the plan, and the state after the apply.
+//! `terraform_data` in many situations: the plan, and the state after the apply.
 
 use std::path::Path;
 
@@ -15,7 +15,8 @@ const FILE: &str = "plans.json";
 #[derive(Serialize, Deserialize)]
 struct Scenario {
     name: String,
-    /// All but the last are applied in order; the last is planned and then applied.
+    /// All configurations except the last are applied in order; the last one is planned and then
+    /// applied.
     configurations: Vec<Vec<String>>,
     #[serde(default)]
     recorded: Recorded,
@@ -40,7 +41,7 @@ impl Default for Outcome {
     }
 }
 
-/// The order of sensitive paths in a state is random.
+/// Sorts sensitive paths, whose order in a state is random.
 fn with_sorted_paths(state: &mut Json) {
     for resource in state["resources"].as_array_mut().into_iter().flatten() {
         for instance in resource["instances"].as_array_mut().into_iter().flatten() {
@@ -51,7 +52,7 @@ fn with_sorted_paths(state: &mut Json) {
     }
 }
 
-/// Replaces new identifiers; those of the previous state remain.
+/// Replaces new identifiers, but preserves those in the previous state.
 fn without_new_ids(state: &Json, before: &Json) -> Json {
     let before = before.to_string();
     let is_id = |text: &str| text.len() == 36 && text.matches('-').count() == 4 && !before.contains(text);
@@ -199,7 +200,7 @@ fn outputs(plan: &Plan) -> Json {
     if all.is_empty() { Json::Null } else { all.into() }
 }
 
-/// If Terraform reports no position, Wardian may report one.
+/// Compares two outcomes. If Terraform reports no position, Wardian may report one.
 fn is_same(recorded: &Outcome, ours: &Outcome) -> bool {
     match (recorded, ours) {
         (Outcome::Refused(recorded), Outcome::Refused(ours)) => {

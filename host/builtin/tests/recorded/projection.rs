@@ -1,11 +1,11 @@
-//! Values as in Terraform's machine-readable plans.
+//! Values in the format of Terraform's machine-readable plans.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value as Json};
 use wardian_value::{Type, Value, View, json};
 
-/// Returns the known part: the rest is omitted from objects, and null in collections.
+/// Returns the known values. Unknown values are omitted from objects, and null in collections.
 pub fn known(value: &Value) -> Option<Json> {
     if value.is_wholly_known() {
         let text = json::encode_simple(&value.unmark_deep()).unwrap();
@@ -23,12 +23,12 @@ pub fn known(value: &Value) -> Option<Json> {
     }
 }
 
-/// Returns a structure that is `true` at unknown values.
+/// Returns a structure that contains `true` for each unknown value.
 pub fn unknown(value: &Value) -> Json {
     tree(value, &|value| !value.is_known())
 }
 
-/// Returns a structure that is `true` at sensitive values.
+/// Returns a structure that contains `true` for each sensitive value.
 pub fn sensitive(value: &Value) -> Json {
     tree(value, &|value| value.marks().is_sensitive())
 }

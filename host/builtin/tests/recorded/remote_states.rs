@@ -52,7 +52,7 @@ impl Default for Read {
     }
 }
 
-/// The body starts on the second line.
+/// Returns the configuration, in which the body starts on the second line.
 fn configuration(row: &Row) -> String {
     format!("data \"terraform_remote_state\" \"r\" {{\n{}\n}}\n", row.body.join("\n"))
 }
@@ -96,7 +96,7 @@ fn read(files: fixture::Files<'_>, directory: &Path) -> Read {
     Read::Object(projection::known(&wardian_value::json::decode(text.as_bytes(), &schema).unwrap()).unwrap())
 }
 
-/// Terraform reports the same problem twice if several parts of it are wrong.
+/// Compares errors. Terraform reports the same problem twice if it occurs in several arguments.
 fn meets(recorded: &[Fault], ours: &[Fault]) -> bool {
     let mut recorded = recorded.to_vec();
     recorded.dedup();

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// An error as both programs report it: the summary and the line.
+/// An error that both programs report: the summary and the line.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct Fault {
     pub summary: String,
@@ -15,7 +15,8 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Reports whether Wardian's error is this one; if Terraform reports no line, Wardian may.
+    /// Returns whether Wardian's error is this one. If Terraform reports no line, Wardian may
+    /// report one.
     pub fn is_met_by(&self, ours: &Self) -> bool {
         self.summary == ours.summary && (self.line.is_none() || self.line == ours.line)
     }

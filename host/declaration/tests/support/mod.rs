@@ -1,4 +1,4 @@
-//! Components assembled byte by byte.
+//! Builds components byte by byte.
 
 /// Builds a component from sections.
 pub fn component(sections: &[Vec<u8>]) -> Vec<u8> {

@@ -93,7 +93,7 @@ async fn only_allowed_addresses_are_connected_to() {
 async fn rebinding_name_is_checked_by_used_address() {
     let server = Server::start(echo).await;
     let judge = Arc::new(Judge { denied_addresses: vec![loopback()], ..Judge::default() });
-    // A harmless address in the first lookup, loopback in the next one.
+    // A harmless address for the first lookup, and a loopback address for the next one.
     let answers = [("rebinds.example", vec![vec![unreachable_address()], vec![loopback()]])];
     let names = Arc::new(Names { answers: answers.into_iter().collect(), ..Names::default() });
     let setting = Setting { judge, names, ..Setting::default() };
@@ -117,7 +117,7 @@ async fn pooled_connection_is_checked_again() {
         answer(&client, get(&server.url("/"))).await.unwrap();
     }
     assert_eq!(server.connections(), 1);
-    // The destination is the same, but the address is denied now.
+    // The destination is the same, but the address is now denied.
     setting.judge.is_closed.store(true, Ordering::Relaxed);
     let error = answer(&client, get(&server.url("/"))).await.unwrap_err();
     assert!(matches!(error, NetworkError::Reach(ReachError::AddressDenied { .. })), "{error}");

@@ -10,7 +10,7 @@ use wardian_network::{HttpLimits, NetworkError, RequestLimiter};
 
 use crate::server::{Server, Setting, TIMEOUTS, answer, get, read, text};
 
-/// A server that writes these bytes, and then nothing.
+/// Starts a server that writes these bytes and then does not respond any more.
 async fn writes(bytes: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -125,7 +125,7 @@ async fn waiting_for_a_permit_times_out() {
     assert!(client.send(get(&server.url("/")), timeouts).await.is_ok());
 }
 
-/// Responses that are not read yet must not block the awaited one.
+/// Responses that are not read yet must not block the awaited response.
 #[tokio::test]
 async fn tickets_are_served_in_order() {
     let server = Server::start(|_| text("x".repeat(1_000))).await;

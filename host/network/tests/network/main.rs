@@ -1,4 +1,4 @@
-//! Tests clients with servers on loopback.
+//! Tests clients with servers on loopback addresses.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 

@@ -40,7 +40,8 @@ async fn address_is_checked_despite_proxy() {
     assert_eq!(proxy.connections(), 0);
 }
 
-/// A proxy that responds to `CONNECT` with `answer`, and the requests that it received.
+/// Starts a proxy that responds to `CONNECT` with `answer`. Also returns the requests that it
+/// receives.
 async fn tunnel_proxy(answer: &'static [u8]) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -53,7 +54,7 @@ async fn tunnel_proxy(answer: &'static [u8]) -> (String, Arc<Mutex<Vec<String>>>
             let read = stream.read(&mut seen).await.unwrap();
             hears.lock().unwrap().push(String::from_utf8_lossy(&seen[..read]).into_owned());
             stream.write_all(answer).await.unwrap();
-            // The tunnel's content does not matter: the other end does not use TLS.
+            // The content of the tunnel does not matter: the other end does not use TLS.
             let read = stream.read(&mut seen).await.unwrap_or_default();
             hears.lock().unwrap().push(format!("{:02x?}", seen.get(..read.min(2)).unwrap_or_default()));
         }

@@ -27,7 +27,7 @@ use wardian_network::{
 
 pub type ServerBody = UnsyncBoxBody<Bytes, Infallible>;
 
-/// A server on loopback that counts its connections.
+/// A server on a loopback address that counts its connections.
 pub struct Server {
     pub address: SocketAddr,
     pub connections: Arc<AtomicUsize>,
@@ -139,8 +139,8 @@ impl HttpAuthority for Judge {
     }
 }
 
-/// A resolver with configured names; each lookup of a name returns its next answer, and the last
-/// one repeatedly.
+/// A resolver with configured names. Each lookup of a name returns its next result, and the last
+/// result repeatedly.
 #[derive(Default)]
 pub struct Names {
     pub answers: HashMap<&'static str, Vec<Vec<IpAddr>>>,
@@ -156,7 +156,7 @@ impl Resolver for Names {
     }
 }
 
-/// A client's configuration, which a test can change.
+/// The configuration of a client, which a test can change.
 pub struct Setting {
     pub judge: Arc<Judge>,
     pub names: Arc<Names>,

@@ -1,4 +1,4 @@
-//! TLS connections are made only to hosts with a valid certificate.
+//! TLS connections are opened only to hosts with a valid certificate.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use wardian_network::{NetworkError, TlsRoots};
 
 use crate::server::{Names, Setting, answer, echo, get, serve};
 
-/// A server with a self-signed certificate for these hosts. Returns its port and the
+/// Starts a server with a self-signed certificate for these hosts. Returns its port and the
 /// certificate.
 async fn secure_server(hosts: &[&str]) -> (u16, CertificateDer<'static>) {
     let names: Vec<String> = hosts.iter().map(ToString::to_string).collect();

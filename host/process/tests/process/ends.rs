@@ -1,4 +1,4 @@
-//! How a program ends: on its own, killed by the host, or together with the host.
+//! How a program ends: it exits, is killed by the host, or is ended together with the host.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Starts and ends real programs.
+//! Starts real programs, and checks how they end.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Output is complete and in order, with at most a few chunks in memory.
+//! Checks that output is complete and in order, with at most a few chunks in memory.
 
 use std::time::{Duration, Instant};
 
@@ -54,7 +54,7 @@ async fn unread_output_does_not_accumulate() {
     let (launcher, _) = launcher();
     let mut running = launcher.start(shell("head -c 1073741824 /dev/zero; echo done >&2")).await.unwrap();
     let before = memory_in_kilobytes();
-    // Leaves the output unread for a while.
+    // The output is not read for a while.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let (mut total, mut most) = (0, 0);
     while let Some(event) = running.next_event().await {
@@ -84,7 +84,7 @@ async fn daemon_holding_output_does_not_block() {
         rustix::process::Signal::KILL,
     )
     .unwrap();
-    // A descendant with endless output.
+    // A descendant writes output endlessly.
     let mut command = shell("yes & echo");
     command.descendants = wardian_process::DescendantPolicy::Kill;
     assert_eq!(run(command).await.status, Some(ExitStatus::Code(0)));

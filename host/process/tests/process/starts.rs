@@ -1,4 +1,4 @@
-//! A program's environment, arguments and input, and programs that are not started.
+//! The environment, arguments and input of a program, and programs that cannot be started.
 
 use std::path::PathBuf;
 

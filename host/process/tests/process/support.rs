@@ -1,4 +1,4 @@
-//! An authority that records requests, and helpers that run a command to its end.
+//! An authority that records requests, and functions that run a command to completion.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -67,7 +67,7 @@ pub async fn run(command: Command) -> Run {
 /// Reads a process id from a line of output.
 pub async fn read_process_id(running: &mut ChildProcess) -> i32 {
     match running.next_event().await {
-        // More lines may have arrived together with this one.
+        // Further lines may have been received together with this one.
         Some(CommandEvent::Stdout(text)) => {
             str::from_utf8(&text).unwrap().lines().next().unwrap().parse().unwrap()
         }
