@@ -1,7 +1,7 @@
 //! Launches an executable and connects to it.
 //!
-//! 1. The process is started with a defined environment: the variables that the caller names,
-//!    and the variables that the protocol needs.
+//! 1. The process is started with a defined environment: the variables that the caller passes, and
+//!    the variables that the protocol requires.
 //! 2. It prints its handshake; any other output becomes an error.
 //! 3. The bridge connects to the announced address, with mutual TLS unless that is disabled.
 //!

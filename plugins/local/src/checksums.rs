@@ -1,4 +1,4 @@
-//! The checksums of a file's content, in the forms that the schema lists.
+//! The checksums of a file's content, in the encodings of the schema's attributes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -19,7 +19,7 @@ pub(crate) fn function() -> Function {
 }
 
 fn direxists(path: &str) -> Result<bool, FunctionError> {
-    // An empty path is the directory that relative paths start from.
+    // An empty path is the directory against which relative paths are resolved.
     let directory = if path.is_empty() { "." } else { path };
     match disk::path_kind(Path::new(directory)) {
         Ok(PathKind::Directory) => Ok(true),

@@ -1,9 +1,8 @@
-//! File system access: complete files, and the distinction between absent files and files
-//! without a grant.
+//! Reads and writes complete files, and distinguishes absent files from files that are not granted.
 //!
 //! Every operation first checks that a granted directory contains the path
-//! ([`wardian_sdk::file_access`]). A missing grant is then an error; otherwise it would look
-//! like an absent file, and the resource would be dropped from the state.
+//! ([`wardian_sdk::file_access`]), so that a missing grant is reported as an error. Otherwise the
+//! file would appear to be absent, and the resource would be removed from the state.
 
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
@@ -63,8 +62,8 @@ pub(crate) struct Modes {
     pub(crate) directory: u32,
 }
 
-/// Writes a file, and creates its missing parent directories. A new file has its mode before it
-/// has any content; an existing file keeps its mode.
+/// Writes a file, and creates its missing parent directories. A new file has its mode before
+/// content is written; an existing file keeps its mode.
 pub(crate) fn write(path: &Path, content: &[u8], modes: Modes) -> Result<(), DiskError> {
     check_granted(path)?;
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty())

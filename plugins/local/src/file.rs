@@ -1,4 +1,4 @@
-//! `local_file`: a file with a given content.
+//! `local_file`: a file with configured content.
 
 use wardian_sdk::{Attribute, Schema, validate};
 

@@ -9,7 +9,7 @@ use wardian_sdk::{Attribute, Context, DataSource, Diagnostics, Explain as _, Res
 use crate::checksum_attributes::{self, Checksummed as _, checksummed_state};
 use crate::disk;
 
-/// Both data source types.
+/// One of the two data source types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileSource {
     /// `local_file`

@@ -1,4 +1,4 @@
-//! The local provider: files and directories on the machine that runs the plan, in the
+//! The local provider: files and directories on the machine on which Wardian runs, in the
 //! directories that policy grants.
 //!
 //! Its schemas and states are compatible with `hashicorp/local` 2.5; README.md lists its

@@ -1,4 +1,4 @@
-//! `local_sensitive_file`: a file whose content is never shown and that other users cannot read.
+//! `local_sensitive_file`: a file whose content is never shown, and that other users cannot read.
 
 use wardian_sdk::{Attribute, Schema, validate};
 

@@ -1,4 +1,4 @@
-//! Tests of the provider through the harness, each in its own directory.
+//! Tests of the provider with the harness, each in a separate directory.
 
 mod reading;
 mod writing;

@@ -1,4 +1,4 @@
-//! The resources' common part: attributes, and writing, reading and deleting the file.
+//! The code that both resource types share: attributes, and writing, reading and deleting the file.
 
 use std::marker::PhantomData;
 use std::path::Path;
@@ -40,8 +40,8 @@ impl Sources<'_> {
     }
 }
 
-/// Decodes base64 as users paste it: with line breaks, and with any value in the unused bits of
-/// the last character.
+/// Decodes base64 leniently: ignores line breaks, and accepts any value in the unused bits of the
+/// last character.
 fn decode(encoded: &str) -> Result<Vec<u8>, base64::DecodeError> {
     const LENIENT: GeneralPurpose = GeneralPurpose::new(
         &alphabet::STANDARD,
@@ -69,7 +69,7 @@ pub(crate) trait FileState: Model + Checksummed + 'static {
     fn sources(&self) -> Sources<'_>;
 }
 
-/// The arguments that both resource types have, except the content.
+/// The arguments that both resource types have, except for the content.
 pub(crate) struct FileArguments<'a> {
     pub(crate) filename: &'a str,
     pub(crate) file_permission: Option<&'a str>,
@@ -104,8 +104,7 @@ impl<S: FileState> Resource for FileResource<S> {
         Ok(plan.with_checksums_of(&content))
     }
 
-    /// Returns the state if the file still has the content that its identifier was computed
-    /// from.
+    /// Returns the state if the file still has the content from which its identifier was computed.
     fn read(&self, state: S, _: &mut Context<'_>) -> Result<Option<S>> {
         let content = disk::read(state.file().path()).explain("File not read")?;
         let is_unchanged =
@@ -113,8 +112,8 @@ impl<S: FileState> Resource for FileResource<S> {
         Ok(is_unchanged.then_some(state))
     }
 
-    /// Deletes the file. A file that cannot be deleted is only a warning, because it must not
-    /// keep the resource in the state.
+    /// Deletes the file. If this fails, only a warning is reported, so that the resource is removed
+    /// from the state.
     fn delete(&self, state: S, context: &mut Context<'_>) -> Result<()> {
         if let Err(error) = disk::remove(state.file().path()) {
             context.warn("File not deleted", error.to_string());
@@ -130,7 +129,7 @@ pub(crate) fn filename() -> Attribute {
     )
 }
 
-/// Returns an attribute for the permission of `of`.
+/// Returns an attribute for the permissions of `of`.
 pub(crate) fn permission(name: &str, of: &str, default: &str) -> Attribute {
     let text = format!("The permission of {of} in octal notation, less the umask. Default: `\"{default}\"`.");
     Attribute::string(name)

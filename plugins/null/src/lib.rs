@@ -1,4 +1,4 @@
-//! The null provider: objects that do nothing, to attach provisioners and dependencies to.
+//! The null provider: objects without an effect, for provisioners and dependencies.
 //!
 //! Its schemas are compatible with `hashicorp/null` 3.2.
 

@@ -1,8 +1,8 @@
 //! The provisioner `file`: copies a file or directory to the provisioned machine.
 //!
-//! It has the arguments of Terraform's provisioner and uses one host operation, copying. The
-//! host reads the local files if policy allows this plugin to read them, so their content does
-//! not pass through the component.
+//! It has the arguments of Terraform's provisioner and uses only one host operation, copying. The
+//! host reads the local files if policy allows this plugin to read them, so the component does not
+//! receive their content.
 
 use serde::Deserialize;
 use wardian_sdk::provisioner::{ConnectionOutput, ProvisionContext, Provisioner, RemoteError};

@@ -1,6 +1,6 @@
 //! The provisioner `local-exec`: runs a command on the machine that runs Wardian.
 //!
-//! It has the arguments of Terraform's provisioner and uses one host operation, running
+//! It has the arguments of Terraform's provisioner and uses only one host operation, running
 //! programs.
 
 mod quoted;

@@ -1,4 +1,4 @@
-//! Display of a command: each word in quotes, to show where it ends.
+//! Displays a command with each word in quotes, so that its end is visible.
 
 use std::fmt;
 
@@ -31,8 +31,8 @@ fn quote(word: &str, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
             '\t' => formatter.write_str("\\t")?,
             '\u{b}' => formatter.write_str("\\v")?,
             _ if c < ' ' || c == '\u{7f}' => write!(formatter, "\\x{:02x}", u32::from(c))?,
-            // Invisible characters, and those that change the text direction, are shown as code
-            // points.
+            // Invisible characters, and characters that change the text direction, are shown as
+            // code points.
             _ if c.is_control() || c != ' ' && c.is_whitespace() || is_invisible(c) => match u32::from(c) {
                 number @ ..=0xffff => write!(formatter, "\\u{number:04x}")?,
                 number => write!(formatter, "\\U{number:08x}")?,

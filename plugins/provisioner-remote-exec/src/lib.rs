@@ -86,8 +86,7 @@ fn run(machine: &mut Machine<'_>, platform: Platform, text: Vec<u8>, name: &str)
     };
     let word = word(&path, platform);
     let result = upload_script(machine, platform, &path, &text).and_then(|()| machine.run(&word));
-    // A remaining script would reveal the commands. The run still succeeds if the script cannot
-    // be removed.
+    // If the script is not removed, it reveals the commands, but the run still succeeds.
     let _ = match platform {
         Platform::Unix => machine.run_quietly(&format!("rm -f {word}")),
         Platform::Windows => machine.run_quietly(&format!("del /q {}", word.replace('/', "\\"))),
@@ -110,7 +109,7 @@ fn upload_script(
     if platform == Platform::Windows {
         return Ok(());
     }
-    // A file that already existed has kept its mode.
+    // If the file already existed, it has kept its mode.
     let changed = machine.run_quietly(&format!("chmod {SCRIPT_MODE:04o} {}", word(path, platform)))?;
     if changed.is_success() {
         return Ok(());

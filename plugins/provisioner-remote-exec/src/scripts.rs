@@ -1,4 +1,4 @@
-//! The scripts to run: lines of the configuration, or local files.
+//! The scripts to be run: lines in the configuration, or local files.
 
 use std::env;
 use std::fmt::Write as _;
@@ -57,7 +57,7 @@ fn required_string(argument: &str, text: Option<String>) -> Result<String, Strin
     }
 }
 
-/// Returns the path, based on the root module's directory.
+/// Returns the absolute path, resolved against the root module's directory.
 fn absolute(path: &str) -> PathBuf {
     env::var_os("PWD").map(PathBuf::from).unwrap_or_default().join(path)
 }

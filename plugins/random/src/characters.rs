@@ -1,5 +1,5 @@
-//! Random strings of given character classes: the values of `random_string` and of both forms of
-//! `random_password`.
+//! Random strings of given character classes: the values of `random_string`, and of the resource
+//! and the ephemeral resource `random_password`.
 
 use crate::entropy::{self, EntropyError};
 
@@ -11,7 +11,7 @@ const SPECIAL: &str = "!@#$%&*()-_=+[]{}<>:?";
 /// The rules for one class of characters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CharacterClass {
-    /// Whether the class may occur in addition to its minimum.
+    /// Whether the class may occur more often than its minimum.
     pub(crate) allowed: bool,
     /// The minimum number of characters of the class, even if it is not otherwise allowed.
     pub(crate) minimum: i64,
@@ -25,7 +25,7 @@ pub(crate) struct StringRules {
     pub(crate) lower: CharacterClass,
     pub(crate) numeric: CharacterClass,
     pub(crate) special: CharacterClass,
-    /// Replaces the default special characters unless empty.
+    /// Special characters that replace the default ones, unless empty.
     pub(crate) override_special: String,
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum StringRulesError {
 }
 
 impl StringRules {
-    /// Generates a string. Its length is in characters.
+    /// Generates a string. The length is the number of characters.
     pub(crate) fn generate(&self) -> Result<String, StringRulesError> {
         let special = match self.override_special.as_str() {
             "" => SPECIAL,

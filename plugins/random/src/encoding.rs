@@ -4,8 +4,7 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// Accepts the input that Go's decoders accept: they ignore the unused bits of the last
-/// character.
+/// Accepts the same input as Go's decoders, which ignore the unused bits of the last character.
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true);
 
 /// Base64 with `+` and `/`, padded.
@@ -45,7 +44,7 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
 /// Returns the bytes as one big-endian decimal number without leading zeros.
 pub(crate) fn decimal(bytes: &[u8]) -> String {
     const GROUP: u64 = 1_000_000_000;
-    // Groups of nine digits, lowest first.
+    // Groups of nine digits, the lowest first.
     let mut groups: Vec<u64> = Vec::new();
     for byte in bytes {
         let mut carry = u64::from(*byte);

@@ -1,8 +1,8 @@
 //! The host's secure randomness, and random choices.
 //!
-//! These values are not reproducible; [`crate::seeded`] has the numbers that depend on a seed.
+//! These values are not reproducible. [`crate::seeded`] generates numbers from a seed.
 
-/// The host returned no random bytes.
+/// The host did not return random bytes.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to obtain randomness")]
 pub(crate) struct EntropyError(#[from] getrandom::Error);
@@ -14,9 +14,9 @@ pub(crate) fn random_bytes(count: usize) -> Result<Vec<u8>, EntropyError> {
     Ok(bytes)
 }
 
-/// Returns a uniformly distributed number below `bound`, which must be above zero.
+/// Returns a uniformly distributed number less than `bound`, which must be greater than zero.
 pub(crate) fn random_below(bound: u64) -> Result<u64, EntropyError> {
-    // The last few of the 2^64 numbers would favor small remainders, so they are drawn again.
+    // The last few of the 2^64 numbers would favor small remainders, so they are discarded.
     let last_even = u64::MAX - (u64::MAX % bound + 1) % bound;
     loop {
         let drawn = getrandom::u64()?;
@@ -26,13 +26,13 @@ pub(crate) fn random_below(bound: u64) -> Result<u64, EntropyError> {
     }
 }
 
-/// Returns a random index below `length`, which must be above zero.
+/// Returns a random index less than `length`, which must be greater than zero.
 pub(crate) fn random_index(length: usize) -> Result<usize, EntropyError> {
     let drawn = random_below(length as u64)?;
     Ok(usize::try_from(drawn).unwrap_or(0))
 }
 
-/// Shuffles the items uniformly.
+/// Shuffles the items with uniform distribution.
 pub(crate) fn shuffle<T>(items: &mut [T]) -> Result<(), EntropyError> {
     for position in (1..items.len()).rev() {
         items.swap(position, random_index(position + 1)?);

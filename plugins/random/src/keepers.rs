@@ -14,8 +14,8 @@ pub(crate) fn attribute() -> Attribute {
         .force_new_if(replaces)
 }
 
-/// Returns whether the change replaces the object. Early versions did not store null elements,
-/// and stored a map of only null elements as null; such an object must not be replaced.
+/// Returns whether the change replaces the object. Early versions did not store null elements, and
+/// stored null for a map with only null elements; such an object must not be replaced.
 fn replaces(change: &AttributePlan<'_>) -> bool {
     let Some(configured) = change.config().as_mapping() else {
         return !(change.config().is_null() && change.prior().is_null());

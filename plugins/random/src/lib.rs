@@ -1,8 +1,9 @@
-//! The random provider: values that are drawn once and stay until one of their keepers changes.
+//! The random provider: values that are generated once, and kept until one of their keepers
+//! changes.
 //!
 //! Its schemas and states are compatible with `hashicorp/random` 3.7; README.md lists every
-//! resource and the few differences. The only capability it uses is randomness: no network,
-//! files or environment.
+//! resource and the few differences. It uses only randomness, but no network, files or environment
+//! variables.
 
 mod bytes;
 mod characters;

@@ -1,9 +1,10 @@
 //! The bcrypt hash of a password.
 
-/// The cost that the official provider uses, so that hashes look and cost the same.
+/// The cost of the official provider's hashes, so that this provider's hashes are equally
+/// expensive.
 const COST: u32 = 10;
 
-/// bcrypt ignores further bytes.
+/// The number of bytes that bcrypt uses; it ignores further bytes.
 const MAX_PASSWORD_BYTES: usize = 72;
 
 /// The reason why a password could not be hashed.

@@ -1,7 +1,7 @@
 //! Pet names: an animal, an adjective and adverbs.
 //!
-//! The word lists belong to this project and are about as long as those of the official
-//! provider, so names collide about as rarely.
+//! The word lists were written for this project and are about as long as those of the official
+//! provider, so that collisions of names are equally rare.
 
 use crate::entropy::{self, EntropyError};
 
@@ -9,8 +9,8 @@ const ADVERBS: &str = include_str!("words/adverbs.txt");
 const ADJECTIVES: &str = include_str!("words/adjectives.txt");
 const NAMES: &str = include_str!("words/names.txt");
 
-/// Generates a name with a number of words: an animal, an adjective and an animal, or adverbs
-/// before both. Numbers below one give two words.
+/// Generates a name with a number of words: an animal, an adjective and an animal, or adverbs in
+/// front of both. If the number is less than one, the name has two words.
 pub(crate) fn generate(words: i64, separator: &str) -> Result<String, EntropyError> {
     if words == 1 {
         return one_of(NAMES).map(str::to_owned);

@@ -1,12 +1,12 @@
-//! The arguments of `random_string` and of both forms of `random_password`, which determine the
-//! characters of the text.
+//! The arguments of `random_string`, and of the resource and the ephemeral resource
+//! `random_password`, which determine the characters of the text.
 
 use wardian_sdk::validate::{self, Validator};
 use wardian_sdk::{Attribute, AttributePlan, Diagnostics, Result, Value};
 
 use crate::keepers;
 
-/// The minimums, whose sum `length` must not be less than.
+/// The minimum numbers of characters of the classes. `length` must be at least their sum.
 const MINIMUMS: [&str; 4] = ["min_upper", "min_lower", "min_numeric", "min_special"];
 
 /// Declares a state with these arguments and further attributes.
@@ -29,7 +29,7 @@ macro_rules! string_state {
         }
 
         impl $name {
-            /// Replaces null by the defaults.
+            /// Replaces null by the default values.
             pub(crate) fn fill_defaults(&mut self) {
                 for enabled in [&mut self.upper, &mut self.lower, &mut self.numeric, &mut self.special] {
                     enabled.get_or_insert(true);
@@ -61,8 +61,8 @@ macro_rules! string_state {
 }
 pub(crate) use string_state;
 
-/// Returns the arguments of a managed resource: each with its default, and changing one replaces
-/// the object.
+/// Returns the arguments of a managed resource. Each has a default value, and a change replaces the
+/// object.
 pub(crate) fn managed() -> impl Iterator<Item = Attribute> {
     let synced = |attribute: Attribute| attribute.optional().computed().modify_plan(sync_number_and_numeric);
     let mut arguments = vec![
@@ -85,7 +85,7 @@ pub(crate) fn managed() -> impl Iterator<Item = Attribute> {
     arguments.into_iter()
 }
 
-/// Returns the arguments of an ephemeral resource, which sets the defaults itself.
+/// Returns the arguments of an ephemeral resource, which sets the default values itself.
 pub(crate) fn ephemeral() -> impl Iterator<Item = Attribute> {
     all().map(|attribute| match attribute.name() {
         "length" | "override_special" => attribute,
@@ -93,7 +93,7 @@ pub(crate) fn ephemeral() -> impl Iterator<Item = Attribute> {
     })
 }
 
-/// Returns the arguments without defaults and plan modifiers.
+/// Returns the arguments without default values and plan modifiers.
 fn all() -> impl Iterator<Item = Attribute> {
     let enabled = |name: &str, what: &str| {
         let text = format!("Whether the text may contain {what}. Default: true.");
@@ -154,8 +154,8 @@ fn any_class_enabled() -> Validator {
     })
 }
 
-/// Plans `number` and `numeric`, which are two names of the same argument: the configured value
-/// of either applies to both.
+/// Plans `number` and `numeric`, which are two names of the same argument: if one of them is
+/// configured, its value applies to both.
 fn sync_number_and_numeric(change: &mut AttributePlan<'_>) -> Result<()> {
     let configured = |name: &str| change.root_config().get(name).filter(|value| !value.is_null()).cloned();
     let planned = match (configured("number"), configured("numeric")) {

@@ -1,4 +1,4 @@
-//! Tests of the provider through the harness.
+//! Tests of the provider with the harness.
 
 mod identifiers;
 mod keepers;
@@ -13,13 +13,14 @@ fn random() -> ProviderHarness {
     ProviderHarness::new(crate::provider())
 }
 
-/// Returns the action that a plan of this configuration has.
+/// Returns the action in the plan of a configuration.
 #[track_caller]
 fn action(type_name: &str, prior: &State, config: impl Into<Config>) -> PlannedAction {
     random().plan(type_name, Some(prior), config).unwrap().action
 }
 
-/// Asserts that a state of the official provider can be loaded and plans no changes.
+/// Asserts that a state of the official provider can be loaded, and that its plan contains no
+/// changes.
 #[track_caller]
 fn assert_unchanged(type_name: &str, version: i64, stored: &serde_json::Value, config: impl Into<Config>) {
     let random = random();

@@ -58,10 +58,10 @@ impl Update for RandomUuid {
     }
 }
 
-/// The numbers of digits between dashes.
+/// The number of digits in each group.
 const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
 
-/// Inserts dashes into 32 hexadecimal digits.
+/// Inserts dashes between the groups of 32 hexadecimal digits.
 fn spell(digits: &str) -> String {
     let mut rest = digits;
     let groups = GROUPS.map(|length| {

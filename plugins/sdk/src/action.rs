@@ -11,34 +11,34 @@ use crate::{Context, Object, Result, Schema};
 
 /// An action type.
 pub trait Action<Client: 'static = ()>: 'static {
-    /// The configuration as a Rust type.
+    /// The Rust type of the configuration.
     type Config: DeserializeOwned;
 
     /// Returns the schema of the action's configuration.
     fn schema(&self) -> Schema;
 
-    /// Checks a configuration, which may hold unknown values.
+    /// Checks a configuration, which may contain unknown values.
     fn validate(&self, config: &Object) -> Result<()> {
         let _ = config;
         Ok(())
     }
 
-    /// Checks before the run whether the action can be carried out. The configuration may hold
+    /// Checks during a plan whether the action can be executed. The configuration may contain
     /// unknown values.
     fn plan(&self, config: &Object, context: &mut Context<'_, Client>) -> Result<()> {
         let _ = (config, context);
         Ok(())
     }
 
-    /// Starts the action. The host runs the steps one after the other and shows the progress
-    /// message that each returns; the first error ends the action.
+    /// Starts the action. The host executes the steps one after the other, and shows the progress
+    /// message that each of them returns. The first error ends the action.
     fn invoke(&self, config: Self::Config, context: &mut Context<'_, Client>) -> Result<ActionSteps>;
 }
 
 /// The steps of a running action.
 pub type ActionSteps = Box<dyn Iterator<Item = Result<String>>>;
 
-/// An action type with its Rust types erased.
+/// An action type, with its Rust types erased.
 pub(crate) trait AnyAction {
     fn schema(&self) -> Schema;
     fn validate(&self, config: &Object) -> Result<()>;

@@ -103,7 +103,7 @@ impl Walk<'_> {
     }
 }
 
-/// Calls `check` for each object of a nested attribute or block. The path stops at a set.
+/// Calls `check` for each object of a nested attribute or block. The path ends at a set.
 fn each(single: bool, value: &Value, path: &Path, check: &mut dyn FnMut(&Value, &Path)) {
     match value.view() {
         _ if single => check(value, path),
@@ -122,7 +122,7 @@ fn each(single: bool, value: &Value, path: &Path, check: &mut dyn FnMut(&Value, 
     }
 }
 
-/// Sets all write-only attributes to null: only a configuration may set them.
+/// Sets all write-only attributes to null, since only a configuration may contain their values.
 pub(crate) fn without_write_only(schema: &Schema, value: &Value) -> Value {
     strip_contents(&schema.root, value)
 }

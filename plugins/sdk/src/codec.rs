@@ -7,7 +7,7 @@ pub(crate) fn encode(value: &Value, ty: &Type) -> Result<Vec<u8>, String> {
     msgpack::encode(value, ty).map_err(|error| error.to_string())
 }
 
-/// Decodes MessagePack; empty input is null.
+/// Decodes MessagePack. Empty input is decoded as null.
 pub(crate) fn decode(bytes: &[u8], ty: &Type) -> Result<Value, String> {
     if bytes.is_empty() {
         return Ok(Value::null(ty.clone()));

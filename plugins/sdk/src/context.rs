@@ -11,11 +11,11 @@ use crate::{Diagnostic, Diagnostics, Model, Object, Result};
 /// The reason for deferring a change to a later run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeferredReason {
-    /// No particular reason.
+    /// The reason is not specified.
     Unknown,
-    /// The resource's configuration has unknown values.
+    /// The resource's configuration contains unknown values.
     ResourceConfigUnknown,
-    /// The provider's configuration has unknown values.
+    /// The provider's configuration contains unknown values.
     ProviderConfigUnknown,
     /// A prerequisite of the object does not exist yet.
     AbsentPrerequisite,
@@ -60,13 +60,13 @@ pub struct Context<'a, Client = ()> {
 }
 
 impl<'a, Client: 'static> Context<'a, Client> {
-    /// Runs an operation with a client of the type `Client`.
+    /// Runs an operation whose client has the type `Client`.
     pub(crate) fn run<T>(
         call: &'a mut Call,
         operation: impl FnOnce(&mut Context<'_, Client>) -> Result<T>,
     ) -> Result<T> {
         let client = Rc::clone(&call.client);
-        // The builder of a provider ties all its parts to one client type.
+        // The builder of a provider ensures that all its types have the same client type.
         let Some(client) = client.downcast_ref::<Client>() else {
             return Err(Diagnostics::error(
                 "Provider not configured",
@@ -83,30 +83,30 @@ impl<'a, Client: 'static> Context<'a, Client> {
 }
 
 impl<Client> Context<'_, Client> {
-    /// Returns the client that the provider made from its configuration.
+    /// Returns the client that the provider created from its configuration.
     pub fn client(&self) -> &Client {
         self.client
     }
 
-    /// Returns the configuration as it is written, with write-only values and without defaults;
+    /// Returns the configuration as written, with write-only values and without default values;
     /// `None` for reads and deletes.
     pub fn config(&self) -> Option<&Object> {
         self.call.config.as_ref()
     }
 
-    /// Saves the state reached so far. If the operation fails afterwards, exactly this state is
-    /// stored: changes that were planned but not made are left out, and changes that were made
-    /// are not lost. Unknown values in it are stored as null.
+    /// Saves the state that has been reached so far. If the operation fails later, exactly this
+    /// state is stored, so that it contains the changes that were made, and no others. Unknown
+    /// values in it are stored as null.
     ///
-    /// If an operation fails without having saved a state, the stored state stays as it was: no
-    /// object for a create, the prior state for an update or delete.
+    /// If an operation fails without having saved a state, the stored state does not change: after
+    /// a create there is no object, after an update or delete it is the prior state.
     pub fn save_partial<T: Model>(&mut self, state: &T) -> Result<()> {
         self.call.partial_state = Some(state.encode_value(&self.call.state_type).map_err(Diagnostics::from)?);
         Ok(())
     }
 
-    /// Saves that the object no longer exists, for a delete (or an update that deletes first)
-    /// that may still fail.
+    /// Saves that the object does not exist any more, for a delete (or an update that deletes
+    /// first) that can still fail.
     pub fn save_deleted(&mut self) {
         self.call.partial_state = Some(Value::null(self.call.state_type.clone()));
     }
@@ -122,7 +122,7 @@ impl<Client> Context<'_, Client> {
         self.call.private = bytes;
     }
 
-    /// Returns the object's identity, if the resource has an identity schema.
+    /// Returns the object's identity, if the resource type has an identity schema.
     pub fn identity(&self) -> Option<&Object> {
         self.call.identity.as_ref()
     }
@@ -145,7 +145,8 @@ impl<Client> Context<'_, Client> {
         self.call.diagnostics.push(Diagnostic::warning(summary, detail));
     }
 
-    /// Reports an error or warning. An error fails the operation even if it returns a value.
+    /// Reports an error or a warning. After an error, the operation fails even if it returns a
+    /// value.
     pub fn report(&mut self, diagnostic: Diagnostic) {
         self.call.diagnostics.push(diagnostic);
     }
@@ -155,7 +156,7 @@ impl<Client> Context<'_, Client> {
         self.call.deferral_allowed
     }
 
-    /// Defers the change to a later run. Ignored if the host does not support that.
+    /// Defers the change to a later run. This has no effect if the host does not support it.
     pub fn defer(&mut self, reason: DeferredReason) {
         if self.call.deferral_allowed {
             self.call.deferred = Some(reason);

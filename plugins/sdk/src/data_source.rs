@@ -8,26 +8,25 @@ use crate::{Context, Model, Object, Result, Schema};
 
 /// A data source type.
 pub trait DataSource<Client: 'static = ()>: 'static {
-    /// Configuration and result as a Rust type: a struct with a field for each attribute and
-    /// block, or [`Object`] if the schema is built at run time.
+    /// The Rust type of the configuration and the result: a struct with a field for each attribute
+    /// and block, or [`Object`] if the schema is built at run time.
     type State: Model;
 
     /// Returns the schema of the configuration and the result.
     fn schema(&self) -> Schema;
 
-    /// Checks a configuration beyond what each attribute's validators check. Unknown values in
-    /// it must be accepted. The diagnostics of an `Err` may be warnings only.
+    /// Checks a configuration in addition to the validators of the attributes. Unknown values must
+    /// be accepted. An `Err` may contain only warnings.
     fn validate(&self, config: &Object) -> Result<()> {
         let _ = config;
         Ok(())
     }
 
-    /// Reads the data source. The configuration is wholly known; the values that it sets must
-    /// not change.
+    /// Reads the data source. The configuration is wholly known; its values must not be changed.
     fn read(&self, config: Self::State, context: &mut Context<'_, Client>) -> Result<Self::State>;
 }
 
-/// A data source type with its Rust types erased.
+/// A data source type, with its Rust types erased.
 pub(crate) trait AnyDataSource {
     fn schema(&self) -> Schema;
     fn state_fields(&self) -> Option<&'static [&'static str]>;

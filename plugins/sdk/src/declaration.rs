@@ -1,29 +1,30 @@
 //! The capabilities that a plugin declares with [`crate::export_provider!`], each with a reason.
 //!
-//! A component can request exactly what a policy can grant: each struct here has the arguments
-//! of the policy rule of the same name, as `docs/policy.md` explains them, with the defaults of
-//! an `allow` rule. The macro stores the declaration in a custom section of the component, which
-//! the host reads without running the component. The declaration is built at compile time.
+//! A component can request exactly the access that a policy can grant: each struct in this module
+//! has the arguments of the policy rule with the same name, which `docs/policy.md` describes, with
+//! the defaults of an `allow` rule. The macro stores the declaration in a custom section of the
+//! component, which the host reads without running the component. The declaration is built at
+//! compile time.
 
 mod json;
 
 pub use json::{encode, length};
 
-/// The SDK's name and version in a declaration.
+/// The name and version of the SDK in a declaration.
 pub(crate) const SDK: &str = concat!("wardian-sdk ", env!("CARGO_PKG_VERSION"));
 
-/// One capability request.
+/// A capability request.
 #[derive(Clone, Copy, Debug)]
 pub enum Capability {
-    /// HTTP requests and network connections.
+    /// A request to send HTTP requests and open network connections.
     Network(Network),
-    /// Reading or writing files.
+    /// A request to read or write files.
     Filesystem(Filesystem),
-    /// Reading environment variables.
+    /// A request to read environment variables.
     Environment(Environment),
-    /// Running a program.
+    /// A request to run a program.
     Process(Process),
-    /// Connecting to the machine that is provisioned.
+    /// A request to connect to the machine that is provisioned.
     Communicator(Communicator),
 }
 
@@ -40,7 +41,7 @@ pub struct Network {
     pub methods: &'static [&'static str],
     /// Address classes. Default: public addresses.
     pub addresses: &'static [&'static str],
-    /// The reason that users see. Required.
+    /// The reason, which is shown to users. Required.
     pub reason: &'static str,
 }
 
@@ -49,9 +50,9 @@ pub struct Network {
 pub struct Filesystem {
     /// Directories; `.` is the directory of the configuration. Required.
     pub directories: &'static [&'static str],
-    /// Kinds of access. Default: `read`.
+    /// The operations: `read`, `write`. Default: `read`.
     pub access: &'static [&'static str],
-    /// The reason that users see. Required.
+    /// The reason, which is shown to users. Required.
     pub reason: &'static str,
 }
 
@@ -60,7 +61,7 @@ pub struct Filesystem {
 pub struct Environment {
     /// Variable names and patterns. Required.
     pub names: &'static [&'static str],
-    /// The reason that users see. Required.
+    /// The reason, which is shown to users. Required.
     pub reason: &'static str,
 }
 
@@ -69,9 +70,9 @@ pub struct Environment {
 pub struct Process {
     /// A program name without a directory, or an absolute path. Required.
     pub program: &'static str,
-    /// A pattern for each argument; `...` at the end accepts any further arguments.
+    /// A pattern for each argument; `...` at the end accepts any number of further arguments.
     pub arguments: &'static [&'static str],
-    /// The reason that users see. Required.
+    /// The reason, which is shown to users. Required.
     pub reason: &'static str,
 }
 
@@ -84,7 +85,7 @@ pub struct Communicator {
     pub ports: &'static [&'static str],
     /// Address classes. Default: public addresses.
     pub addresses: &'static [&'static str],
-    /// The reason that users see. Required.
+    /// The reason, which is shown to users. Required.
     pub reason: &'static str,
 }
 
@@ -114,7 +115,7 @@ impl Communicator {
     pub const EMPTY: Self = Self { hosts: &[], ports: &[], addresses: &[], reason: "" };
 }
 
-/// Adds a declaration to the compiled component: part of the macros that export a plugin.
+/// Adds a declaration to the compiled component. The macros that export a plugin use it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! declare_capabilities {
@@ -122,8 +123,8 @@ macro_rules! declare_capabilities {
         const _: () = {
             const NEEDED: &[$crate::declaration::Capability] = $crate::capabilities![$($capability $needed),*];
 
-            // Linked into a section that the host reads without running any code. It is also
-            // built for other targets, so that its errors are reported there.
+            // The linker puts this into a section that the host reads without running the
+            // component. It is also built for other targets, so that errors are reported there.
             #[cfg_attr(target_family = "wasm", used)]
             #[cfg_attr(target_family = "wasm", unsafe(link_section = "wardian:capabilities"))]
             #[cfg_attr(
@@ -135,7 +136,7 @@ macro_rules! declare_capabilities {
     };
 }
 
-/// Capability requests as [`crate::export_provider!`] takes them.
+/// Parses capability requests in the syntax of [`crate::export_provider!`].
 ///
 /// ```
 /// use wardian_sdk::declaration::Capability;

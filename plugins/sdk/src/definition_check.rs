@@ -1,5 +1,4 @@
-//! Finds mistakes in a provider's definition that its users would otherwise encounter at run
-//! time.
+//! Finds mistakes in a provider's definition that would otherwise cause errors at run time.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +15,7 @@ const RESERVED: [&str; 7] =
     ["connection", "count", "depends_on", "for_each", "lifecycle", "provider", "provisioner"];
 const RESERVED_IN_PROVIDER: [&str; 2] = ["alias", "version"];
 
-/// Checks a provider's definition, as one line of a test. Prints all mistakes and fails.
+/// Checks a provider's definition in a test. Prints all mistakes and panics.
 ///
 /// # Panics
 ///
@@ -39,7 +38,7 @@ struct Report {
     mistakes: Vec<String>,
 }
 
-/// The owner of a schema, as far as rules depend on it.
+/// The kind of object to which a schema belongs, as far as the rules depend on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Provider,

@@ -1,4 +1,4 @@
-//! Diagnostics: errors and warnings for the user, with the attribute they refer to.
+//! Diagnostics: errors and warnings for the user, with the attribute that they concern.
 
 use std::error::Error;
 use std::fmt;
@@ -20,13 +20,13 @@ pub enum Severity {
 /// An error or warning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
-    /// Whether this is an error or a warning.
+    /// Whether the diagnostic is an error or a warning.
     pub severity: Severity,
-    /// The headline, one line.
+    /// The headline, on one line.
     pub summary: String,
-    /// The explanation; may be empty.
+    /// The details; may be empty.
     pub detail: String,
-    /// The part of the configuration that the diagnostic refers to.
+    /// The path in the configuration that the diagnostic concerns.
     pub path: Option<Path>,
 }
 
@@ -41,15 +41,15 @@ impl Diagnostic {
         Self { severity: Severity::Warning, ..Self::error(summary, detail) }
     }
 
-    /// Returns the diagnostic with a path to the part of the configuration it refers to. The
-    /// host shows the source at this path.
+    /// Sets the path in the configuration that the diagnostic concerns. The host shows the source
+    /// text at this path.
     #[must_use]
     pub fn at(mut self, path: Path) -> Self {
         self.path = Some(path);
         self
     }
 
-    /// Returns the diagnostic with the path of an attribute of the root object.
+    /// Sets the path to an attribute of the root object.
     #[must_use]
     pub fn at_attribute(self, name: &str) -> Self {
         self.at(Path::root().attribute(name))
@@ -66,7 +66,7 @@ impl Diagnostics {
         Self(Vec::new())
     }
 
-    /// Creates a list of one error.
+    /// Creates a list with one error.
     pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
         Diagnostic::error(summary, detail).into()
     }
@@ -96,8 +96,8 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// Returns `Err` with all diagnostics if one of them is an error, else `Ok`. Warnings
-    /// without an error are dropped, so pass them on first.
+    /// Returns `Err` with all diagnostics if one of them is an error, otherwise `Ok`. Without an
+    /// error, warnings are dropped, so report them first.
     pub fn into_result(self) -> Result<()> {
         if self.has_errors() { Err(self) } else { Ok(()) }
     }
@@ -131,8 +131,8 @@ impl From<Diagnostic> for Diagnostics {
     }
 }
 
-/// Makes `?` work on any error: its message becomes the summary, the chain of its causes the
-/// detail. [`Explain::explain`] adds a summary.
+/// Allows `?` for any error: its message becomes the summary, and the chain of its causes the
+/// detail. [`Explain::explain`] sets another summary.
 impl<E: Error> From<E> for Diagnostics {
     fn from(error: E) -> Self {
         let detail = error.source().map(with_causes).unwrap_or_default();
@@ -166,9 +166,9 @@ fn with_causes(error: &dyn Error) -> String {
     text
 }
 
-/// Adds to an error the operation that failed.
+/// Adds the failed operation to an error.
 pub trait Explain<T> {
-    /// Turns the error into a diagnostic with this summary; the error and its causes are the
+    /// Converts the error to a diagnostic with this summary; the error and its causes become the
     /// detail.
     fn explain(self, summary: &str) -> Result<T>;
 }

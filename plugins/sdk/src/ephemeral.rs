@@ -11,24 +11,24 @@ use crate::{Context, Model, Object, Result, Schema};
 
 /// An ephemeral resource type.
 pub trait EphemeralResource<Client: 'static = ()>: 'static {
-    /// Configuration and result as a Rust type: a struct with a field for each attribute and
-    /// block, or [`Object`] if the schema is built at run time.
+    /// The Rust type of the configuration and the result: a struct with a field for each attribute
+    /// and block, or [`Object`] if the schema is built at run time.
     type State: Model;
 
     /// Returns the schema of the configuration and the result.
     fn schema(&self) -> Schema;
 
-    /// Checks a configuration, which may hold unknown values.
+    /// Checks a configuration, which may contain unknown values.
     fn validate(&self, config: &Object) -> Result<()> {
         let _ = config;
         Ok(())
     }
 
-    /// Opens the resource. Data that renewing and closing need goes into the context's private
-    /// data.
+    /// Opens the resource. Store the data that is needed to renew and close it in the private data
+    /// of the context.
     fn open(&self, config: Self::State, context: &mut Context<'_, Client>) -> Result<Opened<Self::State>>;
 
-    /// Renews the resource, and returns when to renew it next.
+    /// Renews the resource, and returns when it must be renewed next.
     fn renew(&self, context: &mut Context<'_, Client>) -> Result<Renew> {
         let _ = context;
         Ok(Renew::Never)
@@ -50,7 +50,7 @@ pub struct Opened<State> {
 }
 
 impl<State> Opened<State> {
-    /// Creates a result that needs no renewal.
+    /// Creates the result for a resource that does not have to be renewed.
     pub fn new(state: State) -> Self {
         Self { state, renew: Renew::Never }
     }
@@ -61,11 +61,11 @@ impl<State> Opened<State> {
 pub enum Renew {
     /// The resource does not expire.
     Never,
-    /// At this time at the latest.
+    /// The resource must be renewed at this time at the latest.
     At(SystemTime),
 }
 
-/// An ephemeral resource type with its Rust types erased.
+/// An ephemeral resource type, with its Rust types erased.
 pub(crate) trait AnyEphemeralResource {
     fn schema(&self) -> Schema;
     fn state_fields(&self) -> Option<&'static [&'static str]>;

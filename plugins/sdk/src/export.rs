@@ -9,12 +9,12 @@ use crate::bindings::wardian::plugin::types;
 pub use crate::service::Service;
 use crate::service::{ListCursor, diagnostics_record};
 
-/// Access to the provider of a component. Implemented by [`crate::export_provider!`].
+/// Provides access to a component's provider. [`crate::export_provider!`] implements it.
 pub trait Exported: 'static {
-    /// Returns the cell that holds the component's provider.
+    /// Returns the cell that contains the component's provider.
     fn service() -> &'static LocalKey<OnceCell<Service>>;
 
-    /// Creates the provider, at the first call.
+    /// Creates the provider when it is first called.
     fn make() -> Service;
 }
 
@@ -29,7 +29,7 @@ fn with<E: Exported, T>(answer: impl FnOnce(&Service) -> T) -> T {
     E::service().with(|service| answer(service.get_or_init(make)))
 }
 
-/// The results of a list, which the host fetches in batches.
+/// The results of a list request, which the host fetches in batches.
 pub struct ListEvents(RefCell<ListCursor>);
 
 impl protocol::GuestListEvents for ListEvents {
@@ -38,7 +38,7 @@ impl protocol::GuestListEvents for ListEvents {
     }
 }
 
-/// The steps of an action, which the host runs one by one; `None` after the last.
+/// The steps of an action, which the host executes one by one; `None` after the last step.
 pub struct ActionEvents(RefCell<Option<crate::action::ActionSteps>>);
 
 impl protocol::GuestActionEvents for ActionEvents {
@@ -82,8 +82,8 @@ impl<E: Exported> protocol::Guest for Component<E> {
         with::<E, _>(|service| service.configure_provider(&request))
     }
 
-    // A component serves one call at a time, so no other call is in flight that this one could
-    // stop.
+    // A component executes one call at a time, so there is no other call in flight that could be
+    // stopped.
     fn stop_provider() -> Result<(), String> {
         Ok(())
     }
@@ -200,13 +200,13 @@ impl<E: Exported> protocol::Guest for Component<E> {
     }
 }
 
-/// Makes the crate a component that exports a provider: `export_provider!(provider)`, where
-/// `provider` is a function without parameters that returns a [`crate::Provider`]. Expands to
-/// nothing on targets other than WebAssembly.
+/// Exports a provider from the component: in `export_provider!(provider)`, `provider` is a function
+/// without parameters that returns a [`crate::Provider`]. Expands to nothing on targets other than
+/// WebAssembly.
 ///
-/// The capabilities that the component needs, except clocks and randomness, follow with a reason
-/// each: users approve them before the component runs, and the host denies any other access. See
-/// [`crate::declaration`].
+/// After the provider, list the capabilities that the component needs (except clocks and
+/// randomness), each with a reason. Users approve them before the component runs, and the host
+/// denies any other access. See [`crate::declaration`].
 ///
 /// ```
 /// # fn provider() -> wardian_sdk::Provider { wardian_sdk::Provider::new("cloud") }

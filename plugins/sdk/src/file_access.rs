@@ -1,13 +1,13 @@
-//! Access to files: which paths the host grants, and where relative paths start.
+//! File access: which paths the host grants, and the base of relative paths.
 //!
-//! A provider that takes paths from a configuration checks the grant before it opens a file. A
-//! missing grant is then an error; otherwise it would look like an absent file, and the provider
-//! would drop the resource from the state.
+//! A provider whose configuration contains paths should check the grant before it opens a file, so
+//! that a missing grant is reported as an error. Otherwise the file would appear to be absent, and
+//! the provider would remove the resource from the state.
 //!
-//! The C library below std compares preopened directories and paths without their leading
-//! slashes, so `/etc/hosts` would be the file `etc/hosts` in the working directory. It does not
-//! once the component has entered its working directory, so the exports of this crate do that
-//! first.
+//! The C library on which std depends compares preopened directories and paths without their
+//! leading slashes, so `/etc/hosts` would be the file `etc/hosts` in the working directory. This
+//! does not happen after the component has changed to its working directory, so the exports of this
+//! crate do that first.
 
 use std::path::Path;
 
@@ -15,28 +15,29 @@ use std::path::Path;
 /// The host records a denied path in the audit log.
 #[cfg(target_os = "wasi")]
 pub fn is_granted(path: &Path) -> bool {
-    // The error of WASI's C library when the host denies access. Errors of the operating system
-    // have other codes.
+    // The error that WASI's C library returns if the host denies access. Errors of the operating
+    // system have other codes.
     const NOT_PERMITTED: i32 = 63;
     let looked = std::fs::metadata(path);
     looked.map_or_else(|error| error.raw_os_error() != Some(NOT_PERMITTED), |_| true)
 }
 
-/// Outside a sandbox, the operating system decides about every path.
+/// Outside the sandbox, the operating system decides on every path.
 #[cfg(not(target_os = "wasi"))]
 pub fn is_granted(_path: &Path) -> bool {
     true
 }
 
-/// Makes the working directory that the host reports the base of relative paths.
+/// Changes to the working directory that the host reports, so that it is the base of relative
+/// paths.
 #[cfg(target_os = "wasi")]
 pub(crate) fn enter_working_directory() {
     if let Some(directory) = wasip2::cli::environment::initial_cwd() {
-        // If the directory is not granted, every use of a relative path fails anyway.
+        // If the directory is not granted, every access to a relative path fails anyway.
         let _ = std::env::set_current_dir(directory);
     }
 }
 
-/// Outside a sandbox, the process already has a working directory.
+/// Outside the sandbox, the process already has a working directory.
 #[cfg(not(target_os = "wasi"))]
 pub(crate) fn enter_working_directory() {}

@@ -2,24 +2,24 @@
 //! do in a sandbox.
 //!
 //! The functions work in directories for which the provider has write access, under the names in
-//! the grant. A mode is at most `0o777`. The umask of the host's user applies to new files.
-//! Natively, the operating system does this; systems without modes ignore them.
+//! the grant. A mode is at most `0o777`. The umask of the host's user applies to new files. In
+//! native builds, the operating system applies the mode; systems without modes ignore it.
 
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A file that is open for writing, whatever its mode.
+/// A file that is open for writing, regardless of its mode.
 #[derive(Debug)]
 pub struct WritableFile(host::File);
 
-/// Opens an empty file. A new file has the mode, less the umask; an existing file is truncated
-/// and keeps its mode.
+/// Opens an empty file. A new file has the mode, reduced by the umask; an existing file is
+/// truncated and keeps its mode.
 pub fn create_file(path: impl AsRef<Path>, mode: u32) -> io::Result<WritableFile> {
     host::create_file(path.as_ref(), mode).map(WritableFile)
 }
 
-/// Creates a directory and its missing parents, each with the mode, less the umask. An existing
-/// directory stays as it is.
+/// Creates a directory and its missing parents, each with the mode, reduced by the umask. An
+/// existing directory is not changed.
 pub fn create_directory(path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
     host::create_directory(path.as_ref(), mode)
 }
@@ -46,7 +46,7 @@ mod host {
 
     use crate::bindings::wardian::plugin::file_mode::{self, ModeError, WritableFile};
 
-    /// The number of bytes per call: the host limits the size of a call's arguments.
+    /// Number of bytes per call, since the host limits the size of a call's arguments.
     const CHUNK_SIZE: usize = 1 << 20;
 
     #[derive(Debug)]

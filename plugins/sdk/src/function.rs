@@ -1,4 +1,4 @@
-//! Provider functions: pure, and callable before the provider is configured.
+//! Provider functions, which are pure and can be called before the provider is configured.
 
 use std::fmt::Display;
 
@@ -15,17 +15,18 @@ use crate::schema::Deprecation;
 pub struct FunctionError {
     /// The message.
     pub text: String,
-    /// The index of the invalid argument, if the error refers to one argument.
+    /// The index of the invalid argument, if the error concerns one argument.
     pub argument: Option<u64>,
 }
 
 impl FunctionError {
-    /// Creates an error that does not refer to a single argument.
+    /// Creates an error that does not concern a single argument.
     pub fn new(text: impl Display) -> Self {
         Self { text: text.to_string(), argument: None }
     }
 
-    /// Creates an error about one argument, counted from 0 and including variadic arguments.
+    /// Creates an error that concerns one argument; the index starts at 0 and includes variadic
+    /// arguments.
     pub fn argument(index: u64, text: impl Display) -> Self {
         Self { text: text.to_string(), argument: Some(index) }
     }
@@ -68,14 +69,14 @@ impl Parameter {
         Self::new(name, Type::Bool)
     }
 
-    /// Allows null: the argument is then an `Option`.
+    /// Allows null. The argument must then be an `Option`.
     #[must_use]
     pub fn allow_null(mut self) -> Self {
         self.allow_null = true;
         self
     }
 
-    /// Allows unknown values: the argument is then an `Attr`.
+    /// Allows unknown values. The argument must then be an `Attr`.
     #[must_use]
     pub fn allow_unknown(mut self) -> Self {
         self.allow_unknown = true;
@@ -108,7 +109,7 @@ pub struct Function {
     pub(crate) run: Run,
 }
 
-/// A function that still needs its implementation; see [`Function::new`].
+/// A function whose implementation has not been set yet; see [`Function::new`].
 pub struct FunctionBuilder {
     name: String,
     signature: Signature,
@@ -150,15 +151,15 @@ impl FunctionBuilder {
         self
     }
 
-    /// Sets the parameter for all further arguments. They arrive as a `Vec`, the last element of
-    /// the tuple.
+    /// Sets the parameter for all further arguments. They are passed as a `Vec`, which is the last
+    /// element of the tuple.
     #[must_use]
     pub fn variadic(mut self, parameter: Parameter) -> Self {
         self.signature.variadic = Some(parameter);
         self
     }
 
-    /// Sets the summary, one line.
+    /// Sets the one-line summary.
     #[must_use]
     pub fn summary(mut self, text: impl Into<String>) -> Self {
         self.signature.summary = text.into();
@@ -172,7 +173,7 @@ impl FunctionBuilder {
         self
     }
 
-    /// Marks the function as deprecated; the text names the alternative.
+    /// Marks the function as deprecated; the text should name the alternative.
     #[must_use]
     pub fn deprecated(mut self, text: impl Into<String>) -> Self {
         self.signature.deprecation = Deprecation::Message(text.into());
@@ -195,7 +196,7 @@ impl FunctionBuilder {
     }
 }
 
-/// Returns the arguments as one tuple, whose last element is the tuple of the variadic ones.
+/// Returns the arguments as one tuple, whose last element is the tuple of the variadic arguments.
 fn argument_tuple(arguments: &[Value], signature: &Signature) -> Value {
     let fixed = signature.parameters.len().min(arguments.len());
     let (fixed, rest) = arguments.split_at(fixed);

@@ -1,4 +1,4 @@
-//! HTTP requests, which the host sends as far as policy allows.
+//! HTTP requests, which the host sends if policy allows them.
 //!
 //! ```no_run
 //! # fn read() -> wardian_sdk::Result<()> {
@@ -10,13 +10,13 @@
 //! # }
 //! ```
 //!
-//! A call waits until the complete response has arrived. The host handles TLS, proxies and
-//! credentials that are hidden from plugins. Redirects are returned as responses; following one
-//! is a new request. A provider that does not use this module does not import `wasi:http` and
-//! needs no grant.
+//! A call waits until the complete response has been received. The host handles TLS, proxies, and
+//! credentials that plugins do not see. Redirects are returned as responses; following one is a new
+//! request. A provider that does not use this module does not import `wasi:http` and needs no
+//! grant.
 //!
-//! Natively, in unit tests, there is no network:
-//! [`testing::with_mock_http`](crate::testing::with_mock_http) plays the server.
+//! Native unit tests have no network: [`testing::with_mock_http`](crate::testing::with_mock_http)
+//! replaces the server.
 
 #[cfg(target_os = "wasi")]
 #[path = "http/host.rs"]
@@ -35,7 +35,7 @@ use serde::de::DeserializeOwned;
 #[doc(hidden)]
 pub use transport::with_mock_http;
 
-/// A request under construction. [`Request::send`] reports its errors.
+/// A request that is being built. [`Request::send`] reports its errors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     method: String,
@@ -46,7 +46,7 @@ pub struct Request {
     problem: Option<String>,
 }
 
-/// A response, whatever its status.
+/// A response with any status.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
     status: u16,
@@ -54,12 +54,12 @@ pub struct Response {
     body: Vec<u8>,
 }
 
-/// The reason why a request has no response, or no usable one.
+/// The reason why a request has no response, or no valid one.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// Policy does not allow the provider to send the request. The host shows the user which
-    /// rule would.
+    /// Policy does not allow the provider to send the request. The host shows the user the rule
+    /// that would allow it.
     Denied {
         /// The method and the URL without its query.
         request: String,
@@ -71,11 +71,11 @@ pub enum Error {
         /// The error in the request.
         problem: String,
     },
-    /// No response arrived, or an incomplete one.
+    /// No response was received, or an incomplete one.
     Failed {
         /// The method and the URL without its query.
         request: String,
-        /// The error, as `wasi:http` names it.
+        /// The error code of `wasi:http`, in words.
         problem: String,
     },
     /// The status is not a success.
@@ -122,7 +122,7 @@ impl Request {
         }
     }
 
-    /// Adds a header. The host sets `Host` and the headers about the connection.
+    /// Adds a header. The host sets `Host` and the headers that concern the connection.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<Vec<u8>>) -> Self {
         self.headers.push((name.into(), value.into()));
@@ -149,7 +149,7 @@ impl Request {
     }
 
     /// Sets the timeout for connecting, for the beginning of the response, and for each further
-    /// part of it. The host has its own limits in addition.
+    /// chunk of it. The limits of the host apply in addition.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
@@ -179,8 +179,8 @@ impl Request {
     /// Sends the request and waits for the complete response.
     ///
     /// # Errors
-    /// If there is no response. A response with an error status is `Ok`;
-    /// [`Response::error_for_status`] turns it into an error.
+    /// If no response is received. A response with an error status is `Ok`;
+    /// [`Response::error_for_status`] converts it to an error.
     pub fn send(&self) -> Result<Response, Error> {
         if let Some(problem) = &self.problem {
             return Err(self.invalid(problem.clone()));
@@ -192,7 +192,7 @@ impl Request {
         Error::InvalidRequest { request: self.method_and_url(), problem: problem.into() }
     }
 
-    /// The request without its query, which may contain keys and personal data.
+    /// Returns the method, and the URL without its query, which may contain keys and personal data.
     fn method_and_url(&self) -> String {
         let url = self.url.split(['?', '#']).next().unwrap_or_default();
         format!("{} {url}", self.method)
@@ -205,7 +205,7 @@ impl Response {
         Self { status, headers: Vec::new(), body: body.into() }
     }
 
-    /// Returns the response with a header added.
+    /// Adds a header.
     #[must_use]
     pub fn with_header(mut self, name: impl Into<String>, value: impl Into<Vec<u8>>) -> Self {
         self.headers.push((name.into(), value.into()));
@@ -229,7 +229,7 @@ impl Response {
         Err(Error::Status { status: self.status, body: body.trim().chars().take(1_000).collect() })
     }
 
-    /// Returns the first header of that name, as text.
+    /// Returns the first header with this name, as text.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.and_then(|(_, value)| std::str::from_utf8(value).ok())
@@ -245,7 +245,7 @@ impl Response {
         &self.body
     }
 
-    /// Returns the body and drops the rest.
+    /// Returns the body, and drops the other data of the response.
     pub fn into_body(self) -> Vec<u8> {
         self.body
     }

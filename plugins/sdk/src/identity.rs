@@ -1,4 +1,4 @@
-//! Resource identities: attributes by which an import can name an object.
+//! Resource identities: attributes with which an import can identify an object.
 
 use wardian_value::Type;
 
@@ -24,7 +24,7 @@ impl IdentitySchema {
         Self::default()
     }
 
-    /// Sets the version that identities are stored with.
+    /// Sets the version with which identities are stored.
     #[must_use]
     pub fn version(mut self, version: i64) -> Self {
         self.version = version;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{Diagnostics, Object, Result};
 
-/// An import request, and the imported object as far as it is known.
+/// An import request, and the attributes of the imported object that are known.
 pub struct Import {
     pub(crate) type_name: String,
     pub(crate) id: Option<String>,
@@ -13,7 +13,8 @@ pub struct Import {
 }
 
 impl Import {
-    /// Returns the identifier that the user gave. An error if the user gave an identity instead.
+    /// Returns the identifier that the user specified. Returns an error if the user specified an
+    /// identity instead.
     pub fn id(&self) -> Result<&str> {
         self.id.as_deref().ok_or_else(|| {
             Diagnostics::error(
@@ -23,12 +24,12 @@ impl Import {
         })
     }
 
-    /// Returns the identity that the user gave instead of an identifier.
+    /// Returns the identity, if the user specified one instead of an identifier.
     pub fn identity(&self) -> Option<&Object> {
         self.identity.as_ref()
     }
 
-    /// Sets the attribute to the identifier and leaves the rest to a read.
+    /// Sets the attribute to the identifier. A read then determines the other attributes.
     pub fn passthrough(&mut self, attribute: &str) -> Result<()> {
         let id = self.id()?.to_owned();
         self.state.set(attribute, &id)
@@ -44,7 +45,7 @@ impl Import {
         self.state.replace(state)
     }
 
-    /// Returns the error for an identifier that does not have the expected form.
+    /// Returns the error for an identifier that does not have the expected format.
     pub fn invalid_id(&self, expected: &str) -> Diagnostics {
         let id = self.id.as_deref().unwrap_or_default();
         Diagnostics::error(

@@ -1,10 +1,10 @@
 //! wardian-sdk: the library for writing Wardian plugins.
 //!
-//! A provider is a function that returns a [`Provider`]; the macro [`export_provider!`] makes
-//! the crate a component that exports it. This crate has no `unsafe` of its own, does I/O only
-//! in [`file_mode`], [`http`] and [`file_access`], and also compiles for the host, so that a
-//! provider's unit tests run natively ([`testing`]) on the same request path as in a sandbox.
-//! [`provisioner`] is for provisioners.
+//! A provider is a function that returns a [`Provider`]; the macro [`export_provider!`] exports it
+//! from a component. Its only `unsafe` code is generated bindings and the symbols that a component
+//! exports. It performs I/O only in [`file_mode`], [`http`] and [`file_access`], and also compiles
+//! for the host, so that a provider's unit tests run natively ([`testing`]) on the same request
+//! path as in the sandbox. The module [`provisioner`] is for provisioners.
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@
 
 #![warn(missing_docs)]
 
-// The generated bindings and the doc tests refer to this crate by its external name.
+// The generated bindings and the documentation tests use the external name of this crate.
 extern crate self as wardian_sdk;
 
 mod action;

@@ -1,4 +1,4 @@
-//! List resources: the existing objects of a resource type.
+//! List resources: requests for the existing objects of a resource type.
 
 use std::marker::PhantomData;
 
@@ -10,10 +10,10 @@ use crate::context::Call;
 use crate::model::{Unknowns, from_value, to_value};
 use crate::{Context, Diagnostics, Object, Result, Schema};
 
-/// A list of a resource type's objects. It is registered under the name of a resource that has
-/// an identity.
+/// A list of a resource type's objects. It is registered under the name of a resource type that has
+/// an identity schema.
 pub trait ListResource<Client: 'static = ()>: 'static {
-    /// The configuration of the list block as a Rust type.
+    /// The Rust type of the list block's configuration.
     type Config: DeserializeOwned;
     /// An object's identity, with the attributes of the resource's identity schema.
     type Identity: Serialize + 'static;
@@ -23,13 +23,13 @@ pub trait ListResource<Client: 'static = ()>: 'static {
     /// Returns the schema of the list block.
     fn schema(&self) -> Schema;
 
-    /// Checks a configuration, which may hold unknown values.
+    /// Checks a configuration, which may contain unknown values.
     fn validate(&self, config: &Object) -> Result<()> {
         let _ = config;
         Ok(())
     }
 
-    /// Returns the objects as an iterator. The host may stop before its end.
+    /// Returns the objects as an iterator. The host may stop before the end of the iterator.
     fn list(
         &self,
         request: ListRequest<Self::Config>,
@@ -47,20 +47,20 @@ pub struct ListRequest<Config> {
     pub limit: Option<u64>,
 }
 
-/// The results of a list, found one by one.
+/// The results of a list request, which are determined one by one.
 pub type ListResults<Identity, State> = Box<dyn Iterator<Item = Result<ListResult<Identity, State>>>>;
 
 /// An object that a list found.
 pub struct ListResult<Identity, State> {
     /// The identity of the object.
     pub identity: Identity,
-    /// The name of the object for users.
+    /// The object's name, to be shown to users.
     pub display_name: String,
-    /// The object itself, if the request asked for it.
+    /// The object itself, if it was requested.
     pub object: Option<State>,
 }
 
-/// The results of a list with their Rust types erased.
+/// The results of a list request, with their Rust types erased.
 pub(crate) type AnyListResults = Box<dyn Iterator<Item = Result<ListResult<Value, Value>>>>;
 
 pub(crate) struct ListTypes {
@@ -68,7 +68,7 @@ pub(crate) struct ListTypes {
     pub(crate) object: Type,
 }
 
-/// A list resource with its Rust types erased.
+/// A list resource, with its Rust types erased.
 pub(crate) trait AnyListResource {
     fn schema(&self) -> Schema;
     fn validate(&self, config: &Object) -> Result<()>;

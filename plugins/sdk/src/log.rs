@@ -1,4 +1,4 @@
-//! Log lines, which the host records with the plugin and the call. Outside a sandbox, as in unit
+//! Log lines, which the host records with the plugin and the call. Outside the sandbox, as in unit
 //! tests, they are dropped.
 
 /// The severity of a log line.
@@ -6,7 +6,7 @@
 pub enum Level {
     /// Details of a step.
     Trace,
-    /// Information for the provider's author.
+    /// Information for the author of the provider.
     Debug,
     /// Information for operators.
     Info,
@@ -16,7 +16,7 @@ pub enum Level {
     Error,
 }
 
-/// Returns whether the host records lines of this level, so that costly formatting can be
+/// Returns whether the host records lines of this level, so that expensive formatting can be
 /// skipped.
 pub fn enabled(level: Level) -> bool {
     host::enabled(level)
@@ -32,7 +32,7 @@ pub fn trace(message: &str) {
     write(Level::Trace, message, &[]);
 }
 
-/// Writes a line for the provider's author.
+/// Writes a line for the author of the provider.
 pub fn debug(message: &str) {
     write(Level::Debug, message, &[]);
 }

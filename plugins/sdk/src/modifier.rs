@@ -35,22 +35,22 @@ pub struct AttributePlan<'a> {
 }
 
 impl AttributePlan<'_> {
-    /// Returns the path of the attribute. It stops at a set.
+    /// Returns the path of the attribute. It ends at a set.
     pub fn path(&self) -> &Path {
         self.path
     }
 
-    /// Returns the configured value; null if it is not configured.
+    /// Returns the configured value; null if the attribute is not configured.
     pub fn config(&self) -> &Value {
         self.config
     }
 
-    /// Returns the value in the prior state; null for a create.
+    /// Returns the value in the prior state; null if the object is created.
     pub fn prior(&self) -> &Value {
         self.prior
     }
 
-    /// Returns the value that is planned so far.
+    /// Returns the value that is currently planned.
     pub fn planned(&self) -> &Value {
         &self.planned
     }
@@ -65,12 +65,12 @@ impl AttributePlan<'_> {
         &self.roots.config
     }
 
-    /// Returns the prior state of the complete object; null for a create.
+    /// Returns the prior state of the complete object; null if the object is created.
     pub fn root_prior(&self) -> &Value {
         &self.roots.prior
     }
 
-    /// Returns the plan of the complete object before any modifier ran.
+    /// Returns the plan of the complete object before any plan modifier was applied.
     pub fn root_planned(&self) -> &Value {
         &self.roots.planned
     }
@@ -81,7 +81,7 @@ impl AttributePlan<'_> {
         Ok(())
     }
 
-    /// Sets the planned value, which must be of the attribute's type.
+    /// Sets the planned value, which must have the attribute's type.
     pub fn set_value(&mut self, value: Value) {
         self.planned = value;
     }
@@ -91,7 +91,7 @@ impl AttributePlan<'_> {
         self.planned = Value::unknown(self.planned.ty().clone());
     }
 
-    /// Makes the change replace the object.
+    /// Requires that the change replaces the object.
     pub fn require_replace(&mut self) {
         self.requires_replace = true;
     }

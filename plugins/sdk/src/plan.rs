@@ -1,9 +1,9 @@
 //! Plans a resource from the proposed new state.
 //!
-//! The order is: set defaults; set write-only values to null; if anything then differs from the
-//! prior state, set every computed attribute that is null in the configuration to unknown; run
-//! the attributes' plan modifiers, those of a nested attribute before those of its parts. (The
-//! resource's own `modify_plan` runs after that.) None of this applies to a destroy.
+//! The steps are: set defaults; set write-only values to null; if the result differs from the prior
+//! state, set every computed attribute that is null in the configuration to unknown; apply the
+//! attributes' plan modifiers, those of a nested attribute before those of the attributes in it.
+//! (The resource's own `modify_plan` is called after that.) These steps do not apply to a destroy.
 
 use wardian_value::{Path, Type, Value, View};
 
@@ -137,14 +137,14 @@ impl Visit for Modify<'_> {
     }
 }
 
-/// The configuration and the prior state that correspond to a planned value; null if they have
-/// no value there.
+/// The configuration and the prior state that correspond to a planned value; null if they do not
+/// contain a corresponding value.
 struct Counterparts<'a> {
     config: &'a Value,
     prior: &'a Value,
 }
 
-/// The position of the walk. Paths stop at the outermost set.
+/// The position of the walk. Paths end at the outermost set.
 struct Position {
     path: Path,
     in_set: usize,
@@ -325,7 +325,7 @@ fn each(
     }
 }
 
-/// Elements of a set that are not paired with another element yet.
+/// Elements of a set that have not been paired with another element yet.
 struct Unpaired(Vec<Option<Value>>);
 
 impl Unpaired {
@@ -339,7 +339,7 @@ impl Unpaired {
     }
 }
 
-/// Returns whether an object may result from a configuration: all values that the configuration
+/// Returns whether an object can result from a configuration: all values that the configuration
 /// sets are equal.
 fn matches_config(object: &Value, config: &Value) -> bool {
     match (object.view(), config.view()) {

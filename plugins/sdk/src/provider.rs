@@ -17,10 +17,10 @@ use crate::resource::{AnyResource, Resource, TypedResource, Update};
 use crate::service::Service;
 use crate::{Diagnostics, Function, Object, Result, Schema};
 
-/// A provider: its configuration, resources, data sources, functions and other parts.
+/// A provider: its configuration, resources, data sources, functions and other types.
 ///
-/// `Client` is the type that the provider makes from its configuration, and that every operation
-/// gets from [`crate::Context::client`]; `()` for providers without a client.
+/// `Client` is the type that the provider creates from its configuration, and that operations
+/// access with [`crate::Context::client`]; `()` for providers without a client.
 pub struct Provider<Client: 'static = ()> {
     pub(crate) parts: Parts,
     client: PhantomData<fn(Client)>,
@@ -29,7 +29,7 @@ pub struct Provider<Client: 'static = ()> {
 pub(crate) type Configure = Box<dyn Fn(Object) -> Result<Rc<dyn Any>>>;
 pub(crate) type Validate = Box<dyn Fn(&Object) -> Result<()>>;
 
-/// A provider with the type of its client erased.
+/// A provider, with the type of its client erased.
 pub(crate) struct Parts {
     pub(crate) name: String,
     pub(crate) schema: WithSchema<()>,
@@ -48,7 +48,7 @@ pub(crate) struct Parts {
     pub(crate) problems: Diagnostics,
 }
 
-/// A part with its schema, which is built at the first use.
+/// A type or function with its schema, which is built when it is first used.
 pub(crate) struct WithSchema<T: ?Sized> {
     make: fn(&T) -> Schema,
     schema: OnceCell<(Schema, Type)>,
@@ -83,7 +83,8 @@ fn fixed(schema: Schema) -> WithSchema<()> {
 }
 
 impl Provider {
-    /// Creates a provider that needs no configuration. Its resource types start with `name`.
+    /// Creates a provider that needs no configuration. The names of its resource types start with
+    /// `name`.
     pub fn new(name: impl Into<String>) -> Self {
         let client: Rc<dyn Any> = Rc::new(());
         let configured = Rc::clone(&client);
@@ -97,8 +98,8 @@ impl Provider {
 }
 
 impl<Client: 'static> Provider<Client> {
-    /// Creates a provider with a configuration, from which `configure` makes the client. Fields
-    /// of `Config` that may be unknown during a plan must be of type [`crate::Attr`].
+    /// Creates a provider with a configuration, from which `configure` creates the client. Fields
+    /// of `Config` that can be unknown during a plan must have the type [`crate::Attr`].
     pub fn with_config<Config: DeserializeOwned>(
         name: impl Into<String>,
         schema: Schema,
@@ -130,16 +131,16 @@ impl<Client: 'static> Provider<Client> {
         }
     }
 
-    /// Adds a check of the provider's configuration beyond what each attribute's validators
-    /// check. Unknown values in it must be accepted.
+    /// Adds a check of the provider's configuration, in addition to the validators of the
+    /// attributes. Unknown values must be accepted.
     #[must_use]
     pub fn validate(mut self, validate: impl Fn(&Object) -> Result<()> + 'static) -> Self {
         self.parts.validate = Some(Box::new(validate));
         self
     }
 
-    /// Adds diagnostics about the provider's definition, for a provider that reads it at run
-    /// time. The host gets them with the schema, and an error ends the run.
+    /// Adds diagnostics about the provider's definition, for a provider that reads its definition
+    /// at run time. They are returned to the host with the schema, and an error ends the run.
     #[must_use]
     pub fn definition_diagnostics(mut self, problems: impl Into<Diagnostics>) -> Self {
         self.parts.problems.append(problems);
@@ -190,7 +191,7 @@ impl<Client: 'static> Provider<Client> {
         self
     }
 
-    /// Adds the list of a resource type's objects, under the name of the resource type.
+    /// Adds the list resource of a resource type, under the name of the resource type.
     #[must_use]
     pub fn list_resource(mut self, name: &str, list: impl ListResource<Client>) -> Self {
         let list: Box<dyn AnyListResource> = Box::new(TypedListResource { list, client: PhantomData });
@@ -223,7 +224,7 @@ fn insert<T>(all: &mut BTreeMap<String, T>, duplicates: &mut Vec<String>, name: 
     }
 }
 
-/// Builds the request path of a provider with any client type.
+/// Creates the request path of a provider with any client type.
 impl<Client: 'static> From<Provider<Client>> for Service {
     fn from(provider: Provider<Client>) -> Self {
         Self::new(provider.parts)

@@ -10,13 +10,13 @@ use crate::{Context, Diagnostics, IdentitySchema, Model, Object, Result, Schema}
 
 /// A managed resource type.
 ///
-/// Only [`Resource::schema`] and [`Resource::create`] are mandatory. A resource whose objects
-/// can be changed in place also implements [`Update`] and is registered with
-/// [`crate::Provider::updatable_resource`]; in all others, every configurable attribute must
-/// be `force_new`. [`crate::assert_valid_provider`] checks that.
+/// Only [`Resource::schema`] and [`Resource::create`] are mandatory. A resource whose objects can
+/// be changed in place also implements [`Update`] and is registered with
+/// [`crate::Provider::updatable_resource`]; in all other resources, every configurable attribute
+/// must be `force_new`, which [`crate::assert_valid_provider`] checks.
 pub trait Resource<Client: 'static = ()>: 'static {
-    /// An object as a Rust type: a struct with a field for each attribute and block. Use
-    /// `Option<T>` for a value that may be null; in `create` and `update`, a value that the
+    /// The Rust type of an object: a struct with a field for each attribute and block. Use
+    /// `Option<T>` for a value that can be null; in `create` and `update`, a value that the
     /// operation must still compute is also `None`. Use [`Object`] if the schema is built at run
     /// time.
     type State: Model;
@@ -24,15 +24,15 @@ pub trait Resource<Client: 'static = ()>: 'static {
     /// Returns the schema of the resource.
     fn schema(&self) -> Schema;
 
-    /// Checks a configuration beyond what each attribute's validators check. Unknown values in
-    /// it must be accepted. The diagnostics of an `Err` may be warnings only.
+    /// Checks a configuration in addition to the validators of the attributes. Unknown values must
+    /// be accepted. An `Err` may contain only warnings.
     fn validate(&self, config: &Object) -> Result<()> {
         let _ = config;
         Ok(())
     }
 
-    /// Changes a plan after defaults, unknown values and the attributes' plan modifiers have
-    /// been applied. Called for destroys too.
+    /// Changes a plan after defaults, unknown values and the attributes' plan modifiers have been
+    /// applied. It is also called for a destroy.
     fn modify_plan(&self, plan: &mut Plan, context: &mut Context<'_, Client>) -> Result<()> {
         let _ = (plan, context);
         Ok(())
@@ -41,7 +41,7 @@ pub trait Resource<Client: 'static = ()>: 'static {
     /// Creates the planned object and returns its new state.
     fn create(&self, plan: Self::State, context: &mut Context<'_, Client>) -> Result<Self::State>;
 
-    /// Returns the current state of the object; `None` if it no longer exists. By default,
+    /// Returns the current state of the object; `None` if it does not exist any more. By default,
     /// returns the stored state.
     fn read(&self, state: Self::State, context: &mut Context<'_, Client>) -> Result<Option<Self::State>> {
         let _ = context;
@@ -54,21 +54,21 @@ pub trait Resource<Client: 'static = ()>: 'static {
         Ok(())
     }
 
-    /// Finds the existing object that [`Import`] names. A read then completes the attributes
+    /// Finds the existing object that [`Import`] identifies. A read then determines the attributes
     /// that are null.
     fn import(&self, import: &mut Import, context: &mut Context<'_, Client>) -> Result<()> {
         let _ = context;
         Err(import.not_supported())
     }
 
-    /// Returns the upgraders of stored states, one for each earlier schema version; each
-    /// upgrades to the current version.
+    /// Returns the upgraders of stored states, one for each earlier schema version. Each upgrades
+    /// to the current version.
     fn state_upgraders(&self) -> Vec<StateUpgrader> {
         Vec::new()
     }
 
-    /// Converts the object of another resource type into one of this type; `None` if the source
-    /// type is not supported.
+    /// Converts the object of another resource type to one of this type; `None` if the source type
+    /// is not supported.
     fn move_state(&self, source: &MoveSource) -> Result<Option<Self::State>> {
         let _ = source;
         Ok(None)
@@ -115,7 +115,7 @@ impl Plan {
         self.planned.as_ref()
     }
 
-    /// Returns the planned state for modification; `None` for a destroy.
+    /// Returns the planned state, so that it can be changed; `None` for a destroy.
     pub fn planned_mut(&mut self) -> Option<&mut Object> {
         self.planned.as_mut()
     }
@@ -130,7 +130,7 @@ impl Plan {
         self.planned.is_none()
     }
 
-    /// Returns whether the object exists and remains, changed or not.
+    /// Returns whether the object exists and is not destroyed, whether or not it is changed.
     pub fn is_update(&self) -> bool {
         self.prior.is_some() && self.planned.is_some()
     }
@@ -144,18 +144,18 @@ impl Plan {
         }
     }
 
-    /// Makes a change of this attribute replace the object.
+    /// Requires that a change of this attribute replaces the object.
     pub fn require_replace(&mut self, name: &str) {
         self.require_replace_at(Path::root().attribute(name));
     }
 
-    /// Makes a change at this path replace the object.
+    /// Requires that a change at this path replaces the object.
     pub fn require_replace_at(&mut self, path: Path) {
         self.requires_replace.push(path);
     }
 }
 
-/// A resource type with its Rust types erased.
+/// A resource type, with its Rust types erased.
 pub(crate) trait AnyResource {
     fn schema(&self) -> Schema;
     fn state_fields(&self) -> Option<&'static [&'static str]>;
@@ -255,8 +255,8 @@ impl<R: Resource<Client>, Client: 'static> AnyResource for TypedResource<R, Clie
 
     fn update(&self, prior: &Value, planned: &Value, call: &mut Call) -> Result<Value> {
         let Some(update) = self.update else {
-            // Every configurable change replaces the object, so any remaining difference comes
-            // from the provider itself and is already in the plan.
+            // Every change of a configurable attribute replaces the object, so any other difference
+            // was made by the provider itself and is already in the plan.
             if planned.is_wholly_known() {
                 return Ok(planned.clone());
             }

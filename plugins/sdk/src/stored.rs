@@ -1,12 +1,12 @@
-//! Stored states: JSON without type information, decoded with a schema that may have changed
-//! slightly since.
+//! Decodes stored states: JSON without type information, whose schema may have changed slightly in
+//! the meantime.
 
 use serde_json::{Map, Value as Json};
 use wardian_value::{Type, Value};
 
 use crate::{Diagnostics, Result, codec};
 
-/// Decodes stored JSON: attributes that the type does not have are dropped, absent ones are
+/// Decodes stored JSON. Attributes that the type does not have are dropped; absent attributes are
 /// null.
 pub(crate) fn from_json(json: &Json, ty: &Type) -> Result<Value> {
     codec::decode_json(&fit(json, ty), ty)

@@ -1,4 +1,4 @@
-//! Tests of the public API: small providers, run through the harness.
+//! Tests of the public API: small providers that are run in the harness.
 
 mod nested;
 mod operations;

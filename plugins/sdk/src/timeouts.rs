@@ -1,4 +1,4 @@
-//! Timeouts of operations, as users configure them.
+//! Operation timeouts that users configure.
 
 use std::time::{Duration, Instant};
 
@@ -10,8 +10,8 @@ use crate::{Attribute, Block, Diagnostic, Diagnostics, Result, validate};
 /// The `timeouts` of a resource: an optional nested attribute or block with a duration for each
 /// operation, such as `"30m"`.
 ///
-/// In a state it is a field `timeouts: Option<Timeouts>`; in an operation,
-/// `Timeouts::create(state.timeouts.as_ref(), default)?` returns its [`Deadline`].
+/// A state has the field `timeouts: Option<Timeouts>`; in an operation,
+/// `Timeouts::create(state.timeouts.as_ref(), default)?` returns the [`Deadline`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeouts {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,33 +25,33 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
-    /// Creates the nested attribute `timeouts = { create = "30m" }` with these operations, out
-    /// of `create`, `read`, `update` and `delete`.
+    /// Creates the nested attribute `timeouts = { create = "30m" }` for these operations: any of
+    /// `create`, `read`, `update` and `delete`.
     pub fn attribute(operations: &[&str]) -> Attribute {
         Attribute::nested("timeouts", members(operations))
     }
 
-    /// Creates the block `timeouts { create = "30m" }` with these operations.
+    /// Creates the block `timeouts { create = "30m" }` for these operations.
     pub fn block(operations: &[&str]) -> Block {
         Block::single("timeouts").attributes(members(operations))
     }
 
-    /// Returns the deadline of a create.
+    /// Returns the deadline of a create operation.
     pub fn create(timeouts: Option<&Self>, default: Duration) -> Result<Deadline> {
         deadline(timeouts.and_then(|t| t.create.as_deref()), "create", default)
     }
 
-    /// Returns the deadline of a read.
+    /// Returns the deadline of a read operation.
     pub fn read(timeouts: Option<&Self>, default: Duration) -> Result<Deadline> {
         deadline(timeouts.and_then(|t| t.read.as_deref()), "read", default)
     }
 
-    /// Returns the deadline of an update.
+    /// Returns the deadline of an update operation.
     pub fn update(timeouts: Option<&Self>, default: Duration) -> Result<Deadline> {
         deadline(timeouts.and_then(|t| t.update.as_deref()), "update", default)
     }
 
-    /// Returns the deadline of a delete.
+    /// Returns the deadline of a delete operation.
     pub fn delete(timeouts: Option<&Self>, default: Duration) -> Result<Deadline> {
         deadline(timeouts.and_then(|t| t.delete.as_deref()), "delete", default)
     }
@@ -99,7 +99,7 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Creates a deadline this long from now.
+    /// Creates a deadline after the given duration from now.
     pub fn after(allowed: Duration) -> Self {
         Self { start: Instant::now(), allowed }
     }
@@ -109,12 +109,12 @@ impl Deadline {
         self.allowed.saturating_sub(self.start.elapsed())
     }
 
-    /// Returns an error after the deadline; `doing` names the current step.
+    /// Returns an error if the deadline has passed; `doing` is the current step in the message.
     pub fn check(&self, doing: &str) -> Result<()> {
         if self.remaining().is_zero() { Err(self.over(doing)) } else { Ok(()) }
     }
 
-    /// Sleeps, but not past the deadline. Reaching the deadline is an error.
+    /// Sleeps, but not beyond the deadline. Returns an error if the deadline has passed.
     pub fn sleep(&self, duration: Duration, doing: &str) -> Result<()> {
         let remaining = self.remaining();
         std::thread::sleep(duration.min(remaining));

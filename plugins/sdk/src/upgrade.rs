@@ -1,4 +1,4 @@
-//! Conversion of stored objects: from earlier schema versions and from other resource types.
+//! Converts stored objects from earlier schema versions and from other resource types.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,8 +17,9 @@ pub struct StateUpgrader {
 }
 
 impl StateUpgrader {
-    /// Creates an upgrader from a version, between two Rust types. `Old` is decoded from the
-    /// stored JSON: serde's attributes apply to absent attributes, and unknown ones are ignored.
+    /// Creates an upgrader from a version that converts between two Rust types. `Old` is decoded
+    /// from the stored JSON: serde's attributes determine how absent attributes are treated, and
+    /// unknown attributes are ignored.
     pub fn new<Old: DeserializeOwned, New: Serialize>(
         from: i64,
         upgrade: impl Fn(Old) -> Result<New> + 'static,
@@ -34,9 +35,9 @@ impl StateUpgrader {
         }
     }
 
-    /// Creates an upgrader from a version that changes the stored JSON. The result is decoded
-    /// with the current schema: attributes that it does not have are dropped, absent ones are
-    /// null.
+    /// Creates an upgrader from a version that changes the stored JSON. The result is decoded with
+    /// the current schema: attributes that the schema does not have are dropped, and absent
+    /// attributes are null.
     pub fn json(from: i64, upgrade: impl Fn(&mut Json) -> Result<()> + 'static) -> Self {
         Self {
             from,
@@ -49,7 +50,7 @@ impl StateUpgrader {
     }
 }
 
-/// The object of another resource type in a move.
+/// The object of another resource type, from which an object is moved.
 pub struct MoveSource {
     pub(crate) provider_address: String,
     pub(crate) type_name: String,
@@ -69,7 +70,7 @@ impl MoveSource {
         &self.type_name
     }
 
-    /// Returns the schema version that the object was stored with.
+    /// Returns the schema version with which the object was stored.
     pub fn schema_version(&self) -> i64 {
         self.schema_version
     }
@@ -79,7 +80,7 @@ impl MoveSource {
         &self.state
     }
 
-    /// Decodes the stored attributes as a Rust type.
+    /// Decodes the stored attributes to a Rust type.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T> {
         T::deserialize(&self.state)
             .map_err(|error| Diagnostics::error("Unable to read the stored state", error.to_string()))

@@ -1,8 +1,8 @@
 //! Validators of configurations, for [`crate::Attribute::validate`] and
 //! [`crate::Block::validate`].
 //!
-//! A validator of a value is only called with values that are set and known. Validators that
-//! relate attributes refer to siblings: attributes of the same object.
+//! A validator of a value is called only with values that are set and known. Validators that relate
+//! several attributes refer to siblings, which are attributes of the same object.
 
 use std::fmt::Display;
 use std::ops::{Bound, RangeBounds};
@@ -28,7 +28,7 @@ impl std::fmt::Debug for Validator {
     }
 }
 
-/// The value that a validator checks, with its surrounding configuration.
+/// The value that a validator checks, and the configuration that contains it.
 pub struct ValidationContext<'a> {
     pub(crate) path: &'a Path,
     pub(crate) value: &'a Value,
@@ -57,13 +57,13 @@ impl ValidationContext<'_> {
         self.root
     }
 
-    /// Returns the path as it is written in a configuration.
+    /// Returns the path in the notation of a configuration.
     fn name(&self) -> String {
         let path = self.path.to_string();
         path.strip_prefix('.').unwrap_or(&path).to_owned()
     }
 
-    /// Returns the error for a value that does not meet a requirement such as "must be between 1
+    /// Returns the error for a value that does not meet a requirement, such as "must be between 1
     /// and 5".
     pub fn invalid_value(&self, requirement: impl Display) -> Diagnostic {
         let got = match self.value.view() {
@@ -84,8 +84,8 @@ impl ValidationContext<'_> {
     }
 }
 
-/// Checks a value that is set and wholly known with a function. Its error is the requirement:
-/// `"must start with a letter"`.
+/// Checks a value that is set and wholly known with a function. The error of the function is the
+/// requirement: `"must start with a letter"`.
 pub fn custom<M: Display>(check: impl Fn(&Value) -> Result<(), M> + 'static) -> Validator {
     custom_with_context(move |context, diagnostics| {
         if context.value.is_null() || !context.value.is_wholly_known() {
@@ -97,7 +97,7 @@ pub fn custom<M: Display>(check: impl Fn(&Value) -> Result<(), M> + 'static) -> 
     })
 }
 
-/// Checks any value, including null and unknown values, with a function that gets its context.
+/// Checks any value, including null and unknown values, with a function that receives its context.
 pub fn custom_with_context(check: impl Fn(&ValidationContext<'_>, &mut Diagnostics) + 'static) -> Validator {
     Validator(Box::new(check))
 }
@@ -106,12 +106,13 @@ fn string<M: Display>(check: impl Fn(&str) -> Result<(), M> + 'static) -> Valida
     custom(move |value| value.as_str().map_or(Ok(()), &check))
 }
 
-/// Requires a string that meets a condition, with its description: `"must be lower-case"`.
+/// Requires a string that meets a condition. `requirement` describes the condition: `"must be
+/// lower-case"`.
 pub fn matches(requirement: &'static str, condition: impl Fn(&str) -> bool + 'static) -> Validator {
     string(move |text| if condition(text) { Ok(()) } else { Err(requirement) })
 }
 
-/// Requires a string of this number of characters (`1..=63`).
+/// Requires that the number of characters of a string is in this range (`1..=63`).
 pub fn length(range: impl RangeBounds<usize>) -> Validator {
     let range = (range.start_bound().cloned(), range.end_bound().cloned());
     string(move |text| {
@@ -162,7 +163,7 @@ pub fn range(range: impl RangeBounds<i64>) -> Validator {
     })
 }
 
-/// Requires a number in a range, which may have a fraction.
+/// Requires a number in a range, which may be a fraction.
 pub fn float_range(range: impl RangeBounds<f64>) -> Validator {
     let range = (range.start_bound().cloned(), range.end_bound().cloned());
     custom(move |value| {
@@ -172,7 +173,7 @@ pub fn float_range(range: impl RangeBounds<f64>) -> Validator {
     })
 }
 
-/// Requires a collection with this number of elements (`1..`).
+/// Requires that the number of elements of a collection is in this range (`1..`).
 pub fn size(range: impl RangeBounds<usize>) -> Validator {
     let range = (range.start_bound().cloned(), range.end_bound().cloned());
     custom_with_context(move |context, diagnostics| {
@@ -264,7 +265,7 @@ pub fn conflicts_with<T: Into<String>>(siblings: impl IntoIterator<Item = T>) ->
     })
 }
 
-/// Requires that these siblings are set if the attribute is.
+/// Requires that these siblings are set if the attribute is set.
 pub fn also_requires<T: Into<String>>(siblings: impl IntoIterator<Item = T>) -> Validator {
     let siblings = names(siblings);
     custom_with_context(move |context, diagnostics| {
@@ -317,7 +318,7 @@ fn names<T: Into<String>>(siblings: impl IntoIterator<Item = T>) -> Vec<String> 
     siblings.into_iter().map(Into::into).collect()
 }
 
-/// Returns whether a sibling is set; `None` if that is unknown.
+/// Returns whether a sibling is set; `None` if this is unknown.
 fn is_set(context: &ValidationContext<'_>, sibling: &str) -> Option<bool> {
     match context.sibling(sibling) {
         None => Some(false),
@@ -326,8 +327,7 @@ fn is_set(context: &ValidationContext<'_>, sibling: &str) -> Option<bool> {
     }
 }
 
-/// Counts the attributes, out of the attribute and its siblings, that are set and those that are
-/// unknown.
+/// Counts how many of the attribute and its siblings are set, and how many are unknown.
 fn count(context: &ValidationContext<'_>, siblings: &[String]) -> (usize, usize) {
     let own = if context.value.is_known() { Some(!context.value.is_null()) } else { None };
     let all = siblings.iter().map(|name| is_set(context, name)).chain([own]);

@@ -1,10 +1,10 @@
-//! Completes a planned object: a new identifier, and the values of computed attributes.
+//! Completes a planned object: sets a new identifier and the values of computed attributes.
 
 use wardian_sdk::{Nesting, Type, Value, View};
 
 use crate::definition::{Attribute, Attributes, Contents, Kind};
 
-/// The host returned no random bytes for an identifier.
+/// The host did not return random bytes for an identifier.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to obtain randomness for an identifier")]
 pub(crate) struct EntropyError(#[from] getrandom::Error);

@@ -32,7 +32,7 @@ pub struct MockClient {
 enum Storage {
     Files(Directory),
     StateOnly,
-    /// Depends on an unknown part of the configuration.
+    /// The storage depends on an unknown value in the configuration.
     Unknown,
 }
 
@@ -74,8 +74,7 @@ pub(crate) fn schema() -> Schema {
 }
 
 impl Configuration {
-    /// Returns the client. Never an error: unknown values are reported by the operation that
-    /// needs them.
+    /// Returns the client. This never fails: an operation that needs an unknown value reports it.
     #[expect(clippy::unnecessary_wraps, reason = "the signature that `Provider::with_config` requires")]
     pub(crate) fn into_client(self) -> Result<MockClient> {
         let storage = match self.use_only_state {
@@ -113,7 +112,7 @@ fn directory(configured: Attr<String>, default: &str) -> Option<Directory> {
 }
 
 impl MockClient {
-    /// Returns the directory of resources; `None` if only the state has them.
+    /// Returns the directory of resources; `None` if resources are stored only in the state.
     pub(crate) fn resource_directory(&self) -> Result<Option<&Directory>> {
         match &self.storage {
             Storage::Files(directory) => Ok(Some(directory)),

@@ -1,4 +1,4 @@
-//! The data source types: the content of a file.
+//! The data source types, which read the content of a file.
 
 use std::rc::Rc;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use wardian_sdk::{Nesting, Type, Value};
 
-/// The definition of a resource type, and of the data source type of the same name. `id` is not
-/// part of it, because every type has one.
+/// The definition of a resource type, and of the data source type with the same name. It does not
+/// contain `id`, which every type has.
 #[derive(Debug, Default)]
 pub(crate) struct Definition {
     pub(crate) description: &'static str,
@@ -38,11 +38,11 @@ pub(crate) struct Attribute {
 pub(crate) enum Kind {
     /// A 64-bit integer.
     Integer,
-    /// A number that fits a double.
+    /// A number that a double can represent.
     Float,
-    /// Any other type without its own schema.
+    /// Any other type without nested definitions.
     Plain(Type),
-    /// Objects whose attributes have their own definitions.
+    /// Objects whose attributes have separate definitions.
     Nested(Nesting, Attributes),
 }
 
@@ -62,7 +62,7 @@ pub(crate) enum Visibility {
     Sensitive,
 }
 
-/// The effect of a change of an attribute.
+/// The effect of changing an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnChange {
     Update,

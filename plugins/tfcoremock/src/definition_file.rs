@@ -19,7 +19,7 @@ use crate::definition::{
 };
 use crate::stored_value::{StoredObject, StoredValue};
 
-/// The maximum depth of nested attributes and blocks. Hosts reject schemas much deeper.
+/// Maximum depth of nested attributes and blocks. Hosts reject much deeper schemas.
 const MAX_DEPTH: usize = 32;
 /// Names with a special meaning in the language.
 const RESERVED: [&str; 7] =
@@ -62,8 +62,8 @@ struct JsonAttribute {
     skip_nested_metadata: bool,
 }
 
-/// Returns the types that a file defines, in addition to `others`; none if there is no such
-/// file.
+/// Returns the types that a file defines, in addition to `others`. If the file does not exist,
+/// returns no types.
 pub(crate) fn read(
     file: &Path,
     others: &BTreeMap<String, Definition>,
@@ -196,7 +196,7 @@ impl Reader {
         read
     }
 
-    /// Reads an attribute; `None` if its type is invalid, which is reported.
+    /// Reads an attribute; `None`, after reporting the error, if its type is invalid.
     fn attribute(&mut self, written: JsonAttribute) -> Option<Attribute> {
         let presence = self.presence(&written);
         let visibility = if written.sensitive { Visibility::Sensitive } else { Visibility::Shown };
@@ -325,8 +325,8 @@ impl Reader {
     }
 }
 
-/// Returns the value of a computed attribute. Members that its objects do not set get the values
-/// of their own attributes.
+/// Returns the value of a computed attribute. If an object in it does not set a member, the member
+/// has the value of its own attribute.
 fn filled(mut value: StoredValue, attribute: &JsonAttribute) -> StoredValue {
     let each = |all: Option<Vec<StoredValue>>, element: &Option<Box<JsonAttribute>>| match element {
         Some(element) => all.map(|all| all.into_iter().map(|one| filled(one, element)).collect()),

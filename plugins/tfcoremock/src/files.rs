@@ -11,11 +11,11 @@ use wardian_sdk::file_mode;
 use crate::stored_value::StoredObject;
 
 const DIRECTORY_MODE: u32 = 0o700;
-/// The number of attempts to create a directory that another process removes because it is
+/// Maximum number of attempts to create a directory while another process removes it because it is
 /// empty.
 const ATTEMPTS: usize = 8;
 
-/// A directory of resource or data source files. It may be absent.
+/// A directory of resource or data source files. It may not exist.
 #[derive(Debug)]
 pub(crate) struct Directory(pub(crate) PathBuf);
 
@@ -29,7 +29,7 @@ pub(crate) enum FileError {
         "the ID {0:?} cannot be the name of a file: it must not contain \"/\", \"\\\" or the null character"
     )]
     NoFileName(String),
-    /// An object with that identifier exists.
+    /// An object with this identifier already exists.
     #[error("{} already exists: another resource has this ID", .0.display())]
     Exists(PathBuf),
     /// The content is not an object in JSON.
@@ -53,7 +53,7 @@ struct ContentRef<'a> {
 }
 
 impl Directory {
-    /// Returns the object; `None` if there is no such file.
+    /// Returns the object; `None` if the file does not exist.
     pub(crate) fn read(&self, id: &str) -> Result<Option<StoredObject>, FileError> {
         let path = self.file(id)?;
         let content = match fs::read(&path) {
@@ -110,7 +110,7 @@ impl Directory {
         if let Err(cause) = fs::remove_file(&path) {
             return Err(FileError::Failed { action: "delete", path, cause });
         }
-        // This fails if the directory contains other files, which must stay.
+        // This fails if the directory contains other files, which must be kept.
         let _ = fs::remove_dir(&self.0);
         Ok(())
     }
@@ -124,8 +124,8 @@ impl Directory {
     }
 }
 
-/// Formats an object, indented and with HTML's special characters escaped, as other writers of
-/// these files do.
+/// Formats an object with indentation, and with escapes for HTML's special characters, like other
+/// programs that write these files.
 fn text(object: &StoredObject, path: &std::path::Path) -> Result<String, FileError> {
     let text = serde_json::to_string_pretty(&ContentRef { values: object })
         .map_err(|cause| FileError::Malformed { path: path.to_path_buf(), cause })?;

@@ -6,7 +6,7 @@ use wardian_sdk::{Nesting, Type};
 
 use crate::definition::{Attribute, Attributes, Block, BlockCollection, Contents, Definition, Kind};
 
-/// The number of levels of attributes and blocks below those of the complex type.
+/// Number of levels of nested attributes and blocks in the complex type.
 const LEVELS: usize = 3;
 
 /// Returns both types by name.

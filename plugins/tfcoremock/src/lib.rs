@@ -1,4 +1,4 @@
-//! The tfcoremock provider: resources that are JSON files in the project, for testing
+//! The tfcoremock provider: resources that are stored as JSON files in the project, for tests of
 //! configurations and engines.
 //!
 //! Its states and files are compatible with `hashicorp/tfcoremock` 0.5; README.md lists its
@@ -32,12 +32,13 @@ use crate::resource::MockResource;
 /// The file with the definitions of types, in the working directory.
 const DEFINITION_FILE: &str = "dynamic_resources.json";
 
-/// Returns the provider with the predefined types and those that the working directory defines.
+/// Returns the provider with the predefined types, and those that are defined in the working
+/// directory.
 pub fn provider() -> Provider<MockClient> {
     provider_in(Path::new(""))
 }
 
-/// Returns the provider with the types that a directory defines.
+/// Returns the provider with the types that are defined in a directory.
 fn provider_in(directory: &Path) -> Provider<MockClient> {
     let mut types = fixed_types::all();
     let mut problems = Diagnostics::new();

@@ -1,4 +1,4 @@
-//! The resource types: objects that are files.
+//! The resource types, whose objects are stored as files.
 
 use std::rc::Rc;
 

@@ -1,10 +1,11 @@
-//! Schemas of definitions. In a data source all attributes are computed, except `id`.
+//! Builds the schemas of definitions. In a data source, all attributes are computed, except for
+//! `id`.
 
 use wardian_sdk::{Attribute, Block, Nesting, Schema, Value, validate};
 
 use crate::definition::{self, BlockCollection, Contents, Definition, Kind, OnChange, Presence, Visibility};
 
-/// The kind of type that a schema is for.
+/// The kind of type to which a schema belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Resource,

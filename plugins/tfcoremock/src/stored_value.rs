@@ -1,9 +1,10 @@
-//! Values in files: each is an object with one member, which is named after the kind of value.
+//! Values in files: each is an object with one member, whose name is the kind of the value.
 //! `{"string": "a"}`, `{"number": "1.5"}`, `{"list": [{"boolean": true}]}`.
 //!
 //! Null is omitted in objects and is `{}` in collections. Blocks are lists and sets of objects,
-//! omitted if there are none. Members that a type does not have are ignored, so that a file
-//! stays readable when a type loses an attribute; a value of the wrong kind is an error.
+//! which are omitted if they are empty. Members that a type does not have are ignored, so that a
+//! file can still be read if an attribute is removed from a type; a value of the wrong kind is an
+//! error.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +69,7 @@ impl StoredValue {
         }
     }
 
-    /// Returns the value as one of a type.
+    /// Returns the stored value as a value of a type.
     pub(crate) fn value(&self, ty: &Type) -> Result<Value, StoredValueError> {
         self.value_at(ty, &Path::root())
     }

@@ -1,4 +1,4 @@
-//! Tests of the provider through the harness, each in its own directory.
+//! Tests of the provider with the harness, each in a separate directory.
 
 mod definitions;
 mod files;
@@ -50,7 +50,7 @@ impl Project {
         self.configured(json!({}))
     }
 
-    /// Returns the provider with further configuration.
+    /// Returns the provider with additional configuration.
     fn configured(&self, mut further: Json) -> ProviderHarness {
         let text = |name: &str| Json::from(self.path(name).to_str().unwrap());
         for (argument, name) in [("resource_directory", "resources"), ("data_directory", "data")] {

@@ -1,4 +1,4 @@
-//! Functions that split durations and timestamps into parts.
+//! Functions that split durations and timestamps into their components.
 
 use serde::Serialize;
 use wardian_sdk::duration::GoDuration;
@@ -47,8 +47,7 @@ impl DurationParts {
     }
 }
 
-/// Divides, with the quotient and the remainder apart, so that long durations keep their
-/// fractions.
+/// Divides the quotient and the remainder separately, so that long durations keep their fractions.
 #[expect(clippy::cast_precision_loss, reason = "the result is a binary fraction anyway")]
 fn in_units(nanoseconds: i64, unit: i64) -> f64 {
     (nanoseconds / unit) as f64 + (nanoseconds % unit) as f64 / unit as f64
@@ -73,7 +72,7 @@ pub(crate) fn duration_parse() -> Function {
         })
 }
 
-/// The parts of a timestamp; each function returns all except one of the last two.
+/// The components of a timestamp. Each function returns all of them except one of the last two.
 #[derive(Serialize)]
 struct TimestampParts {
     year: i64,

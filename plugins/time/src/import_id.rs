@@ -4,7 +4,7 @@ use wardian_sdk::{Diagnostics, Import, Result};
 
 use crate::timestamp::Timestamp;
 
-/// Splits an identifier into its parts.
+/// Splits an identifier at its commas.
 pub(crate) fn split(import: &Import) -> Result<Vec<String>> {
     Ok(import.id()?.split(',').map(str::to_owned).collect())
 }
@@ -19,7 +19,7 @@ pub(crate) fn timestamp(text: &str) -> Result<Timestamp> {
     })
 }
 
-/// Parses a number in an identifier; `None` if the part is empty.
+/// Parses a number in an identifier; `None` if the text is empty.
 pub(crate) fn number(text: &str) -> Result<Option<i64>> {
     if text.is_empty() {
         return Ok(None);

@@ -50,7 +50,7 @@ struct Distance {
 }
 
 impl Distance {
-    /// Reads the offset from a plan; `None` if a part of it is unknown.
+    /// Reads the offset from a plan; `None` if one of its values is unknown.
     fn from_plan(planned: &Object) -> Result<Option<Self>> {
         let mut known = [0; 6];
         for (amount, unit) in known.iter_mut().zip(UNITS) {
@@ -75,7 +75,8 @@ impl Distance {
         }
     }
 
-    /// Returns the timestamp at this offset. The order matters because months differ in length.
+    /// Returns the timestamp at this offset. The order of the additions matters, because months
+    /// have different lengths.
     fn from(self, base: Timestamp) -> Result<Timestamp> {
         let sum = || {
             base.plus_date(0, 0, self.days)?
@@ -89,7 +90,7 @@ impl Distance {
     }
 }
 
-/// Returns the state at its offset from a base that was configured as `text`.
+/// Returns the state of a timestamp at the offset from a base, which was configured as `text`.
 fn at_distance(mut state: State, text: String, base: Timestamp) -> Result<State> {
     let moment = Distance::from_state(&state).from(base)?;
     set_state_parts!(state, moment);
@@ -108,7 +109,7 @@ impl Resource for Offset {
         let offsets = UNITS.map(|unit| {
             let attribute = Attribute::integer(format!("offset_{unit}"))
                 .description(format!("The offset in {unit}. At least one of the offsets must be set."));
-            // A single attribute has the validator, so that the error is reported once.
+            // Only one attribute has the validator, so that the error is reported once.
             if unit != "seconds" {
                 return attribute;
             }

@@ -50,7 +50,7 @@ struct Rotation {
 }
 
 impl Rotation {
-    /// Reads the rotation from a plan; `None` if a part of it is unknown.
+    /// Reads the rotation from a plan; `None` if one of its values is unknown.
     fn from_plan(planned: &Object, config: &Object) -> Result<Option<Self>> {
         let mut known = [0; 5];
         for (amount, unit) in known.iter_mut().zip(UNITS) {
@@ -79,9 +79,8 @@ impl Rotation {
         }
     }
 
-    /// Returns the rotation time, and its text. If several arguments are set, the one that comes
-    /// last in this list applies, for compatibility: days, hours, minutes, months, timestamp,
-    /// years.
+    /// Returns the rotation time, and its text. If several arguments are set, the last of them in
+    /// this list applies, for compatibility: days, hours, minutes, months, timestamp, years.
     fn after(self, base: Timestamp) -> Result<(Timestamp, String)> {
         let sum = if self.years != 0 {
             base.plus_date(self.years, 0, 0)
@@ -101,7 +100,7 @@ impl Rotation {
     }
 }
 
-/// Returns the state with all values computed from its base, which was configured as `text`.
+/// Returns the state with all values computed from the base, which was configured as `text`.
 fn rotated(mut state: State, text: String, base: Timestamp) -> Result<State> {
     let (rotation, rotation_text) = Rotation::from_state(&state).after(base)?;
     set_state_parts!(state, rotation);
@@ -186,7 +185,7 @@ impl Resource for Rotating {
         rotated(plan, text, base)
     }
 
-    /// Drops the object after its rotation time, so that the plan creates a new one.
+    /// Returns no object after its rotation time, so that the plan creates a new one.
     fn read(&self, state: State, _: &mut Context<'_>) -> Result<Option<State>> {
         if let Some(text) = state.rotation_rfc3339.as_deref().filter(|text| !text.is_empty()) {
             parse("rotation_rfc3339", text)?;
@@ -230,7 +229,7 @@ impl Update for Rotating {
     fn update(&self, prior: State, mut plan: State, context: &mut Context<'_>) -> Result<State> {
         let text = plan.rfc3339.take().or(prior.rfc3339).ok_or_else(missing_base)?;
         let base = parse("rfc3339", &text)?;
-        // The planned timestamp may be computed from the other arguments.
+        // The planned timestamp can be computed from the other arguments.
         if let Some(config) = context.config() {
             plan.rotation_rfc3339 = config.get("rotation_rfc3339")?;
         }

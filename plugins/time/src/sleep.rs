@@ -96,7 +96,7 @@ fn duration(name: &str) -> Attribute {
     ))
 }
 
-/// Returns whether the text is digits with an optional fraction, and a unit.
+/// Returns whether the text consists of digits, an optional fraction and a unit.
 fn is_one_number_with_unit(text: &str) -> bool {
     let number = ["ms", "s", "m", "h"].iter().find_map(|unit| text.strip_suffix(unit));
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -48,7 +48,7 @@ impl Resource for Static {
             )
     }
 
-    /// A configured timestamp is already known in the plan.
+    /// Plans the timestamp, which is already known if it is configured.
     fn modify_plan(&self, plan: &mut Plan, _: &mut Context<'_>) -> Result<()> {
         if !plan.is_create() {
             return Ok(());

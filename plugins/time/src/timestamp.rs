@@ -1,14 +1,14 @@
-//! Timestamps with their UTC offset, in the proleptic Gregorian calendar. Additions overflow as
-//! in Go: January 31 plus a month is in March.
+//! Timestamps with their UTC offset, in the proleptic Gregorian calendar. Additions overflow as in
+//! Go: January 31 plus one month is in March.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const DAY: i64 = 86_400;
-/// The limit for sums, as later years are surely a mistake.
+/// Maximum year of a sum. Later years are certainly a mistake.
 const MAX_YEAR: i64 = 999_999;
 
-/// A point in time with a UTC offset. Ordered by the point in time only.
+/// A point in time with a UTC offset. Only the point in time is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timestamp {
     seconds: i64,
@@ -16,7 +16,7 @@ pub(crate) struct Timestamp {
     offset: i64,
 }
 
-/// The parts of a timestamp, in its own UTC offset.
+/// The components of a timestamp, in its own UTC offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Civil {
     pub(crate) year: i64,
@@ -30,7 +30,7 @@ pub(crate) struct Civil {
 impl Timestamp {
     /// Returns the current time in UTC.
     pub(crate) fn now() -> Self {
-        // A clock that shows a time before 1970 has not been set.
+        // A clock that shows a time before 1970 was not set.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
             seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
@@ -82,12 +82,12 @@ impl Timestamp {
         (self.seconds, self.nanoseconds) > (other.seconds, other.nanoseconds)
     }
 
-    /// Returns the timestamp plus seconds.
+    /// Adds seconds to the timestamp.
     pub(crate) fn plus_seconds(self, seconds: i64) -> Option<Self> {
         Self { seconds: self.seconds.checked_add(seconds)?, ..self }.in_supported_range()
     }
 
-    /// Returns the timestamp plus years, months and days.
+    /// Adds years, months and days to the timestamp.
     pub(crate) fn plus_date(self, years: i64, months: i64, days: i64) -> Option<Self> {
         let civil = self.civil();
         let months = civil
@@ -116,7 +116,7 @@ impl Timestamp {
         self.seconds.saturating_add(self.offset).div_euclid(DAY)
     }
 
-    /// Returns the parts of the timestamp.
+    /// Returns the components of the timestamp.
     pub(crate) fn civil(self) -> Civil {
         let (year, month, day) = civil_from_days(self.local_days());
         let time = self.seconds.saturating_add(self.offset).rem_euclid(DAY);
@@ -135,9 +135,9 @@ impl Timestamp {
         (self.local_days() + 4).rem_euclid(7)
     }
 
-    /// Returns year and week of ISO 8601.
+    /// Returns the year and the week of ISO 8601.
     pub(crate) fn iso_week(self) -> (i64, i64) {
-        // A week belongs to the year of its Thursday.
+        // A week belongs to the year that contains its Thursday.
         let thursday = self.local_days() - (self.weekday() + 6) % 7 + 3;
         let (year, _, _) = civil_from_days(thursday);
         (year, (thursday - days_from_civil(year, 1, 1)) / 7 + 1)
@@ -193,8 +193,8 @@ fn days_in(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Returns the days since 1970. Years start in March, so that leap days are last; an era is the
-/// 400 years after which the calendar repeats.
+/// Returns the number of days since 1970. Here, years start in March, so that leap days are last;
+/// an era is the period of 400 years after which the calendar repeats.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

@@ -1,11 +1,11 @@
-//! The attributes with the parts of a timestamp.
+//! The attributes that contain the components of a timestamp.
 
 use wardian_sdk::{Attribute, Diagnostic, Object, Result, Type, validate};
 
 use crate::timestamp::Timestamp;
 
-/// Returns the attributes `day`, `hour`, `minute`, `month`, `second`, `unix` and `year`,
-/// described as parts of `what`.
+/// Returns the attributes `day`, `hour`, `minute`, `month`, `second`, `unix` and `year`, described
+/// as components of `what`.
 pub(crate) fn parts(what: &str) -> Vec<Attribute> {
     ["day", "hour", "minute", "month", "second", "year"]
         .into_iter()
@@ -33,7 +33,7 @@ pub(crate) fn timestamp(name: &str) -> Attribute {
         }))
 }
 
-/// Plans the parts of a timestamp.
+/// Plans the components of a timestamp.
 pub(crate) fn set_planned_parts(planned: &mut Object, moment: Timestamp) -> Result<()> {
     let civil = moment.civil();
     planned.set("year", &civil.year)?;
@@ -45,7 +45,7 @@ pub(crate) fn set_planned_parts(planned: &mut Object, moment: Timestamp) -> Resu
     planned.set("unix", &moment.unix())
 }
 
-/// Sets the fields of a state with the parts of a timestamp.
+/// Sets the fields of a state to the components of a timestamp.
 macro_rules! set_state_parts {
     ($state:expr, $moment:expr) => {{
         let civil = $moment.civil();
@@ -72,7 +72,7 @@ pub(crate) fn parse(attribute: &str, text: &str) -> Result<Timestamp> {
     })
 }
 
-/// Returns the error for a sum beyond the supported years.
+/// Returns the error for a sum outside of the supported years.
 pub(crate) fn out_of_range_error() -> wardian_sdk::Diagnostics {
     wardian_sdk::Diagnostics::error("Timestamp out of range", "The resulting year has more than six digits.")
 }

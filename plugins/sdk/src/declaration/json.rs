@@ -1,4 +1,4 @@
-//! The JSON of a declaration, built at compile time.
+//! Encodes a declaration as JSON, at compile time.
 
 use super::{Capability, SDK};
 
@@ -8,7 +8,7 @@ pub const fn length(needed: &[Capability]) -> usize {
     counter.length
 }
 
-/// Encodes the requests as one line of JSON. `N` is its [`length`].
+/// Encodes the requests as one line of JSON. `N` is the [`length`] of the line.
 ///
 /// # Panics
 /// At compile time, if a required argument is missing.
@@ -18,7 +18,7 @@ pub const fn encode<const N: usize>(needed: &[Capability]) -> [u8; N] {
     writer.bytes
 }
 
-/// A buffer, and the length that the output would have without its limit.
+/// A buffer, and the length of the output without the limit of the buffer.
 struct Writer<const N: usize> {
     bytes: [u8; N],
     length: usize,
@@ -118,8 +118,7 @@ impl<const N: usize> Writer<N> {
         let mut index = 0;
         while index < rule.lists.len() {
             let (name, texts) = rule.lists[index];
-            // An empty list allows no arguments; without the list, any arguments would be
-            // allowed.
+            // An empty list allows no arguments. Without the list, any arguments would be allowed.
             if !texts.is_empty() || !rule.program.is_empty() && index == 0 {
                 self.quoted(name);
                 self.byte(b':');

@@ -1,4 +1,4 @@
-//! The transport in a sandbox: `wasi:http`, provided by the host.
+//! The transport in the sandbox: `wasi:http`, which the host provides.
 
 use wasip2::http::outgoing_handler::handle;
 use wasip2::http::types::{
@@ -9,7 +9,7 @@ use wasip2::io::streams::StreamError;
 
 use super::{Error, Request, Response};
 
-/// The number of bytes per read.
+/// Number of bytes per read.
 const CHUNK_SIZE: u64 = 64 << 10;
 
 pub(super) fn send(request: &Request) -> Result<Response, Error> {
@@ -24,7 +24,8 @@ pub(super) fn send(request: &Request) -> Result<Response, Error> {
     let body = outgoing.body().map_err(|()| request.invalid("it has no body"))?;
     let pending = handle(outgoing, options(request)?).map_err(from_code)?;
     write(body, &request.body).or_else(|problem| {
-        // A server may respond before it has read the complete body. That response is then used.
+        // A server may respond before it has read the complete body. In that case, its response is
+        // used.
         pending.subscribe().block();
         if is_body_closed(&problem) { Ok(()) } else { Err(failed(problem.to_string())) }
     })?;
@@ -38,8 +39,8 @@ pub(super) fn send(request: &Request) -> Result<Response, Error> {
     Ok(Response { status, headers, body })
 }
 
-/// Returns whether the host closed the body, as opposed to failing to write it. The response
-/// then has the reason.
+/// Returns whether the host closed the body, which is not a failure to write it. In that case, the
+/// response contains the reason.
 fn is_body_closed(problem: &StreamError) -> bool {
     matches!(problem, StreamError::Closed)
 }
@@ -129,7 +130,7 @@ fn write(body: OutgoingBody, mut bytes: &[u8]) -> Result<(), StreamError> {
             bytes = rest;
         }
     }
-    // The response also reports any error about the body.
+    // The response also contains any error of the body.
     OutgoingBody::finish(body, None).map_err(|_| StreamError::Closed)
 }
 

@@ -1,4 +1,4 @@
-//! The transport outside a sandbox: a test plays the server.
+//! The transport outside the sandbox: a function of the test responds.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ thread_local! {
     static MOCKS: RefCell<Vec<Respond>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Removes the mock of [`with_mock_http`] when it ends, even by a panic.
+/// Removes the mock of [`with_mock_http`] when the function ends, even if it panics.
 struct MockGuard;
 
 impl Drop for MockGuard {
@@ -20,8 +20,8 @@ impl Drop for MockGuard {
     }
 }
 
-/// Runs a function whose HTTP requests on this thread are answered by `respond`. Calls can be
-/// nested; the innermost one responds.
+/// Runs a function and passes its HTTP requests on this thread to `respond`. Calls can be nested;
+/// the innermost one responds.
 pub fn with_mock_http<R>(
     respond: impl Fn(&Request) -> Result<Response, Error> + 'static,
     run: impl FnOnce() -> R,

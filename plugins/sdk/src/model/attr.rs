@@ -1,20 +1,20 @@
-//! Values that may be null or unknown.
+//! Values that can be null or unknown.
 
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ATTR: &str = "$wardian::Attr";
 
-/// A value that may be null or unknown, for a field of a state.
+/// A value that can be null or unknown, for a field of a state.
 ///
-/// `Option<T>` is sufficient if a value is never unknown, and in `create` and `update`: there an
-/// unknown value is one that the operation must compute, and arrives as `None`.
+/// `Option<T>` is sufficient if a value is never unknown, and in `create` and `update`: there, an
+/// unknown value is one that the operation must compute, and is passed as `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename = "$wardian::Attr")]
 pub enum Attr<T> {
-    /// Null: not set.
+    /// Null: the attribute is not set.
     #[default]
     Null,
-    /// Unknown until apply.
+    /// Unknown until the apply.
     Unknown,
     /// Known and not null.
     Known(T),
@@ -47,7 +47,7 @@ impl<T> Attr<T> {
         }
     }
 
-    /// Returns the value, or `other` if it is null or unknown.
+    /// Returns the value, or `other` if the value is null or unknown.
     pub fn known_or(self, other: T) -> T {
         self.into_known().unwrap_or(other)
     }

@@ -1,4 +1,4 @@
-//! The types of states: Rust types with serde's traits, and [`Object`].
+//! The types of states: Rust types that implement serde's traits, and [`Object`].
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,12 +9,12 @@ use super::from_value::{Unknowns, from_value, struct_fields};
 use super::object::Object;
 use super::to_value::to_value;
 
-/// A state, plan or configuration that an operation takes or returns: any type with serde's two
-/// traits, or [`Object`].
+/// A state, plan or configuration that is passed to or returned by an operation: any type that
+/// implements serde's two traits, or [`Object`].
 ///
-/// [`Object`] is for schemas that are built at run time, for which there is no Rust type. It
-/// is passed unchanged, so in `create` and `update` a value that must still be computed is
-/// unknown in it, where a Rust type has `None`.
+/// [`Object`] is for schemas that are built at run time, for which there is no Rust type. It is
+/// passed unchanged, so in `create` and `update`, a value that must still be computed is unknown in
+/// an [`Object`], but `None` in a Rust type.
 pub trait Model: Convert {}
 
 impl<T: Convert> Model for T {}
@@ -24,7 +24,7 @@ pub trait Convert: Sized {
     /// Decodes a value as this type.
     fn decode_value(value: &Value, ty: &Type, unknowns: Unknowns) -> Result<Self, ModelError>;
 
-    /// Encodes this as a value of a schema's type.
+    /// Encodes this as a value with the type of a schema.
     fn encode_value(&self, ty: &Type) -> Result<Value, ModelError>;
 
     /// Returns the names of a struct's fields; `None` for types without a fixed list of fields.
@@ -50,7 +50,7 @@ impl Convert for Object {
         Self::checked(value.clone(), ty.clone())
     }
 
-    // The encoding checks the type.
+    // The type is checked by the encoding.
     fn encode_value(&self, _: &Type) -> Result<Value, ModelError> {
         Ok(self.as_value().clone())
     }

@@ -1,4 +1,4 @@
-//! Values of dynamic attributes, whose type is determined only by the configuration.
+//! Values of dynamic attributes, whose type only the configuration determines.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::codec;
 
 pub(crate) const DYNAMIC: &str = "$wardian::Dynamic";
 
-/// A value of any type: the field of a state for a dynamic attribute.
+/// A value of any type, for a field of a state that corresponds to a dynamic attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dynamic(pub Value);
 
@@ -21,8 +21,8 @@ impl Default for Dynamic {
     }
 }
 
-// Serde cannot represent such values, so they pass as bytes in the encoding of a dynamic value,
-// which includes the type.
+// Serde cannot represent such values, so they are passed as bytes in the encoding of a dynamic
+// value, which includes the type.
 impl Serialize for Dynamic {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let bytes = codec::encode(&self.0, &Type::Dynamic).map_err(S::Error::custom)?;

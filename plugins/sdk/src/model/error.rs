@@ -1,4 +1,4 @@
-//! Errors of converting between values and Rust types.
+//! Errors of conversions between values and Rust types.
 
 use std::fmt;
 
@@ -6,10 +6,11 @@ use wardian_value::{Path, PathStep};
 
 use crate::{Diagnostic, Diagnostics};
 
-/// A value does not match a Rust type, or the reverse.
+/// The error for a value that does not match a Rust type, or for a Rust value that does not match a
+/// schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelError {
-    /// The steps from the error's location up to the root.
+    /// The steps from the location of the error up to the root.
     reversed: Vec<PathStep>,
     message: String,
 }
@@ -19,7 +20,7 @@ impl ModelError {
         Self { reversed: Vec::new(), message: message.into() }
     }
 
-    /// Returns the error as seen from one level further up.
+    /// Returns the error with its path extended by a step at the beginning.
     pub(crate) fn inside(mut self, step: PathStep) -> Self {
         self.reversed.push(step);
         self
@@ -35,7 +36,7 @@ impl ModelError {
         &self.message
     }
 
-    /// Converts the error into a diagnostic with this summary.
+    /// Converts the error to a diagnostic with this summary.
     pub fn into_diagnostic(self, summary: &str) -> Diagnostic {
         let path = self.path();
         let detail = self.to_string();
@@ -54,8 +55,8 @@ impl fmt::Display for ModelError {
     }
 }
 
-// `ModelError` does not implement `std::error::Error`: the conversion of any such error into
-// diagnostics would lose the path. Serde requires the trait, so the wrapper below has it.
+// `ModelError` does not implement `std::error::Error`: the conversion of any such error to
+// diagnostics would lose the path. Serde requires the trait, so the wrapper below implements it.
 impl From<ModelError> for Diagnostics {
     fn from(error: ModelError) -> Self {
         error.into_diagnostic("Value does not match its type").into()

@@ -1,4 +1,4 @@
-//! Decodes values as Rust types.
+//! Decodes values to Rust types.
 
 use std::cell::Cell;
 
@@ -14,12 +14,12 @@ use super::dynamic::DYNAMIC;
 use super::error::{Failure, ModelError};
 use crate::codec;
 
-/// The treatment of an unknown value for which the Rust type has no representation.
+/// How an unknown value is treated that the Rust type cannot represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknowns {
-    /// Returns an error.
+    /// An error is returned.
     Reject,
-    /// Decodes an `Option` as `None`.
+    /// If the Rust type is an `Option`, the value is decoded as `None`.
     AsNone,
 }
 
@@ -165,7 +165,7 @@ impl<'de> Deserializer<'de> for Source<'de> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         let elements = self.value.as_elements().ok_or_else(|| self.type_error("a list"))?;
-        // Elements of a set have no index for a path.
+        // Elements of a set have no index that could be part of a path.
         let named = !matches!(self.value.ty(), Type::Set(_));
         visitor.visit_seq(Elements { source: self, all: elements, index: 0, named })
     }
@@ -313,11 +313,11 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     }
 }
 
-/// Returns the names of a struct's fields, which deserializing it from nothing reveals; `None`
-/// for types that are not structs with a fixed list of fields.
+/// Returns the names of a struct's fields, which are determined by attempting to deserialize it;
+/// `None` for types that are not structs with a fixed list of fields.
 pub(crate) fn struct_fields<T: DeserializeOwned>() -> Option<&'static [&'static str]> {
     let fields = Cell::new(None);
-    // Always fails; the probe records the requested fields before that.
+    // This always fails, but the probe has recorded the requested fields before.
     let _ = T::deserialize(Probe(&fields));
     fields.get()
 }

@@ -1,4 +1,4 @@
-//! Objects with access to attributes by name.
+//! Objects whose attributes are accessed by name.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,8 +9,8 @@ use super::from_value::{Unknowns, from_value};
 use super::to_value::to_value;
 use crate::{Diagnostics, Result};
 
-/// An object of a schema's type: a configuration, a state or a plan. Attributes may be null or
-/// unknown.
+/// An object with the type of a schema: a configuration, a state or a plan. Attributes can be null
+/// or unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
     value: Value,
@@ -28,8 +28,8 @@ impl Object {
         Self { value: object_of_nulls(&ty), ty }
     }
 
-    /// Creates an object from a value. An error if the value is null, unknown or of another
-    /// type.
+    /// Creates an object from a value. Returns an error if the value is null or unknown, or has
+    /// another type.
     ///
     /// ```
     /// use wardian_sdk::{Object, Type, Value};
@@ -65,12 +65,12 @@ impl Object {
         &self.value
     }
 
-    /// Converts the object into a value.
+    /// Converts the object to a value.
     pub fn into_value(self) -> Value {
         self.value
     }
 
-    /// Returns the value of an attribute or nested block; null if the schema does not have it.
+    /// Returns the value of an attribute or nested block; null if the schema does not contain it.
     pub fn value(&self, name: &str) -> Value {
         self.value.get(name).cloned().unwrap_or_else(|| Value::null(Type::Dynamic))
     }
@@ -90,8 +90,8 @@ impl Object {
         self.value.get(name).is_some_and(|value| !value.is_known())
     }
 
-    /// Decodes the attribute as a Rust type: `Attr<T>` if it may be unknown, `Option<T>` if it
-    /// may be null.
+    /// Decodes the attribute to a Rust type: `Attr<T>` if it can be unknown, `Option<T>` if it can
+    /// be null.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
         let Some(value) = self.value.get(name) else {
             return Err(no_attribute(name));
@@ -99,7 +99,8 @@ impl Object {
         from_value(value, Unknowns::Reject).map_err(|error| located(error, name).into())
     }
 
-    /// Decodes the object as a Rust type. Fields that may be unknown must be [`crate::Attr`]s.
+    /// Decodes the object to a Rust type. Fields that can be unknown must have the type
+    /// [`crate::Attr`].
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T> {
         from_value(&self.value, Unknowns::Reject).map_err(Diagnostics::from)
     }
@@ -126,7 +127,7 @@ impl Object {
         Ok(())
     }
 
-    /// Sets an attribute to a value, which must be of the attribute's type.
+    /// Sets an attribute to a value, which must have the attribute's type.
     pub fn set_value(&mut self, name: &str, value: Value) -> Result<()> {
         let ty = self.attribute_type(name)?;
         if !ty.has_dynamic() && *value.ty() != ty {
@@ -139,7 +140,7 @@ impl Object {
         Ok(())
     }
 
-    /// Sets all attributes from a Rust type.
+    /// Sets all attributes to those of a Rust value.
     pub fn replace<T: Serialize>(&mut self, state: &T) -> Result<()> {
         self.value = to_value(state, &self.ty).map_err(Diagnostics::from)?;
         Ok(())

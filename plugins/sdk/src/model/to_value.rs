@@ -1,4 +1,4 @@
-//! Encodes Rust types as values of a given type.
+//! Encodes Rust types to values of a given type.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use super::dynamic::DYNAMIC;
 use super::error::{Failure, ModelError};
 use crate::codec;
 
-/// Encodes `value` as a value of type `ty`. Attributes without a field are null; a field without
-/// an attribute is an error.
+/// Encodes `value` as a value of type `ty`. Attributes without a field are null; a field without an
+/// attribute is an error.
 pub(crate) fn to_value<T: Serialize + ?Sized>(value: &T, ty: &Type) -> Result<Value, ModelError> {
     value.serialize(Target(ty)).map_err(|failure| failure.0)
 }
@@ -90,7 +90,7 @@ impl<'a> Serializer for Target<'a> {
     }
 
     fn serialize_f32(self, value: f32) -> Result<Value, Failure> {
-        // Converted through text, so that 0.1 stays 0.1.
+        // The number is converted through text, so that 0.1 remains 0.1.
         self.parsed_number(&value.to_string())
     }
 
@@ -348,7 +348,7 @@ impl SerializeStruct for Mapping<'_> {
     }
 }
 
-/// Takes the bytes as which a [`super::Dynamic`] serializes itself.
+/// Accepts the bytes to which a [`super::Dynamic`] serializes itself.
 struct DynamicTarget<'a>(Target<'a>);
 
 macro_rules! refuse {

@@ -1,5 +1,5 @@
-//! The bindings that wit-bindgen generates for the world `provisioner-plugin`. Interfaces that
-//! both worlds have use the bindings of `provider-plugin`.
+//! The bindings that wit-bindgen generates for the world `provisioner-plugin`. For interfaces that
+//! are in both worlds, the bindings of `provider-plugin` are used.
 
 #![allow(
     unsafe_code,

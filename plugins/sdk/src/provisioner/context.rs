@@ -5,7 +5,7 @@ use std::fmt;
 use super::lines::Lines;
 use super::machine::{Machine, MachineApi, RemoteError};
 
-/// The number of bytes of a program's output that error messages can quote.
+/// Number of bytes of a program's output that error messages can contain.
 const MAX_OUTPUT_TAIL: usize = 8 << 10;
 
 /// The context of a provisioner call: shows text, runs programs, and gives access to the machine
@@ -14,8 +14,8 @@ pub struct ProvisionContext<'a> {
     host: &'a mut dyn HostApi,
 }
 
-/// The operations that a provisioner needs from its host. Implemented by the host bindings and
-/// by [`testing::ProvisionerHarness`](super::testing::ProvisionerHarness).
+/// The operations that the host provides to a provisioner. The host bindings and
+/// [`testing::ProvisionerHarness`](super::testing::ProvisionerHarness) implement it.
 pub trait HostApi {
     /// Shows text to the user.
     fn show(&mut self, text: &str);
@@ -26,13 +26,13 @@ pub trait HostApi {
     /// If the program cannot be started.
     fn start(&mut self, command: &Command) -> Result<Box<dyn RunningProgram>, SpawnError>;
 
-    /// Returns the machine of the connection block; `None` without such a block.
+    /// Returns the machine in the connection block; `None` without such a block.
     fn machine(&mut self) -> Option<&mut dyn MachineApi>;
 }
 
 /// A running program. Dropping it kills the program.
 pub trait RunningProgram {
-    /// Waits for the next event; `None` after the program's exit.
+    /// Waits for the next event; `None` after the program has exited.
     fn next_event(&mut self) -> Option<ProcessEvent>;
 }
 
@@ -50,7 +50,7 @@ pub enum ProcessEvent {
 pub enum ExitStatus {
     /// The exit code.
     Code(i32),
-    /// The signal that ended the program.
+    /// The number of the signal that ended the program.
     Signal(i32),
     /// The program was killed after its timeout.
     TimedOut,
@@ -89,13 +89,14 @@ impl std::error::Error for SpawnError {}
 /// A program with its arguments, working directory and environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// A name, which the host searches in `PATH`, or a path.
+    /// A name, which the host searches for in `PATH`, or a path.
     pub program: String,
     /// The arguments, without the program's name.
     pub arguments: Vec<String>,
-    /// The working directory; by default that of the root module.
+    /// The working directory; by default, that of the root module.
     pub directory: Option<String>,
-    /// Environment variables, in addition to those that policy passes on; they take precedence.
+    /// Environment variables, in addition to the variables that policy grants. They have
+    /// precedence.
     pub environment: Vec<(String, String)>,
 }
 
@@ -116,7 +117,7 @@ impl Command {
 pub struct CommandOutput {
     /// The exit status.
     pub status: ExitStatus,
-    /// The last part of the output.
+    /// The end of the output.
     pub output: String,
 }
 
@@ -128,7 +129,7 @@ impl CommandOutput {
 }
 
 impl<'a> ProvisionContext<'a> {
-    /// Creates a context with the given host.
+    /// Creates a context that uses the given host.
     pub fn new(host: &'a mut dyn HostApi) -> Self {
         Self { host }
     }
@@ -138,7 +139,7 @@ impl<'a> ProvisionContext<'a> {
         self.host.show(text);
     }
 
-    /// Returns the machine of the connection block.
+    /// Returns the machine in the connection block.
     ///
     /// # Errors
     /// If there is no connection block.
@@ -146,7 +147,7 @@ impl<'a> ProvisionContext<'a> {
         Machine::new(self.host)
     }
 
-    /// Runs a program until it exits, and shows its output line by line meanwhile.
+    /// Runs a program until it exits, and shows its output line by line.
     ///
     /// # Errors
     /// If the program could not be started.
@@ -176,7 +177,7 @@ impl<'a> ProvisionContext<'a> {
     }
 }
 
-/// The last part of a program's output.
+/// The end of a program's output.
 #[derive(Default)]
 pub(super) struct OutputTail(Vec<u8>);
 

@@ -20,12 +20,12 @@ use crate::schema::schema_record;
 use crate::service::diagnostics_record;
 use crate::{Diagnostics, Object, Result, Schema, codec};
 
-/// Access to the provisioner of a component. Implemented by [`crate::export_provisioner!`].
+/// Provides access to a component's provisioner. [`crate::export_provisioner!`] implements it.
 pub trait Exported: 'static {
-    /// Returns the cell that holds the component's provisioner.
+    /// Returns the cell that contains the component's provisioner.
     fn service() -> &'static LocalKey<OnceCell<Service>>;
 
-    /// Creates the provisioner, at the first call.
+    /// Creates the provisioner when it is first called.
     fn make() -> Service;
 }
 
@@ -33,7 +33,7 @@ type Validate = dyn Fn(&Object) -> Result<()>;
 
 type Provision = dyn Fn(&Object, &mut ProvisionContext<'_>) -> Result<()>;
 
-/// A provisioner with its Rust types erased.
+/// A provisioner, with its Rust types erased.
 pub struct Service {
     schema: Schema,
     ty: Type,
@@ -60,7 +60,7 @@ impl Service {
         &self.ty
     }
 
-    /// Checks a configuration with the schema and then with the provisioner's own check.
+    /// Checks a configuration against the schema, and then with the provisioner's own check.
     pub(super) fn validate(&self, config: &Object) -> Diagnostics {
         let mut found = check(&self.schema, config.as_value(), Allowed { write_only: true });
         found.append((self.validate)(config).err().unwrap_or_default());
@@ -231,19 +231,19 @@ impl<E: Exported> protocol::Guest for Component<E> {
         })
     }
 
-    // A component serves one call at a time, so no other call is in flight that this one could
-    // stop.
+    // A component executes one call at a time, so there is no other call in flight that could be
+    // stopped.
     fn stop() -> Result<(), String> {
         Ok(())
     }
 }
 
-/// Makes the crate a component that exports a provisioner: `export_provisioner!(provisioner)`,
-/// where `provisioner` is a function without parameters that returns a
-/// [`crate::provisioner::Provisioner`]. Expands to nothing on targets other than WebAssembly.
+/// Exports a provisioner from the component: in `export_provisioner!(provisioner)`, `provisioner`
+/// is a function without parameters that returns a [`crate::provisioner::Provisioner`]. Expands to
+/// nothing on targets other than WebAssembly.
 ///
-/// The capabilities that the component needs follow with a reason each, as with
-/// [`crate::export_provider!`]: users approve them before the component runs, and the host
+/// After the provisioner, list the capabilities that the component needs, each with a reason, as
+/// for [`crate::export_provider!`]. Users approve them before the component runs, and the host
 /// denies any other access.
 ///
 /// ```

@@ -1,19 +1,19 @@
 //! Splits chunks of output into lines.
 
-/// The length in bytes at which an unfinished line is emitted in parts.
+/// Maximum length of a line in bytes. A longer line is emitted in several pieces.
 const MAX_LINE: usize = 64 << 10;
 
-/// The unfinished line.
+/// The line that is not finished yet.
 #[derive(Default)]
 pub(super) struct Lines {
     begun: Vec<u8>,
-    /// The last byte was a carriage return that ended a line; a line feed directly after it
-    /// belongs to the same line end.
+    /// Whether the last byte was a carriage return that ended a line. A line feed directly after it
+    /// belongs to the same line break.
     after_return: bool,
 }
 
 impl Lines {
-    /// Adds bytes, and emits each complete line without its line end.
+    /// Adds bytes, and emits each complete line without its line break.
     pub(super) fn add(&mut self, bytes: &[u8], on_line: &mut dyn FnMut(&str)) {
         let mut rest = bytes;
         if let (true, [b'\n', behind @ ..]) = (self.after_return, rest) {
@@ -40,7 +40,7 @@ impl Lines {
         }
     }
 
-    /// Emits the rest as a line.
+    /// Emits the remaining bytes as a line.
     pub(super) fn finish(mut self, on_line: &mut dyn FnMut(&str)) {
         if !self.begun.is_empty() {
             self.emit(on_line);

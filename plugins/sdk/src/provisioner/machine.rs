@@ -1,4 +1,4 @@
-//! The machine to provision. The host makes the connection.
+//! The machine that is provisioned. The host opens the connection.
 
 use std::fmt;
 
@@ -6,14 +6,15 @@ use super::context::{CommandOutput, OutputTail, ProcessEvent};
 use super::lines::Lines;
 use super::{ExitStatus, HostApi};
 
-/// The machine of the connection block. The host connects to it at the first use, with
-/// credentials that the plugin does not get; all provisioners of an object share the connection.
+/// The machine in the connection block. The host connects to it when it is first used, with
+/// credentials that are not passed to the plugin; all provisioners of an object share the
+/// connection.
 pub struct Machine<'a> {
     host: &'a mut dyn HostApi,
 }
 
-/// The operations on the machine. Implemented by the host bindings and by
-/// [`testing::MockMachine`](super::testing::MockMachine).
+/// The operations on the machine. The host bindings and
+/// [`testing::MockMachine`](super::testing::MockMachine) implement it.
 pub trait MachineApi {
     /// Returns the machine's platform.
     fn platform(&self) -> Platform;
@@ -24,7 +25,7 @@ pub trait MachineApi {
     /// Opens the connection.
     ///
     /// # Errors
-    /// If the machine cannot be connected to.
+    /// If the connection cannot be opened.
     fn connect(&mut self, output: ConnectionOutput) -> Result<(), RemoteError>;
 
     /// Starts a command in the machine's shell.
@@ -46,9 +47,9 @@ pub trait MachineApi {
     fn upload_path(&mut self, source: &str, destination: &str) -> Result<(), RemoteError>;
 }
 
-/// A command that runs on the machine. Dropping it abandons the command.
+/// A command that runs on the machine. Dropping it cancels the command.
 pub trait RunningCommand {
-    /// Waits for the next event; `None` after the command's exit.
+    /// Waits for the next event; `None` after the command has exited.
     ///
     /// # Errors
     /// If the connection is lost.
@@ -67,22 +68,22 @@ pub enum Platform {
 /// Whether the host shows its connection attempts to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionOutput {
-    /// Shows nothing.
+    /// Connection attempts are not shown.
     Silent,
-    /// Shows the address and the authentication methods of each attempt.
+    /// The address and the authentication methods of each attempt are shown.
     Shown,
 }
 
 /// The reason why an operation on the machine failed, as text for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RemoteError {
-    /// There is no connection block.
+    /// The configuration has no connection block.
     NoConnection,
     /// Policy does not allow it.
     Denied(String),
     /// The machine could not be reached, or the connection was lost.
     Disconnected(String),
-    /// The machine rejected the credentials, or its host key is not the expected one.
+    /// The machine rejected the credentials, or its host key differs from the expected one.
     Authentication(String),
     /// The local file does not exist.
     NotFound(String),
@@ -121,16 +122,16 @@ impl<'a> Machine<'a> {
     /// Returns the machine's platform.
     ///
     /// # Errors
-    /// If there is no connection block.
+    /// If the configuration has no connection block.
     pub fn platform(&mut self) -> Result<Platform, RemoteError> {
         Ok(self.remote()?.platform())
     }
 
-    /// Returns the path for a script on the machine: a new one each time, unless the connection
+    /// Returns the path for a script on the machine: a new one for each call, unless the connection
     /// block sets it.
     ///
     /// # Errors
-    /// If there is no connection block.
+    /// If the configuration has no connection block.
     pub fn script_path(&mut self) -> Result<String, RemoteError> {
         Ok(self.remote()?.script_path())
     }
@@ -138,13 +139,12 @@ impl<'a> Machine<'a> {
     /// Opens the connection if it is not open. All other operations open it as well.
     ///
     /// # Errors
-    /// If the machine cannot be connected to.
+    /// If the connection cannot be opened.
     pub fn connect(&mut self, output: ConnectionOutput) -> Result<(), RemoteError> {
         self.remote()?.connect(output)
     }
 
-    /// Runs a command on the machine until it exits, and shows its output line by line
-    /// meanwhile.
+    /// Runs a command on the machine until it exits, and shows its output line by line.
     ///
     /// # Errors
     /// If the command could not be started, or its exit status is unknown.
@@ -155,7 +155,7 @@ impl<'a> Machine<'a> {
     /// Runs a command on the machine until it exits, without showing its output.
     ///
     /// # Errors
-    /// As for [`Machine::run`].
+    /// The same as [`Machine::run`].
     pub fn run_quietly(&mut self, command: &str) -> Result<CommandOutput, RemoteError> {
         self.run_with(command, |_, _| {})
     }
@@ -189,7 +189,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Writes a file on the machine. A new file gets the mode, less the machine's umask.
+    /// Writes a file on the machine. A new file has the mode, reduced by the machine's umask.
     ///
     /// # Errors
     /// If the file was not written.

@@ -1,9 +1,9 @@
 //! The API for writing provisioners.
 //!
-//! A provisioner is a value with the trait [`Provisioner`]; the macro
-//! [`crate::export_provisioner!`] makes the crate a component that exports it. Each call gets a
-//! [`ProvisionContext`], which shows text, runs programs as far as policy allows, and gives
-//! access to the [`Machine`] of a connection block.
+//! A provisioner is a value that implements the trait [`Provisioner`]; the macro
+//! [`crate::export_provisioner!`] exports it from a component. Each call receives a
+//! [`ProvisionContext`], which shows text, runs programs if policy allows it, and provides access
+//! to the [`Machine`] in a connection block.
 //!
 //! ```
 //! use serde::Deserialize;
@@ -72,13 +72,13 @@ pub use machine::{ConnectionOutput, Machine, MachineApi, Platform, RemoteError, 
 
 /// A provisioner: runs steps for an object after it is created or before it is destroyed.
 pub trait Provisioner: 'static {
-    /// The configuration of the provisioner block as a Rust type.
+    /// The Rust type of the provisioner block's configuration.
     type Config: DeserializeOwned;
 
     /// Returns the schema of the provisioner block.
     fn schema(&self) -> Schema;
 
-    /// Checks a configuration beyond the schema. Unknown values in it must be accepted.
+    /// Checks a configuration in addition to the schema. Unknown values must be accepted.
     ///
     /// # Errors
     /// If the configuration is invalid.

@@ -1,4 +1,4 @@
-//! Unit tests of a provisioner: natively, on the same request path as a component, with mock
+//! Native unit tests of a provisioner, on the same request path as in a component, with mock
 //! programs and a mock machine.
 
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Diagnostics, Object, Result, Type, codec};
 
-/// A provisioner under test, with mock results and a record of what it did.
+/// A provisioner under test, with mock results and a record of its operations.
 #[derive(Default)]
 pub struct ProvisionerHarness {
     /// The text that was shown.
@@ -18,7 +18,7 @@ pub struct ProvisionerHarness {
     /// The programs that were started.
     pub started: Vec<Command>,
     programs: VecDeque<Result<Vec<ProcessEvent>, SpawnError>>,
-    /// The machine of the connection block, if there is one.
+    /// The machine in the connection block, if there is one.
     pub machine: Option<MockMachine>,
 }
 
@@ -69,13 +69,13 @@ impl ProvisionerHarness {
         Self::default()
     }
 
-    /// Adds a program, which the next start runs: its output and its exit code.
+    /// Adds a mock program for the next start: its output and its exit code.
     #[must_use]
     pub fn with_program(self, output: &str, code: i32) -> Self {
         self.with_program_status(output, ExitStatus::Code(code))
     }
 
-    /// Adds a program, which the next start runs: its output and its exit status.
+    /// Adds a mock program for the next start: its output and its exit status.
     #[must_use]
     pub fn with_program_status(mut self, output: &str, status: ExitStatus) -> Self {
         let events = vec![ProcessEvent::Output(output.as_bytes().to_vec()), ProcessEvent::Exited(status)];
@@ -83,7 +83,7 @@ impl ProvisionerHarness {
         self
     }
 
-    /// Makes the next start of a program fail.
+    /// Lets the next start of a program fail.
     #[must_use]
     pub fn with_spawn_error(mut self, why: SpawnError) -> Self {
         self.programs.push_back(Err(why));
@@ -97,8 +97,8 @@ impl ProvisionerHarness {
         self
     }
 
-    /// Adds the result of the next operation on the machine: output and exit code of a command.
-    /// For other operations only success or failure matters.
+    /// Adds the result of the next operation on the machine: the output and the exit code of a
+    /// command. For other operations, only success or failure is relevant.
     #[must_use]
     pub fn with_machine_result(mut self, answer: Result<(&str, i32), RemoteError>) -> Self {
         if let Some(machine) = &mut self.machine {

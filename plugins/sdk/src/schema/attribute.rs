@@ -9,7 +9,8 @@ use crate::validate::{self, Validator};
 
 /// An attribute of a schema, a nested attribute or a block.
 ///
-/// Created by a constructor for its type and completed by chained calls. Optional by default.
+/// A constructor for its type creates it, and chained calls set its properties. By default, it is
+/// optional.
 pub struct Attribute {
     pub(crate) name: String,
     pub(crate) shape: Shape,
@@ -32,7 +33,7 @@ pub(crate) enum Shape {
     Nested(Nesting, Vec<Attribute>),
 }
 
-/// The collection in which a nested attribute has its objects.
+/// The collection that contains the objects of a nested attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nesting {
     /// A single object.
@@ -95,7 +96,7 @@ impl Attribute {
         Self::new(name, Type::map(element))
     }
 
-    /// Creates an attribute with an object whose attributes have only types.
+    /// Creates an attribute with an object whose attributes have types, but no schemas.
     pub fn object<N: Into<Str>>(
         name: impl Into<String>,
         attributes: impl IntoIterator<Item = (N, Type)>,
@@ -103,8 +104,8 @@ impl Attribute {
         Self::new(name, Type::object(attributes))
     }
 
-    /// Creates an attribute of any type, which the configuration determines ([`crate::Dynamic`]
-    /// in a state).
+    /// Creates an attribute of any type, which the configuration determines (in a state,
+    /// [`crate::Dynamic`]).
     pub fn dynamic(name: impl Into<String>) -> Self {
         Self::new(name, Type::Dynamic)
     }
@@ -157,7 +158,7 @@ impl Attribute {
 
 /// Properties.
 impl Attribute {
-    /// Makes the attribute required: the configuration must set it.
+    /// Requires that the configuration sets the attribute.
     #[must_use]
     pub fn required(mut self) -> Self {
         self.required = true;
@@ -172,16 +173,16 @@ impl Attribute {
         self
     }
 
-    /// Makes the attribute computed: the provider sets it. Together with
-    /// [`Attribute::optional`], the provider sets it if the configuration does not.
+    /// Makes the attribute computed: the provider sets it. In combination with
+    /// [`Attribute::optional`], the provider sets it only if the configuration does not.
     #[must_use]
     pub fn computed(mut self) -> Self {
         self.computed = true;
         self
     }
 
-    /// Sets the value for configurations that do not set the attribute. Makes it optional and
-    /// computed.
+    /// Sets the default value, for configurations that do not set the attribute. This makes the
+    /// attribute optional and computed.
     #[must_use]
     pub fn default(mut self, value: impl Into<Value>) -> Self {
         self.default = Some(value.into());
@@ -190,15 +191,15 @@ impl Attribute {
         self
     }
 
-    /// Marks the value as sensitive: it is not shown.
+    /// Marks the value as sensitive, so that it is not shown.
     #[must_use]
     pub fn sensitive(mut self) -> Self {
         self.sensitive = true;
         self
     }
 
-    /// Makes the attribute write-only: its value is only in the configuration, from which
-    /// [`crate::Context::config`] reads it.
+    /// Makes the attribute write-only: its value exists only in the configuration, which
+    /// [`crate::Context::config`] returns.
     #[must_use]
     pub fn write_only(mut self) -> Self {
         self.write_only = true;
@@ -212,7 +213,7 @@ impl Attribute {
         self
     }
 
-    /// Marks the attribute as deprecated; the text names the alternative.
+    /// Marks the attribute as deprecated; the text should name the alternative.
     #[must_use]
     pub fn deprecated(mut self, text: impl Into<String>) -> Self {
         self.deprecation = Deprecation::Message(text.into());
@@ -229,37 +230,38 @@ impl Attribute {
         self
     }
 
-    /// Makes a change of the attribute replace the object.
+    /// Requires that a change of the attribute replaces the object.
     #[must_use]
     pub fn force_new(mut self) -> Self {
         self.modifiers.push(Modifier::ForceNew);
         self
     }
 
-    /// Makes a change of the attribute replace the object if the configuration sets it.
+    /// Requires that a change of the attribute replaces the object if the configuration sets the
+    /// attribute.
     #[must_use]
     pub fn force_new_if_configured(mut self) -> Self {
         self.modifiers.push(Modifier::ForceNewIfConfigured);
         self
     }
 
-    /// Makes a change of the attribute replace the object if the condition is true.
+    /// Requires that a change of the attribute replaces the object if the condition is true.
     #[must_use]
     pub fn force_new_if(mut self, condition: impl Fn(&AttributePlan<'_>) -> bool + 'static) -> Self {
         self.modifiers.push(Modifier::ForceNewIf(Box::new(condition)));
         self
     }
 
-    /// Keeps the value once the attribute has one, instead of planning "known after apply"
-    /// whenever another attribute changes.
+    /// Keeps the value after it was set, instead of planning "known after apply" whenever another
+    /// attribute changes.
     #[must_use]
     pub fn use_state_for_unknown(mut self) -> Self {
         self.modifiers.push(Modifier::UseStateForUnknown);
         self
     }
 
-    /// Adds a plan modifier. Modifiers run in the order in which they are added, those of a
-    /// nested attribute before those of its parts.
+    /// Adds a plan modifier. Modifiers are applied in the order in which they are added, those of a
+    /// nested attribute before those of the attributes in it.
     #[must_use]
     pub fn modify_plan(
         mut self,

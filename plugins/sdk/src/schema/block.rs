@@ -6,8 +6,8 @@ use super::attribute::Deprecation;
 use super::{Attribute, Root};
 use crate::validate::Validator;
 
-/// A nested block type. Prefer nested attributes in new schemas; blocks are for compatibility
-/// with existing configurations.
+/// A nested block type. Nested attributes are preferred in new schemas; blocks are for
+/// compatibility with existing configurations.
 #[derive(Debug)]
 pub struct Block {
     pub(crate) name: String,
@@ -19,28 +19,29 @@ pub struct Block {
     pub(crate) validators: Vec<Validator>,
 }
 
-/// The collection in which a block type has its blocks.
+/// The collection that contains the blocks of a block type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockNesting {
-    /// At most one block; null if absent.
+    /// At most one block; null if it is absent.
     Single,
-    /// At most one block; an object with null attributes if absent.
+    /// At most one block; if it is absent, an object with null attributes.
     Group,
     /// A list.
     List,
     /// A set.
     Set,
-    /// A map; the block's label is the key.
+    /// A map, with the block's label as the key.
     Map,
 }
 
 impl Block {
-    /// Creates a block type with at most one block; null if absent.
+    /// Creates a block type with at most one block; null if it is absent.
     pub fn single(name: impl Into<String>) -> Self {
         Self::new(name.into(), BlockNesting::Single)
     }
 
-    /// Creates a block type with at most one block; an object with null attributes if absent.
+    /// Creates a block type with at most one block; if it is absent, an object with null
+    /// attributes.
     pub fn group(name: impl Into<String>) -> Self {
         Self::new(name.into(), BlockNesting::Group)
     }
@@ -100,7 +101,7 @@ impl Block {
         self
     }
 
-    /// Marks the block as deprecated; the text names the alternative.
+    /// Marks the block as deprecated; the text should name the alternative.
     #[must_use]
     pub fn deprecated(mut self, text: impl Into<String>) -> Self {
         self.contents.deprecation = Deprecation::Message(text.into());
@@ -128,22 +129,22 @@ impl Block {
         self
     }
 
-    /// Makes any change of the blocks replace the object.
+    /// Requires that any change of the blocks replaces the object.
     #[must_use]
     pub fn force_new(mut self) -> Self {
         self.force_new = true;
         self
     }
 
-    /// Adds a validator of the collection of blocks; see [`crate::validate`].
+    /// Adds a validator for the collection of blocks; see [`crate::validate`].
     #[must_use]
     pub fn validate(mut self, validator: Validator) -> Self {
         self.validators.push(validator);
         self
     }
 
-    /// Returns the type of the collection of blocks. Lists and maps are dynamic (a tuple or an
-    /// object at run time) if any part of them is.
+    /// Returns the type of the collection of blocks. The type of a list or map is dynamic (a tuple
+    /// or an object at run time) if the type of any nested attribute is dynamic.
     pub(crate) fn ty(&self) -> Type {
         let element = self.contents.ty();
         match self.nesting {
@@ -171,8 +172,8 @@ impl Block {
 }
 
 impl Root {
-    /// Returns the value of an empty configuration: attributes are null, collections of blocks
-    /// empty.
+    /// Returns the value of an empty configuration: attributes are null, and collections of blocks
+    /// are empty.
     pub(crate) fn empty_value(&self) -> Value {
         let attributes = self.attributes.iter().map(|a| (a.name.as_str(), Value::null(a.ty())));
         let blocks = self.blocks.iter().map(|b| (b.name.as_str(), b.empty_value()));

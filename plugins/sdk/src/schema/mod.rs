@@ -39,13 +39,13 @@ pub(crate) struct Root {
 }
 
 impl Schema {
-    /// Creates a schema without attributes, of version 0.
+    /// Creates a schema of version 0 without attributes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the version that states are stored with. Increase it and add a
-    /// [`crate::StateUpgrader`] when stored states must be converted.
+    /// Sets the version with which states are stored. Increase it and add a
+    /// [`crate::StateUpgrader`] if stored states must be converted.
     #[must_use]
     pub fn version(mut self, version: i64) -> Self {
         self.version = version;
@@ -59,7 +59,7 @@ impl Schema {
         self
     }
 
-    /// Marks the schema as deprecated; the text names the alternative.
+    /// Marks the schema as deprecated; the text should name the alternative.
     #[must_use]
     pub fn deprecated(mut self, text: impl Into<String>) -> Self {
         self.root.deprecation = Deprecation::Message(text.into());
@@ -87,7 +87,7 @@ impl Schema {
         self
     }
 
-    /// Returns the version that states are stored with.
+    /// Returns the version with which states are stored.
     pub fn version_number(&self) -> i64 {
         self.version
     }

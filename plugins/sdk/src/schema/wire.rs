@@ -1,5 +1,5 @@
-//! Schemas as records of the WIT interface. It has no recursive types, so blocks and nested
-//! objects are in flat lists and refer to each other by index.
+//! Schemas in the records of the WIT interface. WIT has no recursive types, so blocks and nested
+//! objects are stored in flat lists and refer to each other by index.
 
 use super::attribute::Deprecation;
 use super::{Attribute, Block, BlockNesting, Nesting, Root, Schema, Shape};
@@ -15,8 +15,8 @@ pub(crate) fn schema_record(schema: &Schema) -> wire::Schema {
     }
 }
 
-/// An entry is reserved before its contents are built, so that an index always refers to a later
-/// entry; at the end every entry is filled.
+/// A list whose entries are reserved before their contents are built, so that an index always
+/// refers to a later entry. At the end, every entry is filled.
 #[derive(Default)]
 struct Flat {
     blocks: Vec<Option<wire::Block>>,
@@ -94,7 +94,7 @@ impl Flat {
     }
 }
 
-/// A schema with 2^32 blocks does not fit into memory.
+/// Converts an index. A schema with 2^32 blocks would exceed the memory.
 fn index(place: usize) -> u32 {
     u32::try_from(place).unwrap_or(u32::MAX)
 }

@@ -58,7 +58,7 @@ impl Service {
         let opened = resource.part.open(&config, &mut call);
         diagnostics.append(std::mem::take(&mut call.diagnostics));
         response.deferred = deferred(&call);
-        // An opened resource must be closed even if its result is not usable.
+        // An opened resource must be closed even if its result cannot be used.
         response.private = call.private;
         if response.deferred.is_some() {
             response.result = null(ty);
@@ -113,7 +113,7 @@ impl Service {
 
 fn renew_at(renew: Renew) -> Option<types::Timestamp> {
     let Renew::At(time) = renew else { return None };
-    // Any time before 1970 is in the past.
+    // A time before 1970 is always in the past.
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     Some(types::Timestamp {
         seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),

@@ -63,7 +63,7 @@ impl Service {
 }
 
 impl ListCursor {
-    /// Returns at most `most` further objects; none at the end.
+    /// Returns at most `most` further objects; at the end, returns none.
     pub(crate) fn next(&mut self, most: u32) -> Vec<protocol::ListEvent> {
         let mut events = Vec::new();
         while events.len() < most as usize && self.left != Some(0) {

@@ -1,5 +1,5 @@
-//! The request path: from the records of the WIT interface to an operation and back. It is the
-//! same in a component and in a unit test.
+//! The request path: converts the records of the WIT interface to an operation, and its result to
+//! records. It is the same in a component and in a unit test.
 
 mod action;
 mod data_source;
@@ -87,7 +87,7 @@ impl Service {
     }
 }
 
-/// Checks a configuration with the schema and then with `validate`.
+/// Checks a configuration against the schema, and then with `validate`.
 fn checked<T: ?Sized>(
     schemed: &WithSchema<T>,
     config: &[u8],
@@ -105,7 +105,7 @@ fn checked<T: ?Sized>(
     diagnostics
 }
 
-/// Returns the part of that name, or an error.
+/// Returns the type or function with this name, or an error.
 fn find<'a, T>(all: &'a std::collections::BTreeMap<String, T>, name: &str, kind: &str) -> Result<&'a T> {
     all.get(name).ok_or_else(|| {
         Diagnostics::error(format!("Unknown {kind}"), format!("The provider has no {kind} named {name:?}."))
@@ -138,7 +138,7 @@ fn bytes(value: &Value, ty: &Type) -> Result<Vec<u8>> {
 }
 
 fn null(ty: &Type) -> Vec<u8> {
-    // Null of any type is one byte; the fallback, no bytes, also means null.
+    // A null of any type is one byte; the fallback, an empty input, means null too.
     codec::encode(&Value::null(ty.clone()), ty).unwrap_or_default()
 }
 

@@ -280,7 +280,7 @@ fn apply_change(resource: &Resource, prior: &Value, planned: &Value, call: &mut 
     }
 }
 
-/// Returns the value with null for each unknown, and the path of the first unknown.
+/// Returns the value with unknown values replaced by null, and the path of the first unknown value.
 fn wholly_known(value: &Value) -> (Value, Option<Path>) {
     if value.is_wholly_known() {
         return (value.clone(), None);

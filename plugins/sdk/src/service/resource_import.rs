@@ -101,7 +101,8 @@ impl Service {
         bytes(&without_write_only(resource.schema(), &state), ty)
     }
 
-    /// Providers of this library do not generate configurations; the capability is not set.
+    /// Returns an error: this library does not support generating configurations, and does not
+    /// declare the capability.
     pub(crate) fn generate_config(type_name: &str) -> protocol::GenerateResourceConfigResponse {
         let error = Diagnostics::error(
             "Configuration Generation Not Supported",

@@ -1,4 +1,4 @@
-//! Diagnostics and paths as records of the WIT interface.
+//! Diagnostics and paths in the records of the WIT interface.
 
 use wardian_value::{Path, PathStep};
 

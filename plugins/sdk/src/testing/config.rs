@@ -6,8 +6,8 @@ use wardian_value::{Str, Value};
 use crate::schema::{Block, BlockNesting, Root};
 use crate::{Diagnostics, Result, Schema};
 
-/// A configuration, in which absent attributes are null, and the names of unknown attributes.
-/// Created by [`config`] from JSON, or by `hcl` from HCL.
+/// A configuration, in which absent attributes are null, and the names of its unknown attributes.
+/// [`config`] creates it from JSON, and `hcl` from HCL.
 #[derive(Clone, Debug)]
 pub struct Config {
     source: Source,
@@ -113,7 +113,7 @@ fn blocks(block: &Block, json: &Json) -> Result<Value> {
     }
 }
 
-/// Converts JSON as in a configuration: arrays are tuples, objects are objects.
+/// Converts JSON to the values of a configuration: arrays become tuples, objects become objects.
 fn dynamic(json: &Json) -> Value {
     match json {
         Json::Null => Value::null(wardian_value::Type::Dynamic),

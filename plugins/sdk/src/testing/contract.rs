@@ -1,11 +1,11 @@
-//! The host's requirements on plans and new states.
+//! The host's requirements for plans and new states.
 
 use wardian_value::{Path, Type, Value, View};
 
 use crate::schema::{Attribute, Shape};
 use crate::{Diagnostics, Result, Schema};
 
-/// Checks that a plan honors the configuration.
+/// Checks that a plan matches the configuration.
 pub(super) fn plan_honours(schema: &Schema, config: &Value, prior: &Value, planned: &Value) -> Result<()> {
     for attribute in &schema.root.attributes {
         honours(attribute, config, prior, planned, &Path::root())?;
@@ -72,7 +72,7 @@ fn honours(attribute: &Attribute, config: &Value, prior: &Value, planned: &Value
     invalid(&format!("does not match config value {config:?} nor prior value {prior:?}"))
 }
 
-/// Checks that the new state has the planned values, as far as they were known.
+/// Checks that the new state contains the planned values that were known.
 pub(super) fn apply_honours(planned: &Value, new: &Value) -> Result<()> {
     compatible(planned, new, &mut Path::root())
 }

@@ -1,4 +1,4 @@
-//! The host of a provider under test.
+//! The harness, which replaces the host of a provider under test.
 
 use std::fmt;
 
@@ -14,12 +14,12 @@ use crate::provider::WithSchema;
 use crate::service::Service;
 use crate::{Diagnostic, Diagnostics, FunctionError, Object, Severity, codec};
 
-/// A provider under test; see the [module](super).
+/// A provider under test; see the [module](super) documentation.
 pub struct ProviderHarness {
     service: Service,
 }
 
-/// An object as a host stores it.
+/// An object, as a host stores it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     object: Object,
@@ -58,7 +58,7 @@ impl State {
 /// The action of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlannedAction {
-    /// Nothing to do: the object is as configured.
+    /// No action: the object matches the configuration.
     NoOp,
     /// Create the object.
     Create,
@@ -139,7 +139,7 @@ impl ProviderHarness {
         checked.map_or_else(|failed| failed.diagnostics, diagnostics)
     }
 
-    /// Plans a configuration, with a prior state or as a create.
+    /// Plans a configuration, with a prior state or as the creation of an object.
     pub fn plan(
         &self,
         type_name: &str,
@@ -226,7 +226,7 @@ impl ProviderHarness {
         })
     }
 
-    /// Applies a plan. `None` if the object is destroyed.
+    /// Applies a plan. Returns `None` if the object is destroyed.
     pub fn apply(&self, plan: &Planned) -> Result<Option<State>, HarnessError> {
         match plan.action {
             PlannedAction::NoOp => Ok(plan.prior.clone()),
@@ -294,7 +294,7 @@ impl ProviderHarness {
         self.apply(&plan).map(drop)
     }
 
-    /// Reads an object; `None` if it no longer exists.
+    /// Reads an object; `None` if it does not exist any more.
     pub fn read(&self, type_name: &str, state: &State) -> Result<Option<State>, HarnessError> {
         let resource = self.resource(type_name)?;
         let ty = resource.ty();
@@ -316,7 +316,7 @@ impl ProviderHarness {
         }))
     }
 
-    /// Imports an object by an identifier and reads it.
+    /// Imports an object with an identifier, and reads it.
     pub fn import(&self, type_name: &str, id: &str) -> Result<State, HarnessError> {
         let resource = self.resource(type_name)?;
         let ty = resource.ty();
@@ -339,7 +339,7 @@ impl ProviderHarness {
             .ok_or_else(|| Diagnostics::error("Cannot import non-existent remote object", id).into())
     }
 
-    /// Loads an object as a state file has it: JSON that was stored with a schema version.
+    /// Loads an object from a state file: JSON that was stored with a schema version.
     pub fn load_state(&self, type_name: &str, version: i64, json: &Json) -> Result<State, HarnessError> {
         let resource = self.resource(type_name)?;
         let ty = resource.ty();
@@ -435,7 +435,7 @@ fn decode(bytes: &[u8], ty: &Type) -> Result<Value, Diagnostics> {
     codec::decode(bytes, ty).map_err(|error| Diagnostics::error("Response does not match the schema", error))
 }
 
-/// Returns the warnings, or an error if there are errors.
+/// Returns the warnings if there are no errors; otherwise returns an error.
 fn passed(records: Vec<types::Diagnostic>) -> Result<Diagnostics, HarnessError> {
     let diagnostics = diagnostics(records);
     if diagnostics.has_errors() { Err(diagnostics.into()) } else { Ok(diagnostics) }

@@ -8,11 +8,11 @@ use super::config::Config;
 use crate::schema::{Block, BlockNesting, Root};
 use crate::{Diagnostics, Explain as _, Result};
 
-/// Creates a configuration from HCL, in the language of the provider's users.
+/// Creates a configuration from HCL, the language that the users of the provider write.
 ///
-/// Expressions can use operators, templates, conditionals and `for`, but no references and
-/// no functions. Numbers have 64 bits. Errors, including syntax errors, are returned by the
-/// operation that uses the configuration. Only available natively.
+/// Expressions can contain operators, templates, conditionals and `for` expressions, but no
+/// references and no function calls. Numbers have 64 bits. Errors, including syntax errors, are
+/// returned by the operation that uses the configuration. Only available natively.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ pub fn hcl(text: &str) -> Config {
     Config::from_hcl(text)
 }
 
-/// Parses and evaluates HCL with the schema's block types, as the JSON of a configuration.
+/// Parses and evaluates HCL with the block types of the schema. Returns the configuration as JSON.
 pub(super) fn to_json(text: &str, root: &Root) -> Result<Json> {
     let body = ::hcl::parse(text).explain("Invalid HCL")?;
     body_to_json(&body, root)

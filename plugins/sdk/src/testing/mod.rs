@@ -1,9 +1,9 @@
 //! Unit tests of a provider, without a sandbox.
 //!
-//! [`ProviderHarness`] plays the host: it proposes, plans and applies on the same request path
-//! as a component's exports, including the encoding, and checks the provider's contract: a plan
-//! honors the configuration, and a new state honors the plan. `with_mock_http` plays the servers
-//! that a provider sends requests to.
+//! [`ProviderHarness`] replaces the host: it computes proposed states, plans and applies on the
+//! same request path as a component's exports, including the encoding, and checks the responses of
+//! the provider: a plan must match the configuration, and a new state must match the plan.
+//! `with_mock_http` replaces the servers to which a provider sends requests.
 
 mod config;
 mod contract;

@@ -1,4 +1,4 @@
-//! The host's merge of prior state and configuration: the proposed new state.
+//! Computes the proposed new state: the host's merge of prior state and configuration.
 
 use wardian_value::{Str, Type, Value, View};
 
@@ -152,7 +152,8 @@ fn collection(single: bool, prior: &Value, config: &Value, merge: Merge<'_>, mat
     }
 }
 
-/// Returns whether a prior element differs only in attributes that the provider may set.
+/// Returns whether a prior element differs from the configured one only in attributes that the
+/// provider may set.
 fn could_come_from(attributes: &[Attribute], prior: &Value, config: &Value) -> bool {
     attributes.iter().all(|attribute| {
         let (prior, config) = (part(prior, &attribute.name), part(config, &attribute.name));

@@ -1,4 +1,4 @@
-//! Types that a project defines, with and without mistakes.
+//! Types that a project defines, correctly and with mistakes.
 
 use serde_json::Value as Json;
 use wardian_sdk::Object;

@@ -3,7 +3,7 @@ use wardian_sdk::testing::{PlannedAction, State, json};
 use super::harness;
 use crate::timestamp::Timestamp;
 
-/// Loads a state as the official provider stores it.
+/// Loads a state in the format of the official provider.
 fn stored(base: &str, days: i64) -> State {
     let rotation = Timestamp::parse(base).unwrap().plus_date(0, 0, days).unwrap();
     let civil = rotation.civil();

@@ -10,16 +10,16 @@
 //! }
 //! ```
 //!
-//! `cargo build --target wasm32-wasip2` builds the component. As
-//! `terraform-provisioner-notify_v1.0.0.wasm` in a plugin directory it is `provisioner
-//! "notify"`; in a mirror, below `registry.terraform.io/acme/provisioner-notify/1.0.0/`, it is
-//! `provisioner "acme/notify"`.
+//! `cargo build --target wasm32-wasip2` builds the component. If it is in a plugin directory as
+//! `terraform-provisioner-notify_v1.0.0.wasm`, it is used with `provisioner "notify"`; if it is in
+//! a mirror, below `registry.terraform.io/acme/provisioner-notify/1.0.0/`, with `provisioner
+//! "acme/notify"`.
 
 use serde::Deserialize;
 use wardian_sdk::provisioner::{Command, ProvisionContext, Provisioner};
 use wardian_sdk::{Attribute, Diagnostic, Diagnostics, Object, Result, Schema};
 
-/// The priorities that `level` accepts, as syslog names them.
+/// The priorities of syslog that `level` accepts.
 const LEVELS: [&str; 4] = ["debug", "info", "notice", "warning"];
 
 /// The provisioner `notify`.
