@@ -11,6 +11,7 @@ mod demo;
 mod engine_bench;
 mod guests;
 mod host;
+mod hostile;
 mod interop;
 mod language_bench;
 mod limits;
@@ -43,6 +44,7 @@ Usage: cargo xtask <command>
 Commands:
   demo      build Wardian, then plan, apply, change and destroy tests/demo with it
   test      build Wardian, then run every test of the workspace
+  hostile   build Wardian, then attack it with hostile components, configurations and files
   interop   build Wardian, then work with a real peer: `interop aws`,
             `interop ssh` or `interop terraform`
   bench     build Wardian, then measure it, beside `terraform` where that is on PATH
@@ -60,6 +62,9 @@ Options:
             the first of these that works)
 
   test [arguments]      handed to `cargo test --workspace`
+  hostile --only <TEXT>   attacks with this text in their names
+  hostile --binary <PATH> attack another binary; with --record, its results become those of
+            the version before the defences
   bench --runs <N>      whole-process runs per measurement (default: 20)
   bench --check         exit 1 if a figure misses its target
   release --target <TRIPLE>   default: this machine's
@@ -97,6 +102,15 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
             let (workspace, guests) = built(&request)?;
             guests::within_budget(&guests)?;
             test::run(&workspace, &request.rest)
+        }
+        "hostile" => {
+            let options = hostile::Options::parse(&request.rest)?;
+            let workspace = Workspace::load()?;
+            guests_only(&workspace, request.toolchain)?;
+            if options.binary.is_none() {
+                host::build(&workspace)?;
+            }
+            hostile::run(&workspace, &options)
         }
         "bench" => {
             let options = bench::Options::parse(&request.rest)?;
@@ -173,7 +187,7 @@ fn parse(arguments: Vec<String>) -> Result<Request> {
             rest.push(argument);
         }
     }
-    let takes_more = matches!(command.as_str(), "test" | "bench" | "interop" | "release");
+    let takes_more = matches!(command.as_str(), "test" | "bench" | "hostile" | "interop" | "release");
     if let (false, Some(extra)) = (takes_more, rest.first()) {
         bail!("`{command}` does not accept `{extra}`\n\n{HELP}");
     }

@@ -6,9 +6,11 @@
 
 mod behaviour;
 mod libc;
+mod named;
 mod plugin;
 mod probe;
 mod schema;
+mod steps;
 
 #[allow(missing_docs, unsafe_code, unreachable_pub, clippy::pedantic, reason = "generated")]
 mod bindings {

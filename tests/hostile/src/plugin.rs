@@ -7,7 +7,7 @@ use wardian_value::{Type, Value, View, msgpack};
 
 use crate::bindings::exports::wardian::plugin::provider as wit;
 use crate::bindings::wardian::plugin::types::{Diagnostic, RawState, Severity};
-use crate::{behaviour, probe, schema};
+use crate::{behaviour, named, probe, schema};
 
 pub(crate) struct Hostile;
 
@@ -65,7 +65,7 @@ impl wit::Guest for Hostile {
         wit::Metadata {
             server_capabilities: schema::capabilities(),
             diagnostics: Vec::new(),
-            resources: behaviour::NAMES.iter().map(|name| (*name).to_owned()).collect(),
+            resources: behaviour::NAMES.iter().chain(named::NAMES).map(|name| (*name).to_owned()).collect(),
             data_sources: vec![probe::NAME.to_owned()],
             ephemeral_resources: Vec::new(),
             list_resources: Vec::new(),
@@ -113,6 +113,10 @@ impl wit::Guest for Hostile {
     fn upgrade_resource_state(
         request: wit::UpgradeResourceStateRequest,
     ) -> wit::UpgradeResourceStateResponse {
+        if named::is_named(&request.type_name) {
+            let upgraded_state = named::upgrade(&request.type_name, request.raw_state);
+            return wit::UpgradeResourceStateResponse { upgraded_state, diagnostics: Vec::new() };
+        }
         behaviour::behave(&request.type_name, "");
         wit::UpgradeResourceStateResponse { upgraded_state: raw(request.raw_state), diagnostics: Vec::new() }
     }
@@ -138,14 +142,17 @@ impl wit::Guest for Hostile {
     }
 
     fn plan_resource_change(request: wit::PlanResourceChangeRequest) -> wit::PlanResourceChangeResponse {
-        behaviour::plan(request)
+        if named::is_named(&request.type_name) { named::plan(request) } else { behaviour::plan(request) }
     }
 
     fn apply_resource_change(request: wit::ApplyResourceChangeRequest) -> wit::ApplyResourceChangeResponse {
-        behaviour::apply(request)
+        if named::is_named(&request.type_name) { named::apply(request) } else { behaviour::apply(request) }
     }
 
     fn import_resource_state(request: wit::ImportResourceStateRequest) -> wit::ImportResourceStateResponse {
+        if named::is_named(&request.type_name) {
+            return named::import(request);
+        }
         behaviour::behave(&request.type_name, "");
         let found = |type_name: &str, state| wit::ImportedResource {
             type_name: type_name.to_owned(),
@@ -165,6 +172,14 @@ impl wit::Guest for Hostile {
     }
 
     fn move_resource_state(request: wit::MoveResourceStateRequest) -> wit::MoveResourceStateResponse {
+        if named::is_named(&request.target_type_name) {
+            return wit::MoveResourceStateResponse {
+                target_state: named::steal(request.source_state),
+                diagnostics: Vec::new(),
+                target_private: request.source_private,
+                target_identity: None,
+            };
+        }
         wit::MoveResourceStateResponse {
             target_state: raw(request.source_state),
             diagnostics: Vec::new(),

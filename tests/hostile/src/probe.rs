@@ -10,6 +10,7 @@ use crate::bindings::wardian::plugin::file_mode::{self, ModeError};
 use crate::bindings::wardian::plugin::log;
 use crate::libc;
 use crate::plugin::CONFIGURED;
+use crate::steps;
 
 /// The data source that runs the probes.
 pub(crate) const NAME: &str = "hostile_probe";
@@ -25,6 +26,7 @@ pub(crate) fn probe(input: &str) -> String {
     let calls = CALLS.fetch_add(1, Ordering::Relaxed) + 1;
     let (verb, object) = input.split_once(':').unwrap_or((input, ""));
     match verb {
+        "steps" => steps::run(object, |verb, fields| probe(&format!("{verb}:{}", fields.join("|")))),
         "calls" => calls.to_string(),
         "configured" => match CONFIGURED.lock().unwrap().as_deref() {
             Some(with) => format!("with {with}"),

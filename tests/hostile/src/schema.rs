@@ -9,7 +9,7 @@ use crate::bindings::wardian::plugin::types::{
     Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, NestedBlock, NestedObject,
     ObjectNesting, Schema, StringKind,
 };
-use crate::probe;
+use crate::{named, probe};
 
 fn variant() -> String {
     std::fs::read_to_string("variant").unwrap_or_default()
@@ -31,6 +31,7 @@ pub(crate) fn provider() -> wit::ProviderSchema {
     }
     let mut resources: Vec<(String, Schema)> =
         behaviour::NAMES.iter().map(|name| ((*name).to_owned(), usual())).collect();
+    resources.extend(named::NAMES.iter().map(|name| ((*name).to_owned(), named())));
     if let Some(wrong) = wrong(&variant) {
         resources.push(("hostile_wrong".into(), wrong));
     }
@@ -88,6 +89,14 @@ fn function(variant: &str) -> wit::Function {
 /// Returns the schema with the argument `input` and the computed attribute `result`.
 fn usual() -> Schema {
     schema(vec![block(vec![string("input", false), string("result", true)], Vec::new())], Vec::new())
+}
+
+/// Returns the schema of an object with an ID and a secret.
+fn named() -> Schema {
+    let mut secret = string("secret", false);
+    secret.sensitive = true;
+    let attributes = vec![string("id", true), string("input", false), string("result", true), secret];
+    schema(vec![block(attributes, Vec::new())], Vec::new())
 }
 
 /// Returns an invalid schema.

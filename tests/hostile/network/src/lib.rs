@@ -7,6 +7,8 @@
 mod behaviour;
 #[path = "../../src/libc.rs"]
 mod libc;
+#[path = "../../src/named.rs"]
+mod named;
 #[path = "../../src/plugin.rs"]
 mod plugin;
 #[path = "../../src/probe.rs"]
@@ -15,6 +17,8 @@ mod reach;
 #[path = "../../src/schema.rs"]
 mod schema;
 mod sockets;
+#[path = "../../src/steps.rs"]
+mod steps;
 
 #[allow(missing_docs, unsafe_code, unreachable_pub, clippy::pedantic, reason = "generated")]
 mod bindings {

@@ -1,0 +1,154 @@
+//! Attacks with hostile components, configurations and files, each against the binary: what the
+//! attacker obtains decides whether it succeeded.
+//!
+//! `before.txt` records the result of each attack against the version that had no defence
+//! against it, so that an attack that cannot succeed is recognized. `open.txt` lists known open
+//! attacks with the reason; an attack that is held must not be in it.
+//!
+//! `cargo xtask hostile` prints the number of attacks of each family. `WARDIAN_HOSTILE_ONLY`
+//! selects attacks by a part of their names; `WARDIAN_HOSTILE_BEFORE` rewrites `before.txt`.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test ends there")]
+
+mod attack;
+mod bounded;
+mod lab;
+mod links;
+mod programs;
+mod states;
+mod trusted_files;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use attack::{Attack, Outcome, Verdict};
+
+/// The minimum number of attacks that succeeded before.
+const MIN_ATTACKS: usize = 120;
+
+fn table() -> Vec<Attack> {
+    [programs::attacks(), links::attacks(), trusted_files::attacks(), states::attacks()]
+        .into_iter()
+        .flat_map(attack::Table::into_attacks)
+        .collect()
+}
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile").join(name)
+}
+
+/// Returns the lines `name: remark` of a checked-in file.
+fn listed(name: &str) -> BTreeMap<String, String> {
+    let text = std::fs::read_to_string(file(name)).unwrap_or_default();
+    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    lines.filter_map(|line| line.split_once(": ")).map(|(name, rest)| (name.into(), rest.into())).collect()
+}
+
+/// Runs attacks: light ones on all processors, then each heavy one alone.
+fn carry_out(attacks: &[Attack]) -> Vec<(&Attack, Outcome)> {
+    let outcomes = Mutex::new(Vec::new());
+    let one = |attack| {
+        let started = Instant::now();
+        let outcome = Attack::outcome(attack);
+        println!("{}", line(attack, &outcome, started));
+        outcomes.lock().unwrap().push((attack, outcome));
+    };
+    let light: Vec<&Attack> = attacks.iter().filter(|attack| !attack.is_heavy).collect();
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, |count| count.get()) {
+            scope.spawn(|| {
+                while let Some(attack) = light.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    one(attack);
+                }
+            });
+        }
+    });
+    attacks.iter().filter(|attack| attack.is_heavy).for_each(one);
+    outcomes.into_inner().unwrap()
+}
+
+fn line(attack: &Attack, outcome: &Outcome, started: Instant) -> String {
+    let (verdict, detail) = match outcome {
+        Ok(Verdict::Held) => ("held", String::new()),
+        Ok(Verdict::Escaped(obtained)) => ("ESCAPED", obtained.escape_debug().to_string()),
+        Ok(Verdict::Unavailable(reason)) => ("unavailable", reason.clone()),
+        Err(problem) => ("error", problem.escape_debug().to_string()),
+    };
+    let detail: String = detail.chars().take(2000).collect();
+    format!("attack {} {verdict} {:.1}s {detail}", attack.full_name(), started.elapsed().as_secs_f32())
+}
+
+#[test]
+fn every_attack_is_held() {
+    let only = std::env::var("WARDIAN_HOSTILE_ONLY").unwrap_or_default();
+    let attacks: Vec<Attack> =
+        table().into_iter().filter(|attack| attack.full_name().contains(&only)).collect();
+    let names: BTreeSet<String> = attacks.iter().map(Attack::full_name).collect();
+    assert_eq!(names.len(), attacks.len(), "two attacks have the same name");
+    let outcomes = carry_out(&attacks);
+    if std::env::var_os("WARDIAN_HOSTILE_BEFORE").is_some() {
+        record(&outcomes);
+        return;
+    }
+    let open = listed("open.txt");
+    let mut failures = Vec::new();
+    for (attack, outcome) in &outcomes {
+        let name = attack.full_name();
+        match (outcome, open.contains_key(&name)) {
+            (Ok(Verdict::Held), false)
+            | (Ok(Verdict::Escaped(_)), true)
+            | (Ok(Verdict::Unavailable(_)), _) => {}
+            (Ok(Verdict::Held), true) => failures.push(format!("{name} is held: remove it from open.txt")),
+            (Ok(Verdict::Escaped(obtained)), false) => failures.push(format!("{name} ESCAPED: {obtained}")),
+            (Err(problem), _) => failures.push(format!("{name} could not be carried out: {problem}")),
+        }
+    }
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Every attack is recorded, and enough of them succeeded before.
+#[test]
+fn attacks_are_recorded() {
+    let before = listed("before.txt");
+    let names: BTreeSet<String> = table().iter().map(Attack::full_name).collect();
+    let recorded: BTreeSet<String> = before.keys().cloned().collect();
+    assert_eq!(names, recorded, "`cargo xtask hostile --binary PATH --record` rewrites before.txt");
+    let escaped = before.values().filter(|result| *result == "escaped").count();
+    assert!(escaped >= MIN_ATTACKS, "{escaped}");
+    for (name, reason) in listed("open.txt") {
+        assert!(names.contains(&name) && !reason.is_empty(), "{name} is open and unknown");
+    }
+}
+
+/// Merges results into the recorded ones. Attacks that could not be carried out are recorded as
+/// such: they concern something that did not exist.
+fn record(outcomes: &[(&Attack, Outcome)]) {
+    let mut before = listed("before.txt");
+    let known: BTreeSet<String> = table().iter().map(Attack::full_name).collect();
+    before.retain(|name, _| known.contains(name));
+    for (attack, outcome) in outcomes {
+        let result = match outcome {
+            Ok(Verdict::Held) => "held",
+            Ok(Verdict::Escaped(_)) => "escaped",
+            Ok(Verdict::Unavailable(_)) | Err(_) => "not applicable",
+        };
+        before.insert(attack.full_name(), result.to_owned());
+    }
+    let lines: String = before.iter().map(|(name, result)| format!("{name}: {result}\n")).collect();
+    let head = "# The result of each attack against the version before the defences, from\n\
+                # `cargo xtask hostile --binary PATH --record`.\n";
+    std::fs::write(file("before.txt"), format!("{head}{lines}")).unwrap();
+}
+
+impl Attack {
+    fn outcome(attack: &Self) -> Outcome {
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (attack.run)()))
+            .unwrap_or_else(|_| Err("the attack panicked".into()))
+    }
+}
