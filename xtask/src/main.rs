@@ -106,9 +106,9 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
         "hostile" => {
             let options = hostile::Options::parse(&request.rest)?;
             let workspace = Workspace::load()?;
-            guests_only(&workspace, request.toolchain)?;
+            build_guests(&workspace, request.toolchain, &ALL_PURPOSES)?;
             if options.binary.is_none() {
-                host::build(&workspace)?;
+                host::build(&workspace, Selection::Workspace)?;
             }
             hostile::run(&workspace, &options)
         }
