@@ -3,7 +3,7 @@
 
 #![no_main]
 
-// The oracle is shared with a test of the language.
+// The oracle is shared with a test in wardian-lang.
 #[path = "../../host/lang/tests/against_hcl_edit/oracle.rs"]
 mod oracle;
 

@@ -1,8 +1,8 @@
-//! A component's bytes, the lines of a declaration, or a consent lock file, whichever the input
-//! is.
+//! Declarations: the input is parsed as a component, as the lines of a declaration, and as a
+//! consent lock file.
 //!
-//! Properties: a declaration that is parsed can be granted, and then is; recorded consent is
-//! read back unchanged; displayed text contains no terminal control sequences.
+//! Properties: a declaration that is parsed can be granted, and is then contained in the grants;
+//! recorded consent is read back unchanged; displayed text contains no terminal control sequences.
 
 #![no_main]
 

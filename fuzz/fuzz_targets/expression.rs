@@ -14,8 +14,8 @@ fuzz_target!(|data: &[u8]| {
         Ok(expression) if multiplies(file.text()) => look_at_expression(&expression, &[]),
         Ok(expression) => {
             look_at_expression(&expression, &[&EmptyScope, &Nothing, &Named]);
-            // For sets without a type these functions guess, as Terraform does, that the other
-            // sets have their type.
+            // For sets without a type, these functions assume, as Terraform does, that the other
+            // sets have the same type.
             if ["setunion", "setintersection", "setsubtract", "setsymmetricdifference"]
                 .iter()
                 .any(|name| file.text().contains(name))

@@ -115,7 +115,7 @@ fn exercise(input: &mut Unstructured<'_>) -> Result<()> {
     match (early_answer, answer) {
         (Ok(early), Ok(later)) => {
             assert_agrees(&early, &later, &describe);
-            // Marks of parts may be added late, while the call waits for another argument.
+            // Marks of elements may be added later, while the call waits for another argument.
             if arguments.iter().all(|argument| argument.marks() == argument.inside_marks()) {
                 assert_keeps_marks(&early, &later, &describe);
             }

@@ -1,8 +1,8 @@
 //! Policies of two levels, and a request: `METHOD SCHEME AUTHORITY`.
 //!
-//! Properties: a host, a path or a text has one form, which is its own; the suggested rule for a
-//! denied request allows it; no file below grants an access that the organization's file denies;
-//! explanations are finite and refer to lines of the files.
+//! Properties: the displayed form of a host, a path or a text is parsed as the same value; the
+//! suggested rule for a denied request allows it; no lower policy level grants an access that the
+//! organization's policy denies; explanations are finite and refer to lines of the files.
 
 #![no_main]
 

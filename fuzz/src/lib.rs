@@ -1,7 +1,7 @@
 //! Shared code of the fuzz targets: inspection of parsed input, scopes for evaluation, and
 //! arbitrary values.
 //!
-//! A target checks the guarantees for any input: no panic, no unbounded recursion, memory or
+//! Each target checks what must be true for any input: no panic, no unbounded recursion, memory or
 //! time. Further properties are asserted if they are cheap to check.
 
 mod look;
@@ -24,8 +24,8 @@ pub fn file(name: &str, data: &[u8]) -> Option<Arc<SourceFile>> {
     Some(SourceFile::new(name, std::str::from_utf8(data).ok()?))
 }
 
-/// Reports whether the cost of evaluating the text is far larger than its size: nested loops and
-/// nested encodings multiply, in every implementation.
+/// Reports whether evaluating the text costs far more than its size suggests, in every
+/// implementation: nested loops and nested encodings multiply the cost.
 pub fn multiplies(text: &str) -> bool {
     text.matches("for").count() > 2 || text.matches('(').count() > 6 || text.matches("[*]").count() > 4
 }

@@ -3,7 +3,7 @@
 use wardian_diagnostic::{Diagnostics, NoStyle};
 use wardian_lang::{Body, Expression, Scope, TypeConstraint};
 
-/// Renders the problems in every format; only the first few of many.
+/// Renders diagnostics in every format; if there are many, only the first few.
 pub fn look_at_diagnostics(problems: &Diagnostics) {
     for problem in problems.iter().take(20) {
         let _ = problem.to_text(40, &NoStyle);

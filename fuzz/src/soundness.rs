@@ -2,12 +2,12 @@
 
 use wardian_value::{Type, Value, View};
 
-/// Compares the early result with the final one: known parts are unchanged, and types and
-/// refinements of unknown parts hold.
+/// Compares the early result with the final one: known values are unchanged, and the types and
+/// refinements of unknown values are correct.
 ///
 /// # Panics
 ///
-/// If they contradict each other.
+/// If the results contradict each other.
 pub fn assert_agrees(early: &Value, later: &Value, what: &dyn Fn() -> String) {
     let (early, later) = (early.unmark_deep(), later.unmark_deep());
     assert!(
@@ -20,11 +20,11 @@ pub fn assert_agrees(early: &Value, later: &Value, what: &dyn Fn() -> String) {
 }
 
 /// Compares the marks of the early result with those of the final one: a value that is marked in
-/// the end was marked from the beginning.
+/// the final result must already be marked in the early one.
 ///
 /// # Panics
 ///
-/// If a mark is added late.
+/// If a mark occurs only in the final result.
 pub fn assert_keeps_marks(early: &Value, later: &Value, what: &dyn Fn() -> String) {
     assert!(
         early.inside_marks().contains(later.inside_marks()),

@@ -49,7 +49,7 @@ const TEXTS: &[&str] = &[
     "<>&\u{2028}",
 ];
 
-/// Returns an argument for a parameter of that type: usually a suitable one.
+/// Returns an argument for a parameter of that type: usually a valid one.
 ///
 /// # Errors
 ///
@@ -59,7 +59,8 @@ pub fn any_argument(input: &mut Unstructured<'_>, ty: &Type) -> Result<Value> {
     any_value(input, &ty, DEPTH)
 }
 
-/// The elements of a collection have one type, even if a parameter allows any.
+/// Returns a type without `any` for the elements of a collection: they have one type, even if a
+/// parameter allows any.
 fn settled(input: &mut Unstructured<'_>, ty: &Type) -> Result<Type> {
     Ok(match ty {
         Type::List(element) if **element == Type::Dynamic => Type::list(any_type(input, DEPTH - 1)?),
@@ -178,7 +179,7 @@ fn any_refinement(input: &mut Unstructured<'_>, ty: &Type) -> Result<Refinement>
     Ok(refinement)
 }
 
-/// Returns the value with some parts unknown, and with its marks.
+/// Replaces some nested values by unknown ones; marks are preserved.
 ///
 /// # Errors
 ///
@@ -208,20 +209,20 @@ pub fn hidden(input: &mut Unstructured<'_>, value: &Value) -> Result<Value> {
 }
 
 fn unknown_of(part: &Value, refinement: Refinement) -> Value {
-    // An unknown part may already have refinements that a wider one would contradict.
+    // An unknown value keeps its own refinements: others could contradict them.
     if !part.is_known() {
         return part.clone();
     }
     Value::unknown_with(part.ty().clone(), refinement).with_marks(part.inside_marks())
 }
 
-/// Returns true refinements of a known value.
+/// Returns refinements that are true for a known value.
 fn facts(part: &Value) -> Refinement {
     let mut refinement = Refinement { not_null: !part.is_null(), ..Refinement::default() };
     match part.view() {
         View::String(text) => {
             let prefix: String = text.chars().take(2).collect();
-            // A prefix may end in the middle of characters that normalization joins.
+            // A prefix may end between characters that normalization combines.
             refinement.prefix = text.starts_with(&*Str::new(&prefix)).then(|| Str::new(&prefix));
         }
         View::Number(number) => {

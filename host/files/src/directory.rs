@@ -1,4 +1,4 @@
-//! Open directories, and the operations on one name in them. None follows a link.
+//! Open directories, and operations on a single name in them. No operation follows a symbolic link.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -28,11 +28,11 @@ const STEP: OFlags = OFlags::RDONLY;
 #[derive(Clone, Debug)]
 pub struct Directory {
     handle: Arc<Dir>,
-    /// Absolute, without links.
+    /// The absolute path, without symbolic links.
     path: Arc<Path>,
 }
 
-/// Returns a name that the system resolves within the directory itself: one component, or `.`.
+/// Returns the name if the system resolves it within the directory itself: one component, or `.`.
 fn single(name: &OsStr) -> Result<&OsStr, Errno> {
     match name.as_bytes() {
         b"" => Err(Errno::NOENT),
@@ -56,7 +56,7 @@ impl Directory {
         Self { handle: Arc::new(Dir::from_std_file(file)), path }
     }
 
-    /// Returns the directory's path: absolute, without links.
+    /// Returns the directory's path: absolute, without symbolic links.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -65,7 +65,8 @@ impl Directory {
         Arc::clone(&self.path)
     }
 
-    /// Returns the same handle with another path, which is absolute and without links.
+    /// Returns the same handle with another path, which must be absolute and without symbolic
+    /// links.
     pub(crate) fn with_path(&self, path: Arc<Path>) -> Self {
         Self { handle: Arc::clone(&self.handle), path }
     }
@@ -78,17 +79,17 @@ impl Directory {
         Ok(self.handle.try_clone()?.into_std_file())
     }
 
-    /// Opens a directory to resolve names in it. The path is that of `self`: the caller sets it.
+    /// Opens a directory in order to resolve names in it. The result has the path of `self`; the
+    /// caller sets the correct one.
     pub(crate) fn step(&self, name: &OsStr) -> Result<Self, Errno> {
         let file = self.open_with(name, STEP | OFlags::DIRECTORY, 0)?;
         Ok(Self { handle: Arc::new(Dir::from_std_file(file)), path: Arc::clone(&self.path) })
     }
 
-    /// Opens a directory, readable if the user may read it.
+    /// Opens a directory. It can be listed if the user has read permission.
     ///
     /// # Errors
-    /// If the name is not a directory or belongs to a process, and if the system reports an
-    /// error.
+    /// If the name is not a directory or belongs to a process, or if the system reports an error.
     pub fn open_directory(&self, name: &OsStr) -> Result<Self, FileAccessError> {
         let file = self
             .open_with(name, OFlags::RDONLY | OFlags::DIRECTORY, 0)
@@ -100,7 +101,7 @@ impl Directory {
     /// Opens a regular file or a directory.
     ///
     /// # Errors
-    /// If it is anything else or belongs to a process, and if the system reports an error.
+    /// If it is anything else or belongs to a process, or if the system reports an error.
     pub fn open_file(&self, name: &OsStr, how: FileOpening) -> Result<OpenedFile, FileAccessError> {
         let file = self.open_with(name, how.flags(), how.mode)?;
         OpenedFile::new(self, name, file)
@@ -115,7 +116,7 @@ impl Directory {
     /// Returns a handle to a file that its owner can neither read nor write.
     ///
     /// # Errors
-    /// If it is a link or belongs to a process, and if the system reports an error.
+    /// If it is a symbolic link or belongs to a process, or if the system reports an error.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub fn open_closed(&self, name: &OsStr) -> Result<File, FileAccessError> {
         let file = self.open_with(name, OFlags::PATH, 0)?;
@@ -126,20 +127,20 @@ impl Directory {
         Ok(file)
     }
 
-    /// Returns the metadata of a name. A link is not followed.
+    /// Returns the metadata of a file. A symbolic link is not followed.
     ///
     /// # Errors
-    /// If it belongs to a process, and if the system reports an error.
+    /// If it belongs to a process, or if the system reports an error.
     pub fn metadata(&self, name: &OsStr) -> Result<Stat, FileAccessError> {
         let metadata = statat(&*self.handle, single(name)?, AtFlags::SYMLINK_NOFOLLOW)?;
         procfs::check_name(self.as_fd(), name, &metadata)?;
         Ok(metadata)
     }
 
-    /// Returns the type of a name; `None` if it does not exist.
+    /// Returns the type of a file; `None` if the file does not exist.
     ///
     /// # Errors
-    /// As for [`Directory::metadata`].
+    /// The same as for [`Directory::metadata`].
     pub fn kind(&self, name: &OsStr) -> Result<Option<FileType>, FileAccessError> {
         match self.metadata(name) {
             Ok(metadata) => Ok(Some(FileType::from_raw_mode(metadata.st_mode))),
@@ -148,7 +149,8 @@ impl Directory {
         }
     }
 
-    /// Returns a link's target; `None` if the name is not a link or does not exist.
+    /// Returns a symbolic link's target; `None` if the name is not a symbolic link or does not
+    /// exist.
     pub(crate) fn link_target(&self, name: &OsStr) -> Result<Option<OsString>, Errno> {
         use std::os::unix::ffi::OsStringExt as _;
         match readlinkat(&*self.handle, single(name)?, Vec::new()) {
@@ -158,11 +160,11 @@ impl Directory {
         }
     }
 
-    /// Returns a link's target.
+    /// Returns a symbolic link's target.
     ///
     /// # Errors
-    /// If it belongs to a process, and if the system reports an error, such as for a name that
-    /// is not a link.
+    /// If it belongs to a process or is not a symbolic link, or if the system reports another
+    /// error.
     pub fn read_link(&self, name: &OsStr) -> Result<OsString, FileAccessError> {
         let metadata = self.metadata(name)?;
         if FileType::from_raw_mode(metadata.st_mode) != FileType::Symlink {
@@ -181,7 +183,7 @@ impl Directory {
         self.handle.create_dir_with(single(name)?, &builder)
     }
 
-    /// Creates a link. The target is not checked.
+    /// Creates a symbolic link. The target is not checked.
     ///
     /// # Errors
     /// If the system reports an error.
@@ -189,7 +191,7 @@ impl Directory {
         self.handle.symlink_contents(target, single(name)?)
     }
 
-    /// Removes a file or a link.
+    /// Removes a file or a symbolic link.
     ///
     /// # Errors
     /// If the system reports an error.
@@ -205,7 +207,7 @@ impl Directory {
         self.handle.remove_dir(single(name)?)
     }
 
-    /// Renames a file, link or directory, replacing an existing one.
+    /// Renames a file, symbolic link or directory, replacing an existing one.
     ///
     /// # Errors
     /// If the system reports an error.
@@ -213,7 +215,7 @@ impl Directory {
         self.handle.rename(single(name)?, &to.handle, single(new)?)
     }
 
-    /// Gives a file a second name. A link is not followed.
+    /// Creates a hard link to a file. A symbolic link is not followed.
     ///
     /// # Errors
     /// If the system reports an error.
@@ -221,7 +223,7 @@ impl Directory {
         self.handle.hard_link(single(name)?, &to.handle, single(new)?)
     }
 
-    /// Sets the times of the last read and change. A link is not followed.
+    /// Sets the times of the last access and modification. A symbolic link is not followed.
     ///
     /// # Errors
     /// If the system reports an error.

@@ -1,38 +1,38 @@
-//! The reasons why a file is not opened.
+//! The reasons why a file cannot be opened.
 
 use std::io;
 use std::path::PathBuf;
 
 use rustix::io::Errno;
 
-/// The reason why a path was not resolved, or a file not opened.
+/// The reason why a path cannot be resolved or a file cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum FileAccessError {
-    /// The path leads out of the directory that it must stay in.
+    /// The path leads out of the directory in which it must stay.
     #[error("{} leads out of its directory", .path.display())]
     Outside {
-        /// The path outside, as far as it is known without looking at it.
+        /// The path outside the directory, as far as it is known without accessing it.
         path: PathBuf,
     },
-    /// A link in a directory that a plugin may write leads out of that directory.
+    /// A symbolic link in a directory that is writable for a plugin leads out of that directory.
     #[error(
         "the link {} leads out of {}, which plugins may write; replace the link by a file, or name its \
          target instead",
         .link.display(), .directory.display()
     )]
     PluginLink {
-        /// The path of the link.
+        /// The path of the symbolic link.
         link: PathBuf,
         /// The directory.
         directory: PathBuf,
     },
-    /// It is neither a regular file nor a directory.
+    /// The file is neither a regular file nor a directory.
     #[error("it is neither a regular file nor a directory")]
     NotRegular,
-    /// It describes a process or the kernel's memory.
+    /// The file describes a process or the kernel's memory.
     #[error("it belongs to a process, such as its memory or environment")]
     Process,
-    /// The file is larger than the caller accepts.
+    /// The file is larger than the caller's limit. Contains its size.
     #[error("it is larger than the limit of {0} bytes")]
     TooLarge(u64),
     /// The system reported an error.
@@ -47,8 +47,8 @@ impl From<Errno> for FileAccessError {
 }
 
 impl From<FileAccessError> for io::Error {
-    /// Converts errors that are not the system's to [`io::ErrorKind::PermissionDenied`], except
-    /// for unsuitable files, which are [`io::ErrorKind::InvalidInput`].
+    /// Converts the errors that the system did not report to [`io::ErrorKind::PermissionDenied`],
+    /// except for unsuitable files, which become [`io::ErrorKind::InvalidInput`].
     fn from(error: FileAccessError) -> Self {
         match error {
             FileAccessError::System(error) => error,

@@ -1,34 +1,34 @@
-//! Opens, creates, renames, links, lists and removes files on behalf of anyone other than the
-//! operator: plugins, configurations and the authors of packages.
+//! Opens, creates, renames, links, lists and removes files that plugins, configurations or package
+//! authors name, as opposed to the operator.
 //!
 //! # Use
 //!
-//! - [`FileScope`] opens files by a path, for code of the host that reads what a configuration
-//!   names. [`FileScope::confined`] never leaves one directory (`-untrusted`);
-//!   [`FileScope::anywhere`] is for the operator's own configuration, and does not follow a
-//!   link that a plugin may have created out of the directory that the plugin may write.
-//!   [`FileScope::read`] reads a regular file with a limit, [`FileScope::list`] a directory
-//!   piece by piece, [`FileScope::kind`] looks a path up. A caller that must decide on the path
-//!   first calls [`FileScope::resolve`], decides on [`ResolvedPath::path`], and then uses
-//!   [`ResolvedPath::open_file`]: the file that was decided on is the one that is opened.
-//! - [`resolve`] and the methods of [`Directory`] are the same for callers that hold a
-//!   directory and decide between resolution and operation, as the sandbox does.
-//! - [`WritableDirectories`] are the directories that plugins may write, and
+//! - [`FileScope`] opens files by path, for host code that reads files named by a configuration.
+//!   [`FileScope::confined`] never leaves one directory (`-untrusted`); [`FileScope::anywhere`] is
+//!   for the operator's configuration, and does not follow a symbolic link that a plugin may have
+//!   created out of the directory that is writable for the plugin. [`FileScope::read`] reads a
+//!   regular file with a limit, [`FileScope::list`] lists a directory in pieces,
+//!   [`FileScope::kind`] returns the type of a path. A caller that must check the path first calls
+//!   [`FileScope::resolve`], checks [`ResolvedPath::path`], and then calls
+//!   [`ResolvedPath::open_file`], which opens exactly the file that was checked.
+//! - [`resolve`] and the methods of [`Directory`] do the same for callers that hold a directory and
+//!   check between resolution and operation, such as the sandbox.
+//! - [`WritableDirectories`] are the directories that are writable for plugins, and
 //!   [`WritableDirectories::resolve`] resolves a path that a policy grants.
 //!
 //! # Invariants
 //!
-//! - The system receives one name in a directory that is held open, and follows no link. Links
-//!   are read and resolved here ([`resolution`]). That includes cap-std, whose own resolution of
-//!   several names is never used (RUSTSEC-2026-0269; design record 011).
+//! - The system receives a single name in an open directory, and never follows a symbolic link.
+//!   Symbolic links are read and resolved here ([`resolution`]). The resolution of paths in cap-std
+//!   is never used (RUSTSEC-2026-0269; design record 011).
 //! - Only regular files and directories are opened, never pipes and devices, and opening never
 //!   blocks on them.
-//! - No file of a process is opened, by any name: neither this process's memory and environment
-//!   nor another's ([`procfs`]).
-//! - Files are never read without a limit, and directories never as a whole.
+//! - No file of a process is opened under any name, such as the memory and environment of this
+//!   process or of others ([`procfs`]).
+//! - Files are never read without a limit, and directories are never read as a whole.
 //!
-//! This crate decides nothing by policy, reads no environment variables and writes no log.
-//! Supported on systems that can open a file relative to an open directory: Unix.
+//! This crate enforces no policies, reads no environment variables and writes no logs. It supports
+//! systems that can open a file relative to an open directory: Unix.
 
 #[cfg(not(unix))]
 compile_error!("this crate supports Unix systems only");

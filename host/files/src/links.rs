@@ -1,8 +1,9 @@
-//! Links that move: a link points elsewhere from its new place.
+//! Checks of symbolic links before they are moved: in another directory, a relative link leads to
+//! another file.
 //!
-//! A link is allowed to move together with a directory if it stays within that directory,
-//! whatever it is renamed to. Links that lead above the moved file or directory, and absolute
-//! ones, are refused: a later reader outside of the sandbox would follow them.
+//! A symbolic link may move together with a directory if its target is in that directory, whatever
+//! the new name. Links that lead above the moved file or directory, and absolute links, are
+//! rejected: a program outside the sandbox would follow them later.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,20 +15,20 @@ use rustix::io::Errno;
 use crate::directory::Directory;
 use crate::error::FileAccessError;
 
-/// Maximum number of files in a directory that is moved.
+/// The maximum number of files in a directory that is moved.
 pub const MAX_MOVED_ENTRIES: usize = 100_000;
-/// Maximum depth of a directory that is moved. Each level holds an open directory.
+/// The maximum depth of a directory that is moved. Each level holds an open directory.
 const MAX_DEPTH: usize = 64;
 
 /// Receives a directory, a name in it, its depth below the first name, and its type.
 pub type Visitor<'a> = dyn FnMut(&Directory, &OsStr, usize, FileType) -> Result<(), FileAccessError> + 'a;
 
-/// Calls a function for a name and, if it is a directory, for everything below it. Links are not
-/// followed.
+/// Calls a function for a name and, if it is a directory, for everything below it. Symbolic links
+/// are not followed.
 ///
 /// # Errors
 /// If the function returns an error, if there are more than `max_entries` names or more than 64
-/// levels, and if the system reports an error.
+/// levels, or if the system reports an error.
 pub fn visit_tree(
     parent: &Directory,
     name: &OsStr,
@@ -68,18 +69,19 @@ fn visit_entry(
     }
 }
 
-/// Checks that no link leads out of a file or directory that is about to get another parent.
+/// Checks a file or directory before it is moved to another parent: no symbolic link in it may lead
+/// out of it.
 ///
 /// # Errors
-/// Returns [`FileAccessError::Outside`] for a link that does, and an error if there are too many
-/// files to check.
+/// Returns [`FileAccessError::Outside`] for such a link, and an error if there are too many files
+/// to check.
 pub fn check_moved_links(parent: &Directory, name: &OsStr) -> Result<(), FileAccessError> {
     visit_tree(parent, name, MAX_MOVED_ENTRIES, &mut |directory, name, depth, kind| {
         if kind != FileType::Symlink {
             return Ok(());
         }
         let target = directory.read_link(name)?;
-        // A link directly in the moved directory has depth 1 and may not go up.
+        // A link directly in the moved directory has depth 1, and must not begin with `..`.
         if stays_beneath(&target, depth.saturating_sub(1)) {
             return Ok(());
         }
@@ -92,8 +94,9 @@ pub fn check_moved_links(parent: &Directory, name: &OsStr) -> Result<(), FileAcc
     })
 }
 
-/// Whether a link's target stays in a directory `depth` levels above the link's own, whatever
-/// the names in it are. `..` after a name is refused: that name may be a link itself.
+/// Whether the target of a symbolic link stays in the directory `depth` levels above the link's
+/// parent, whatever the names in it are. `..` after a name is rejected, because that name may be a
+/// symbolic link.
 pub fn stays_beneath(target: &OsStr, depth: usize) -> bool {
     let bytes = target.as_bytes();
     if bytes.starts_with(b"/") {

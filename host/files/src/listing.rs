@@ -1,4 +1,4 @@
-//! Listing a directory piece by piece, so that its size does not determine the memory in use.
+//! Lists a directory in pieces, so that memory use does not depend on its size.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -22,7 +22,7 @@ pub struct Listing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirectoryEntry {
     pub name: OsString,
-    /// The type of the name itself: a link is not followed.
+    /// The type of the name itself: a symbolic link is not followed.
     pub kind: FileType,
 }
 
@@ -36,7 +36,7 @@ impl Listing {
         Self { directory }
     }
 
-    /// Returns the next names, as many as fit into a few kilobytes; none at the end.
+    /// Returns the next names, a few kilobytes; empty at the end.
     ///
     /// # Errors
     /// If the system reports an error.
@@ -63,7 +63,7 @@ impl Listing {
                     kind,
                 });
             }
-            // A directory that contains only `.` and `..` in this piece may have more names.
+            // A piece that contains only `.` and `..` is not the end of the directory.
             if raw.is_buffer_empty() && !entries.is_empty() {
                 break;
             }
@@ -78,7 +78,7 @@ impl Listing {
         Self { entries: Dir::new(directory) }
     }
 
-    /// Returns the next names, a few of them; none at the end.
+    /// Returns the next few names; empty at the end.
     ///
     /// # Errors
     /// If the system reports an error.

@@ -1,4 +1,4 @@
-//! Opening files, regular ones only.
+//! Opens files: only regular files and directories.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -18,21 +18,21 @@ pub struct FileOpening {
     pub read: bool,
     pub write: bool,
     pub create: bool,
-    /// Fails if the file exists.
+    /// Opening fails if the file exists.
     pub exclusive: bool,
-    /// Fails if it is not a directory.
+    /// Opening fails if it is not a directory.
     pub directory: bool,
     /// The mode of a new file, before the umask.
     pub mode: u32,
 }
 
 impl FileOpening {
-    /// To read a file.
+    /// The options for reading a file.
     pub const READ: Self =
         Self { read: true, write: false, create: false, exclusive: false, directory: false, mode: 0 };
 
     pub(crate) fn flags(self) -> OFlags {
-        // Opening a pipe without a peer, or a device, must not block the thread.
+        // Opening a pipe without a peer, or a device, must not block.
         let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
         flags |= match (self.read, self.write) {
             (true, true) => OFlags::RDWR,
@@ -68,7 +68,7 @@ impl OpenedFile {
         &self.metadata
     }
 
-    /// Returns the path: absolute, without links.
+    /// Returns the path: absolute, without symbolic links.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -81,7 +81,7 @@ impl OpenedFile {
         self.file
     }
 
-    /// Returns the directory, or the file if it is none.
+    /// Converts it to a directory.
     ///
     /// # Errors
     /// Returns the file if it is not a directory.
@@ -92,7 +92,7 @@ impl OpenedFile {
     /// Reads the whole file.
     ///
     /// # Errors
-    /// If it is a directory, is longer than `max_size` bytes, or cannot be read.
+    /// If it is a directory, is larger than `max_size` bytes, or cannot be read.
     pub fn read(&self, max_size: u64) -> Result<Vec<u8>, FileAccessError> {
         if self.is_directory() {
             return Err(std::io::Error::from(std::io::ErrorKind::IsADirectory).into());
@@ -101,7 +101,7 @@ impl OpenedFile {
             return Err(FileAccessError::TooLarge(max_size));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(self.metadata.len()).unwrap_or_default());
-        // The file may grow while it is read, and some report no size.
+        // The file may grow during the read, and some files do not report a size.
         (&self.file).take(max_size.saturating_add(1)).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > max_size { Err(FileAccessError::TooLarge(max_size)) } else { Ok(bytes) }
     }

@@ -1,10 +1,10 @@
-//! Refuses files of processes: the memory, environment and open files of this process and of
+//! Rejects files of processes: the memory, environment and open files of this process and of
 //! others, and the kernel's memory, which contains all of them.
 //!
-//! The type of the file system is compared, not a path: procfs can be mounted anywhere, also in
-//! parts. Within it, the path from the top of procfs determines whether a file describes a
-//! process. That path follows from the mount and from the name that the kernel has for the open
-//! file; if it cannot be determined, the file is refused. Everything else in procfs, such as
+//! The type of the file system is compared, not a path: procfs, or a subdirectory of it, can be
+//! mounted anywhere. Within it, the path relative to the root of procfs determines whether a file
+//! describes a process. That path is derived from the mount and from the kernel's name for the open
+//! file; if it cannot be determined, the file is rejected. Everything else in procfs, such as
 //! `/proc/cpuinfo`, is an ordinary file.
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -43,7 +43,7 @@ mod system {
 
     use crate::error::FileAccessError;
 
-    /// The inode number of the top of each procfs.
+    /// The inode number of the root of each procfs.
     const TOP: u64 = 1;
 
     /// Checks an opened file or directory.
@@ -51,8 +51,8 @@ mod system {
         if is_procfs(opened) { check_path(path_in_procfs(opened)) } else { Ok(()) }
     }
 
-    /// Like [`check_opened`], with the metadata of the file. Procfs is not on a disk, so for most
-    /// files no further system call is needed.
+    /// The same as [`check_opened`], with the metadata of the file. Procfs is not on a disk, so
+    /// most files need no further system call.
     pub(crate) fn check_opened_with(
         opened: BorrowedFd<'_>,
         metadata: &Metadata,
@@ -60,7 +60,7 @@ mod system {
         if major(metadata.dev()) != 0 { Ok(()) } else { check_opened(opened) }
     }
 
-    /// Checks the lookup of a name in a directory.
+    /// Checks a name in a directory before it is looked up.
     pub(crate) fn check_name(
         parent: BorrowedFd<'_>,
         name: &OsStr,
@@ -85,7 +85,8 @@ mod system {
         }
     }
 
-    /// Whether a path from the top of procfs belongs to a process or is the kernel's memory.
+    /// Whether a path relative to the root of procfs belongs to a process or is the kernel's
+    /// memory.
     pub(super) fn concerns_process(path: &Path) -> bool {
         let mut names = path.components().filter_map(|component| match component {
             Component::Normal(name) => Some(name.as_bytes()),
@@ -97,10 +98,10 @@ mod system {
         })
     }
 
-    /// Returns a file's path from the top of procfs.
+    /// Returns a file's path relative to the root of procfs.
     fn path_in_procfs(file: BorrowedFd<'_>) -> Option<PathBuf> {
-        // The process's own procfs, at its usual place, describes the file. That is checked,
-        // since something else may be mounted there.
+        // The procfs at the usual path describes the open file. It is checked first, because another
+        // file system may be mounted there.
         let own = rustix::fs::open(
             "/proc",
             rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC,
@@ -124,7 +125,7 @@ mod system {
     /// A line of `mountinfo`.
     #[derive(Debug, PartialEq, Eq)]
     pub(super) struct Mount {
-        /// The mounted path of the file system.
+        /// The directory of the file system that is mounted.
         pub(super) top: PathBuf,
         /// The path at which it is mounted.
         pub(super) point: PathBuf,

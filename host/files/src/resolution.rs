@@ -1,12 +1,12 @@
 //! Resolves a path to an open directory and a name in it.
 //!
-//! Paths are resolved one component at a time: each directory is opened below the previous one
-//! and never through a link. Links are read and resolved in the same way, so that their target
-//! is known, and can be decided on, before the operation. The operation is then performed on the
-//! name in the open directory, and follows no link: a link that is inserted in the meantime
-//! causes an error, and cannot be used to escape.
+//! Paths are resolved one component at a time: each directory is opened in the previous one and
+//! never through a symbolic link. Symbolic links are read and resolved in the same way, so that the
+//! target is known before the operation and can be checked. The operation is then performed on the
+//! name in the open directory and does not follow a symbolic link: a link that is inserted in the
+//! meantime causes an error instead of an escape.
 //!
-//! [`LinkRule`] determines where links may lead.
+//! [`LinkRule`] determines where symbolic links may lead.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -21,35 +21,35 @@ use crate::error::FileAccessError;
 use crate::open_file::{FileOpening, OpenedFile};
 use crate::writable_directories::WritableDirectories;
 
-/// Maximum number of bytes of a path.
+/// The maximum number of bytes of a path.
 pub const MAX_PATH_LENGTH: usize = 4096;
-/// Maximum number of links in one resolution.
+/// The maximum number of symbolic links in one resolution.
 const MAX_LINKS: usize = 40;
-/// Maximum number of directories opened in one resolution: going up starts again at the base.
+/// The maximum number of directories opened in one resolution: `..` starts again at the base.
 const MAX_STEPS: usize = 4096;
 
-/// The treatment of a link at the end of a path.
+/// The treatment of a symbolic link at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastLink {
-    /// The link is resolved.
+    /// The symbolic link is resolved.
     Follow,
-    /// The link itself is the result.
+    /// The symbolic link itself is the result.
     Keep,
 }
 
-/// Where paths and links may lead.
+/// Where paths and symbolic links may lead.
 #[derive(Clone, Copy, Debug)]
 pub enum LinkRule<'a> {
-    /// Neither `..` nor a link leads above the directory at which the path begins, and absolute
-    /// links are refused: for plugins.
+    /// Neither `..` nor a symbolic link leads above the directory at which the path begins, and
+    /// absolute links are rejected: for plugins.
     Relative,
-    /// As `Relative`, but an absolute link may name a path in the directory: for untrusted
+    /// The same as `Relative`, but an absolute link may lead into the directory: for untrusted
     /// configurations.
     Beneath,
-    /// Everywhere, except that a link in one of the directories is not followed out of that
+    /// Anywhere, except that a symbolic link in one of the directories is not followed out of that
     /// directory: for the operator's configuration. The path begins at the root directory.
     Anywhere(&'a WritableDirectories),
-    /// Everywhere, but not through a link in one of the directories: for paths that a policy
+    /// Anywhere, but not through a symbolic link in one of the directories: for paths that a policy
     /// grants. The path begins at the root directory.
     NoPluginLinks(&'a WritableDirectories),
 }
@@ -59,15 +59,15 @@ pub enum LinkRule<'a> {
 pub struct ResolvedPath {
     /// The directory that contains the file.
     pub parent: Directory,
-    /// The name in that directory, not a link if links are followed. `None` means the directory
-    /// itself.
+    /// The name in that directory, not a symbolic link if those are followed. `None` means the
+    /// directory itself.
     pub name: Option<OsString>,
-    /// A trailing slash requires a directory.
+    /// Whether a trailing slash requires a directory.
     pub is_directory: bool,
 }
 
 impl ResolvedPath {
-    /// Returns the path: absolute, without links.
+    /// Returns the path: absolute, without symbolic links.
     pub fn path(&self) -> PathBuf {
         match &self.name {
             Some(name) => self.parent.join(name),
@@ -75,7 +75,7 @@ impl ResolvedPath {
         }
     }
 
-    /// Returns the name below the parent to pass to the system.
+    /// Returns the name to pass to the system, in the parent directory.
     pub fn name(&self) -> &OsStr {
         self.name.as_deref().unwrap_or(OsStr::new("."))
     }
@@ -83,7 +83,7 @@ impl ResolvedPath {
     /// Opens the file or directory.
     ///
     /// # Errors
-    /// If it is not a regular file or directory, and if the system reports an error.
+    /// If it is not a regular file or directory, or if the system reports an error.
     pub fn open_file(&self, how: FileOpening) -> Result<OpenedFile, FileAccessError> {
         let how = FileOpening { directory: how.directory || self.is_directory, ..how };
         self.parent.open_file(self.name(), how)
@@ -92,24 +92,24 @@ impl ResolvedPath {
     /// Opens the directory.
     ///
     /// # Errors
-    /// If it is not a directory, and if the system reports an error.
+    /// If it is not a directory, or if the system reports an error.
     pub fn open_directory(&self) -> Result<Directory, FileAccessError> {
         self.parent.open_directory(self.name())
     }
 
-    /// Returns the type; `None` if nothing has the name.
+    /// Returns the type; `None` if the file does not exist.
     ///
     /// # Errors
-    /// If it belongs to a process, and if the system reports an error.
+    /// If it belongs to a process, or if the system reports an error.
     pub fn kind(&self) -> Result<Option<FileType>, FileAccessError> {
         self.parent.kind(self.name())
     }
 }
 
-/// Opens a directory below another, along names that are not links.
+/// Opens a directory below another; the names must not be symbolic links.
 ///
 /// # Errors
-/// If a name is not a directory, and if the system reports an error.
+/// If a name is not a directory, or if the system reports an error.
 pub fn descend(base: &Directory, names: &[OsString]) -> Result<Directory, FileAccessError> {
     let Some((last, way)) = names.split_last() else { return Ok(base.clone()) };
     let mut directory = base.clone();
@@ -121,11 +121,11 @@ pub fn descend(base: &Directory, names: &[OsString]) -> Result<Directory, FileAc
     directory.with_path(path.into()).open_directory(last)
 }
 
-/// Resolves a path. `passed` receives the other paths that the result reveals: links that were
-/// followed, directories that were left again, and the path at which resolution ended.
+/// Resolves a path. `passed` receives the other paths that the result reveals: symbolic links that
+/// were followed, directories that `..` left again, and the path at which resolution ended.
 ///
 /// # Errors
-/// If the path leads out of its directory, or a component on the way is not a directory.
+/// If the path leads out of its directory, or a component before the last one is not a directory.
 pub fn resolve(
     base: &Directory,
     path: &OsStr,
@@ -184,8 +184,8 @@ pub fn resolve(
     Ok(way.place(None, true))
 }
 
-/// Pushes a path's names onto the pending ones, the first on top, and returns whether the path
-/// requires a directory.
+/// Pushes a path's names onto the stack of pending names, the first on top, and returns whether the
+/// path requires a directory.
 fn ahead(pending: &mut Vec<OsString>, path: &OsStr) -> bool {
     let names = path.as_bytes().split(|byte| *byte == b'/');
     let last = names.clone().next_back().unwrap_or_default();
@@ -207,13 +207,13 @@ pub(crate) fn names_of(path: &Path) -> Vec<OsString> {
 /// The progress of a resolution.
 struct PathWalker<'a> {
     base: &'a Directory,
-    /// The directory reached. Its own path is not used: `names` has it.
+    /// The current directory. The path in it is not used; `names` replaces it.
     directory: Directory,
     /// The names below the base.
     names: Vec<OsString>,
     rule: LinkRule<'a>,
-    /// A followed link in a plugin's directory, and that directory, which the rest of the path
-    /// does not leave.
+    /// The symbolic link that was followed in a directory writable for a plugin, and that
+    /// directory. The rest of the path must not leave the directory.
     confined: Option<(PathBuf, PathBuf)>,
     passed: &'a mut Vec<PathBuf>,
     steps: usize,
@@ -236,7 +236,7 @@ impl PathWalker<'_> {
         path
     }
 
-    /// Opens the next directory, or returns the target if the name is a link.
+    /// Opens the next directory, or returns the target if the name is a symbolic link.
     fn down(&mut self, name: &OsStr) -> Result<Option<OsString>, FileAccessError> {
         self.count_step()?;
         match self.directory.step(name) {
@@ -245,7 +245,7 @@ impl PathWalker<'_> {
                 self.names.push(name.to_owned());
                 Ok(None)
             }
-            // Systems return different errors for a link that is not followed.
+            // Systems report different errors for a symbolic link that is not followed.
             Err(error @ (Errno::NOTDIR | Errno::LOOP | Errno::MLINK)) => match self.link(name)? {
                 Some(target) => Ok(Some(target)),
                 None => Err(error.into()),
@@ -254,10 +254,10 @@ impl PathWalker<'_> {
         }
     }
 
-    /// Returns the target if the name is a link.
+    /// Returns the target if the name is a symbolic link.
     fn link(&mut self, name: &OsStr) -> Result<Option<OsString>, FileAccessError> {
         let Some(target) = self.directory.link_target(name)? else { return Ok(None) };
-        // The links of procfs do not lead where they claim to.
+        // The symbolic links of procfs do not lead to the target that they state.
         self.directory.metadata(name)?;
         self.links += 1;
         if self.links > MAX_LINKS {
@@ -269,8 +269,8 @@ impl PathWalker<'_> {
         Ok(Some(target))
     }
 
-    /// Applies the rule to a link in the current directory. Returns the rest of its target, to
-    /// be resolved from the directory that is then the current one.
+    /// Applies the rule to a symbolic link in the current directory. Returns the rest of its
+    /// target, which is resolved from the directory that is current after the call.
     fn enter_link(&mut self, name: &OsStr, target: OsString) -> Result<OsString, FileAccessError> {
         match self.rule {
             LinkRule::Relative | LinkRule::Beneath => {}
@@ -300,7 +300,7 @@ impl PathWalker<'_> {
             (_, Some((_, directory))) => directory.clone(),
             (_, None) => PathBuf::from("/"),
         };
-        // Compared by name: a target outside is not looked at.
+        // Names are compared: a target outside the directory is not accessed.
         let Ok(rest) = Path::new(&target).strip_prefix(&within) else {
             return Err(self.plugin_link().unwrap_or_else(outside));
         };
@@ -313,8 +313,8 @@ impl PathWalker<'_> {
         Ok(rest)
     }
 
-    /// Goes to the parent directory. The open directory's own `..` is not used: it may have been
-    /// moved meanwhile.
+    /// Changes to the parent directory. The `..` of the open directory is not used, because the
+    /// directory may have been moved meanwhile.
     fn up(&mut self, pending: &[OsString]) -> Result<(), FileAccessError> {
         if let Some((_, directory)) = &self.confined
             && self.path() == *directory
@@ -323,7 +323,7 @@ impl PathWalker<'_> {
             return Err(error);
         }
         if self.names.is_empty() {
-            // The root's parent is the root.
+            // The parent of the root is the root.
             if matches!(self.rule, LinkRule::Anywhere(_) | LinkRule::NoPluginLinks(_)) {
                 return Ok(());
             }
@@ -342,7 +342,7 @@ impl PathWalker<'_> {
         Some(FileAccessError::PluginLink { link, directory })
     }
 
-    /// Opens a directory below the base, along names that are not links.
+    /// Opens a directory below the base; the names must not be symbolic links.
     fn restart(&mut self, names: Vec<OsString>) -> Result<(), FileAccessError> {
         self.names = Vec::with_capacity(names.len());
         self.directory = self.base.clone();

@@ -1,4 +1,4 @@
-//! Opening files by their paths.
+//! Opens files by their paths.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -15,7 +15,7 @@ use crate::open_file::{FileOpening, OpenedFile};
 use crate::resolution::{LastLink, LinkRule, ResolvedPath, descend, names_of, resolve};
 use crate::writable_directories::WritableDirectories;
 
-/// The files that paths may name. Clones are equivalent.
+/// The set of files that paths may name. Clones are equivalent.
 #[derive(Clone, Debug)]
 pub struct FileScope {
     start: Directory,
@@ -24,27 +24,28 @@ pub struct FileScope {
 
 #[derive(Clone, Debug)]
 enum Reach {
-    /// The directory under the name that the caller has for it.
+    /// A directory, under the name that the caller uses.
     Beneath(PathBuf),
     Anywhere(Arc<WritableDirectories>),
 }
 
 impl FileScope {
-    /// Returns a directory and everything below it. A path is relative to the directory, or
-    /// absolute and below it. Neither `..` nor a link leads out of it.
+    /// Returns the scope of one directory and everything below it. A path is relative to the
+    /// directory, or absolute and below it. Neither `..` nor a symbolic link leads out of it.
     ///
     /// # Errors
     /// If the directory cannot be opened.
     pub fn confined(directory: &Path) -> io::Result<Self> {
         let named = std::path::absolute(directory)?;
-        // The operator chose the directory, so its own path may have links.
+        // The operator selected the directory, so its own path may contain symbolic links.
         let real = named.canonicalize()?;
         let start = descend(&Directory::root()?, &names_of(&real))?;
         Ok(Self { start, reach: Reach::Beneath(named) })
     }
 
-    /// Returns all files, but a link in a directory that a plugin may write is not followed out
-    /// of that directory. Relative paths start at the process's directory.
+    /// Returns the scope of all files, except that a symbolic link in a directory that is writable
+    /// for a plugin is not followed out of that directory. Relative paths start at the process's
+    /// current directory.
     ///
     /// # Errors
     /// If the root directory cannot be opened.
@@ -52,31 +53,31 @@ impl FileScope {
         Ok(Self { start: Directory::root()?, reach: Reach::Anywhere(writable_directories) })
     }
 
-    /// Returns the path of the directory that paths do not leave, without links: the root
-    /// directory if they lead anywhere.
+    /// Returns the path of the directory that paths cannot leave, without symbolic links: the root
+    /// directory if the scope is not confined.
     pub fn directory(&self) -> &Path {
         self.start.path()
     }
 
-    /// Returns the directory in a scope that is confined to one.
+    /// Whether the scope is confined to one directory.
     pub fn is_confined(&self) -> bool {
         matches!(self.reach, Reach::Beneath(_))
     }
 
-    /// Resolves a path. Nothing outside the scope is looked at, so an error does not reveal
-    /// whether it exists.
+    /// Resolves a path. Files outside the scope are not accessed, so an error does not reveal
+    /// whether they exist.
     ///
     /// # Errors
-    /// If it leads out of the scope, or a component on the way is not a directory.
+    /// If it leads out of the scope, or a component before the last one is not a directory.
     pub fn resolve(&self, path: &Path, last: LastLink) -> Result<ResolvedPath, FileAccessError> {
         self.resolve_recording(path, last, &mut Vec::new())
     }
 
-    /// Like [`FileScope::resolve`]. `passed` receives the other paths whose existence the result
-    /// reveals, also if it is an error.
+    /// The same as [`FileScope::resolve`]. `passed` receives the other paths whose existence the
+    /// result reveals, even if the result is an error.
     ///
     /// # Errors
-    /// As for [`FileScope::resolve`].
+    /// The same as for [`FileScope::resolve`].
     pub fn resolve_recording(
         &self,
         path: &Path,
@@ -96,7 +97,7 @@ impl FileScope {
     fn relative_to_start(&self, path: &Path) -> Result<OsString, FileAccessError> {
         let text = path.as_os_str();
         let mut relative = match &self.reach {
-            // `absolute` keeps `..`, and a slash at the end.
+            // `absolute` preserves `..` and a trailing slash.
             Reach::Anywhere(_) => return Ok(std::path::absolute(path)?.into_os_string()),
             Reach::Beneath(_) if path.is_relative() => return Ok(text.to_owned()),
             Reach::Beneath(named) => path
@@ -115,11 +116,10 @@ impl FileScope {
         Ok(relative)
     }
 
-    /// Opens a regular file to read it. It never blocks.
+    /// Opens a regular file for reading. This never blocks.
     ///
     /// # Errors
-    /// If the path leads out of the scope, and if it does not name a regular file that can be
-    /// read.
+    /// If the path leads out of the scope, or does not name a regular file that can be read.
     pub fn open(&self, path: &Path) -> Result<OpenedFile, FileAccessError> {
         let opened = self.resolve(path, LastLink::Follow)?.open_file(FileOpening::READ)?;
         if opened.is_directory() {
@@ -131,7 +131,7 @@ impl FileScope {
     /// Reads a regular file of at most `max_size` bytes.
     ///
     /// # Errors
-    /// As for [`FileScope::open`], and if the file is larger.
+    /// The same as for [`FileScope::open`], and if the file is larger.
     pub fn read(&self, path: &Path, max_size: u64) -> Result<Vec<u8>, FileAccessError> {
         self.open(path)?.read(max_size)
     }
@@ -139,8 +139,7 @@ impl FileScope {
     /// Opens a directory.
     ///
     /// # Errors
-    /// If the path leads out of the scope, and if it does not name a directory that can be
-    /// opened.
+    /// If the path leads out of the scope, or does not name a directory that can be opened.
     pub fn open_directory(&self, path: &Path) -> Result<Directory, FileAccessError> {
         self.resolve(path, LastLink::Follow)?.open_directory()
     }
@@ -148,16 +147,16 @@ impl FileScope {
     /// Starts listing a directory.
     ///
     /// # Errors
-    /// As for [`FileScope::open_directory`].
+    /// The same as for [`FileScope::open_directory`].
     pub fn list(&self, path: &Path) -> Result<Listing, FileAccessError> {
         self.open_directory(path)?.list()
     }
 
-    /// Returns the type of what a path names, after links are resolved; `None` if it names
-    /// nothing.
+    /// Returns the type of a file after symbolic links are resolved; `None` if the file does not
+    /// exist.
     ///
     /// # Errors
-    /// If the path leads out of the scope, and if the system reports another error.
+    /// If the path leads out of the scope, or if the system reports another error.
     pub fn kind(&self, path: &Path) -> Result<Option<FileType>, FileAccessError> {
         match self.resolve(path, LastLink::Follow).and_then(|resolved| resolved.kind()) {
             Err(FileAccessError::System(error))
@@ -169,8 +168,8 @@ impl FileScope {
         }
     }
 
-    /// Returns the type of a directory's entry, after links are resolved; `None` if it names
-    /// nothing or leads out of the scope. `directory` was opened in the scope.
+    /// Returns the type of a directory entry after symbolic links are resolved; `None` if the file
+    /// does not exist or is outside the scope. `directory` was opened in the scope.
     pub fn entry_kind(&self, directory: &Directory, name: &OsStr) -> Option<FileType> {
         match directory.kind(name).ok()?? {
             FileType::Symlink => self.kind(&directory.join(name)).ok()?,

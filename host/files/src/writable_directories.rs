@@ -1,6 +1,6 @@
-//! The directories that plugins may write.
+//! The directories that are writable for plugins.
 //!
-//! A plugin can create a link in a directory that it may write, or move one there. So no path
+//! A plugin can create a symbolic link in such a directory, or move one into it. Therefore no path
 //! that a policy grants passes through such a link, and the host does not follow it out of the
 //! directory.
 
@@ -11,25 +11,25 @@ use crate::directory::Directory;
 use crate::error::FileAccessError;
 use crate::resolution::{LastLink, LinkRule, names_of, resolve};
 
-/// The directories that plugins may write. A directory counts under the name that a policy has
-/// for it, and under its path without links.
+/// The directories that are writable for plugins. Each is contained under the name that a policy
+/// uses for it, and under its path without symbolic links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WritableDirectories {
-    /// Sorted; absolute and normalized.
+    /// Sorted, absolute, normalized paths.
     directories: Vec<PathBuf>,
 }
 
 /// The reason why a granted path cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum GrantedPathError {
-    /// A component of the path is a link that a plugin may have created.
+    /// A component of the path is a symbolic link that a plugin may have created.
     #[error(
         "{} is a link in {}, which a plugin may write, so a plugin may have created it; if the link is \
          intended, name its target in the policy instead",
         .link.display(), .directory.display()
     )]
     PluginLink {
-        /// The path of the link.
+        /// The path of the symbolic link.
         link: PathBuf,
         /// The directory.
         directory: PathBuf,
@@ -39,17 +39,17 @@ pub enum GrantedPathError {
     Access(FileAccessError),
 }
 
-/// A granted path, resolved.
+/// A resolved granted path.
 #[derive(Debug)]
 pub struct GrantedPath {
     /// The innermost directory that exists.
     pub existing: Directory,
-    /// The names below it that do not exist.
+    /// The remaining names, which do not exist.
     pub missing: Vec<OsString>,
 }
 
 impl GrantedPath {
-    /// Returns the path without links.
+    /// Returns the path without symbolic links.
     pub fn path(&self) -> PathBuf {
         let mut path = self.existing.path().to_path_buf();
         path.extend(&self.missing);
@@ -58,12 +58,12 @@ impl GrantedPath {
 }
 
 impl WritableDirectories {
-    /// Returns the directories under these absolute, normalized paths, and under the same paths
-    /// without links.
+    /// Returns the directories at these absolute, normalized paths, and the same paths without
+    /// symbolic links.
     ///
-    /// Links in directories that plugins may write are not resolved: such a path leads nowhere
-    /// that is granted. Whether a path passes through one depends on the other directories, so
-    /// they are resolved until nothing is added, in at most as many rounds as there are paths.
+    /// Symbolic links in writable directories are not resolved: a path through one is not granted.
+    /// Whether a path contains one depends on the other directories, so all paths are resolved
+    /// repeatedly until nothing is added, at most as many times as there are paths.
     pub fn new(paths: impl IntoIterator<Item = PathBuf>) -> Self {
         let mut named: Vec<PathBuf> = paths.into_iter().collect();
         named.sort();
@@ -87,7 +87,7 @@ impl WritableDirectories {
         self.directories.iter().map(PathBuf::as_path)
     }
 
-    /// Returns the innermost of the directories that is the path or contains it.
+    /// Returns the innermost of the directories that contains the path or is equal to it.
     pub fn containing(&self, path: &Path) -> Option<&Path> {
         if self.directories.is_empty() {
             return None;
@@ -98,18 +98,18 @@ impl WritableDirectories {
         })
     }
 
-    /// Resolves an absolute path that a policy grants, and whose last components need not exist.
+    /// Resolves an absolute path that a policy grants. Its last components need not exist.
     ///
     /// # Errors
-    /// If the path passes through a link in one of the directories, or through something that is
-    /// not a directory, or if the system reports an error.
+    /// If the path passes through a symbolic link in one of the directories or through something
+    /// that is not a directory, or if the system reports an error.
     pub fn resolve(&self, path: &Path) -> Result<GrantedPath, GrantedPathError> {
         let access = GrantedPathError::Access;
         let root = Directory::root().map_err(|error| access(error.into()))?;
         let names = names_of(path);
         let mut existing = root.clone();
-        // From the complete path up to the first directory that exists. Its components must be
-        // directories also if the rest is missing.
+        // Tries the complete path first, then its parents, up to the first directory that exists.
+        // Its components must be directories even if the rest is missing.
         for count in (0..=names.len()).rev() {
             let mut inner = PathBuf::from("/");
             inner.extend(names.iter().take(count));

@@ -7,7 +7,7 @@ use regex::Regex;
 
 /// Patterns and their replacements, applied in this order.
 const FILTERS: [(&str, &str); 11] = [
-    // Depends on the plugins that other tests have already compiled.
+    // These lines depend on which plugins other tests have already compiled.
     (r"(?m)^- Compil(ing|ed) .*\n", ""),
     (r"(?m)^Compiling .*; later runs reuse the compiled code\.\n", ""),
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "[UUID]"),

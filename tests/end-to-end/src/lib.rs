@@ -1,4 +1,4 @@
-//! Runs `wardian` in a separate folder and captures its output.
+//! Runs `wardian` in a temporary folder and captures its output.
 //!
 //! Nothing from the environment of the user who runs the tests is used: no variables, no home
 //! directory, no CLI configuration. All tests share a cache of compiled plugins, so that each is
@@ -16,7 +16,7 @@ pub use project::{Project, Seen};
 pub use recorded::{assert_recorded, assert_recorded_with_files};
 pub use terraform::{Terraform, terraform};
 
-/// Compares a command's output with the snapshot of that name.
+/// Compares a command's output with the snapshot of the same name.
 #[macro_export]
 macro_rules! assert_seen {
     ($name:expr, $seen:expr) => {

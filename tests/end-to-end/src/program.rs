@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 /// Returns the program under test.
 ///
 /// # Panics
-/// If it was not built.
+/// If the program was not built.
 pub fn binary() -> PathBuf {
     if let Some(path) = std::env::var_os("WARDIAN_TEST_BINARY") {
         return path.into();
@@ -54,7 +54,7 @@ pub fn platform() -> String {
     format!("{os}_{architecture}")
 }
 
-/// A command that runs while the test continues.
+/// A running command.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -80,7 +80,8 @@ impl Running {
     /// Waits for a line that contains this text.
     ///
     /// # Panics
-    /// If it does not appear, with all output.
+    /// If the command ends or the wait times out before the line appears. The message contains all
+    /// output.
     pub fn wait_for(&mut self, text: &str) {
         let deadline = Instant::now() + Duration::from_mins(2);
         loop {
@@ -121,7 +122,7 @@ impl Running {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Kills the command at once, like a power failure.
+    /// Kills the command immediately, which simulates a power failure.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -130,7 +131,7 @@ impl Running {
     /// Waits for the command to end, and returns its status and output.
     ///
     /// # Panics
-    /// If it does not end in time.
+    /// If it does not end within the limit.
     pub fn finish(mut self, limit: Duration) -> (ExitStatus, String) {
         let deadline = Instant::now() + limit;
         loop {

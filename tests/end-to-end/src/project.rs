@@ -32,7 +32,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Returns everything in the form of a snapshot.
+    /// Formats the result as a snapshot.
     pub fn text(&self) -> String {
         let code = self.code.map_or("none".to_owned(), |code| code.to_string());
         let mut text = format!("$ {}\nexit code: {code}\n", self.line);

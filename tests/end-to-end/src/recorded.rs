@@ -1,4 +1,4 @@
-//! Recorded results of Terraform for command lines, and their comparison with `wardian`.
+//! Compares the results of `wardian` commands with recorded results of Terraform.
 //!
 //! The cases of a command and Terraform's results are in one JSON file. With `WARDIAN_RECORD=1`,
 //! and `terraform` on PATH, the results are recorded again.
@@ -16,16 +16,16 @@ use crate::Project;
 /// The environment variable that requests recording.
 const RECORD: &str = "WARDIAN_RECORD";
 
-/// One command line in a separate folder.
+/// One command line, run in a separate folder.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct Case {
     /// The folder's files.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     files: BTreeMap<String, String>,
-    /// Commands that run before, whatever their result.
+    /// Commands to run first. Their results are ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     before: Vec<String>,
-    /// Files that are rewritten before the command.
+    /// Files to replace after these commands.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     then: BTreeMap<String, String>,
     /// The command, its arguments separated by spaces.
@@ -33,8 +33,8 @@ struct Case {
     /// Its standard input.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     input: String,
-    /// The missing work before the result can be the same. It is removed when that is done: a
-    /// case that is open but passes is an error too.
+    /// The reason why the result does not match yet; empty if it must match. A case with a reason
+    /// that matches is an error too, so that the reason is removed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     open: String,
     /// The recorded result.
@@ -42,7 +42,7 @@ struct Case {
     answer: Answer,
 }
 
-/// The standard output of a command and the files that it changed.
+/// A recorded result: the standard output of a command, and the files that it changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 struct Answer {
     code: i32,
@@ -52,8 +52,8 @@ struct Answer {
     changed: BTreeMap<String, String>,
 }
 
-/// Compares the results of all cases in a file below `tests/recorded`, after `shape` has removed
-/// the parts that need not be the same.
+/// Compares the results of all cases in a file below `tests/recorded`. Before that, `shape` removes
+/// text that may differ.
 ///
 /// # Panics
 /// If a result differs; or, when recording, if that fails.
@@ -61,8 +61,8 @@ pub fn assert_recorded(name: &str, shape: impl Fn(String) -> String) {
     assert_recorded_with_files(name, shape, |path, text| Some((path.to_owned(), text.to_owned())));
 }
 
-/// Like [`assert_recorded`]; `file` does the same to the path and the text of each file that was
-/// changed or created, or omits it.
+/// The same as [`assert_recorded`]. For each file that was changed or created, `file` returns the
+/// path and text to compare, or `None` to ignore the file.
 ///
 /// # Panics
 /// Like [`assert_recorded`].
@@ -120,7 +120,7 @@ impl Case {
         project
     }
 
-    /// The files are changed after the first apply.
+    /// Writes the files that replace others after the first `apply`.
     fn write_then(&self, project: &Project, line: &str) {
         if line.starts_with("apply") {
             for (path, text) in &self.then {

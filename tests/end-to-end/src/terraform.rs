@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::Project;
 use crate::project::words;
 
-/// The program.
+/// The path of the program.
 #[derive(Debug)]
 pub struct Terraform(PathBuf);
 
@@ -69,8 +69,8 @@ impl Terraform {
         command
     }
 
-    /// Runs a command on a copy of a project's state in an empty folder: with the configuration
-    /// Terraform would require its native providers.
+    /// Runs a command on a copy of a project's state in an empty folder. With the configuration,
+    /// Terraform would require native providers.
     ///
     /// # Panics
     /// If it fails.

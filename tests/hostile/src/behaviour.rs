@@ -61,7 +61,7 @@ pub(crate) fn behave(type_name: &str, input: &str) {
     }
 }
 
-/// Exhausts the native stack before the guest's own.
+/// Exhausts the native stack before the guest's stack.
 fn descend(depth: u64) -> u64 {
     if black_box(false) {
         return depth;
@@ -91,10 +91,10 @@ fn flood() {
     }
 }
 
-/// Returns a string that is not UTF-8.
+/// Returns a string that is not valid UTF-8.
 #[allow(unsafe_code, reason = "there is no safe way to make an invalid string")]
 fn no_text() -> String {
-    // SAFETY: nothing in the guest reads it; the host has to detect that it is invalid.
+    // SAFETY: the guest does not read the string; the host must detect that it is invalid.
     unsafe { String::from_utf8_unchecked(black_box(vec![0xff, 0xfe])) }
 }
 

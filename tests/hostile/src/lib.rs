@@ -1,6 +1,5 @@
-//! A malicious provider: each resource type is a way to attack the host, and each input of the
-//! probe is an attempt to access something without a grant. The sandbox tests load it as a real
-//! component.
+//! A malicious provider: each resource type attacks the host in one way, and each input of the
+//! probe attempts an access that is not granted. The sandbox tests load it as a real component.
 #![cfg(target_family = "wasm")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "it is written to do harm")]
 
@@ -21,7 +20,7 @@ mod bindings {
     use crate::plugin::Hostile;
 }
 
-/// The component without network access has no such probes.
+/// The component without network access has no network probes.
 fn reach_out(verb: &str, _object: &str) -> String {
     format!("no such probe: {verb}")
 }

@@ -1,10 +1,10 @@
-//! Functions of the C library that the standard library does not expose.
+//! Functions of the C library that the standard library does not provide.
 #![allow(unsafe_code, reason = "functions of C")]
 
 use std::ffi::{CString, c_char, c_int};
 use std::io;
 
-/// Creates a symbolic link with any target.
+/// Creates a symbolic link with an arbitrary target.
 pub(crate) fn symlink(target: &str, path: &str) -> io::Result<()> {
     unsafe extern "C" {
         fn symlink(target: *const c_char, path: *const c_char) -> c_int;

@@ -1,4 +1,4 @@
-//! The provider's calls, which behave well enough for a test to reach the behavior under test.
+//! The provider's calls, which behave correctly except where a test needs misbehavior.
 
 use std::cell::Cell;
 use std::sync::Mutex;
@@ -270,7 +270,7 @@ impl wit::Guest for Hostile {
     }
 }
 
-/// An endless stream of events, unless it is limited.
+/// A stream of events: endless, or of limited length.
 pub(crate) struct Events {
     left: Cell<Option<u64>>,
 }

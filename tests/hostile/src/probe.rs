@@ -15,7 +15,7 @@ use crate::steps;
 /// The data source that runs the probes.
 pub(crate) const NAME: &str = "hostile_probe";
 
-/// The number of calls of this instance.
+/// The number of calls to this instance.
 static CALLS: AtomicU32 = AtomicU32::new(0);
 
 /// A file that stays open after its call.
@@ -110,7 +110,7 @@ fn resize(path: &str, size: &str) -> io::Result<()> {
     File::options().write(true).open(path)?.set_len(size)
 }
 
-/// Writes that many bytes, and continues if some of them are rejected.
+/// Writes a number of bytes, and continues if some of the writes are rejected.
 fn fill(path: &str, size: &str) -> io::Result<()> {
     let mut left: usize = size.parse().map_err(io::Error::other)?;
     let mut file = File::create(path)?;
@@ -139,14 +139,14 @@ fn clocks() -> String {
     format!("{:?} {}", now.unwrap_or_default(), start.elapsed().as_millis() >= 20)
 }
 
-/// Writes its configuration to a place where others could read it.
+/// Writes its configuration to an output that others could read.
 fn write_to(place: &str, what: &str) -> String {
     match place {
         "log" => log::write(log::Level::Warn, "tells", what, &[]),
         "log-field" => log::write(log::Level::Warn, "tells", "see", &[("what".into(), what.into())]),
         "stdout" => println!("{what}"),
         "stderr" => eprintln!("{what}"),
-        // The host assembles a line from pieces.
+        // The host assembles the line from several writes.
         "pieces" => what.chars().for_each(|letter| print!("{letter}")),
         "panic" => panic!("{what}"),
         "file" => drop(fs::read(what)),

@@ -1,7 +1,7 @@
-//! Schemas; the variant selects a mistake.
+//! Schemas with mistakes, selected by a variant.
 //!
-//! A provider gets no input when it is asked for its schema. Tests that need a variant therefore
-//! grant a directory with a file that contains the variant's name.
+//! A schema call has no input. Therefore, tests that need a variant grant a directory with a file
+//! that contains the variant's name.
 
 use crate::behaviour;
 use crate::bindings::exports::wardian::plugin::provider as wit;

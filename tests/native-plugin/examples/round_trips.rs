@@ -2,8 +2,8 @@
 //!
 //! `round_trips FAKE SERVED` prints `name<TAB>value<TAB>unit`. `FAKE` is this crate's native
 //! plugin, which does almost no work itself; `SERVED` is a component that is bundled as a native
-//! plugin. The time for a call is the median of many calls, and the time for a start is that of
-//! the fastest start, to exclude other load on the machine.
+//! plugin. The time of a call is the median of many calls, and the time of a start is that of the
+//! fastest start, to exclude the effect of other load on the machine.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ async fn main() -> Result<(), Failed> {
     };
     let bridge = Bridge::new(NativeLimits::default());
     print("bridge: plan call", plan_call(&bridge, &fake).await?.as_secs_f64() * 1e6, "µs");
-    // The measurements alternate, so that both are made under the same load.
+    // The two plugins are measured alternately, so that other load affects both.
     let (mut bare, mut of_component) = (Vec::new(), Vec::new());
     for _ in 0..STARTS {
         bare.push(start(&bridge, &fake).await?);

@@ -18,7 +18,7 @@ use crate::repeating::Repeats;
 pub(crate) enum Reply {
     /// One message, or all messages of a stream.
     Messages(Vec<Vec<u8>>),
-    /// A message at once, and another after a stop request.
+    /// One message immediately, and another after a stop request.
     UntilStopped(Vec<u8>, Vec<u8>),
     /// The call is not implemented.
     Unknown,
@@ -36,7 +36,7 @@ pub(crate) fn one(message: &impl Message) -> Reply {
     Reply::Messages(vec![message.encode_to_vec()])
 }
 
-/// Returns whether a call is not in the first version of either protocol.
+/// Returns whether a call was added after the first version of both protocols.
 pub(crate) fn is_newer(rpc: &str) -> bool {
     let newer = ["Identity", "Move", "Generate", "Ephemeral", "CallFunction", "List", "Action", "Stdio"];
     newer.iter().any(|part| rpc.contains(part))
@@ -246,8 +246,8 @@ pub(crate) fn answer(service: &str, rpc: &str, request: Bytes, values: Values, r
 /// The prefix of strings that are counted instead of repeated.
 const COUNT: &str = "count:";
 
-/// Returns the input itself; a string of the length that it requests (`bytes:1000`); the number
-/// of bytes after `count:`; or the result of `read:FILE`, `write:FILE` and `connect:ADDRESS`.
+/// Returns the input; a string of the requested length (`bytes:1000`); the number of bytes after
+/// `count:`; or the result of `read:FILE`, `write:FILE` and `connect:ADDRESS`.
 fn echo_result(input: &Value) -> Value {
     let View::String(text) = input.view() else { return input.clone() };
     if let Some(counted) = text.strip_prefix(COUNT) {
@@ -493,8 +493,8 @@ macro_rules! large {
     }};
 }
 
-/// Returns the resource types that make a schema large, as a response of their own; `None` for
-/// other calls.
+/// Returns the resource types that make a schema large, as a separate message; `None` for other
+/// calls.
 pub(crate) fn more_schemas(rpc: &str) -> Option<Vec<u8>> {
     match rpc {
         "GetSchema" => Some(large!(five).encode_to_vec()),
@@ -503,7 +503,7 @@ pub(crate) fn more_schemas(rpc: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns a resource type with a nested attribute, as a response of its own.
+/// Returns a resource type with a nested attribute, as a separate message.
 pub(crate) fn nested_schema() -> Vec<u8> {
     let inner = six::schema::Attribute {
         name: "inner".into(),
@@ -530,8 +530,8 @@ pub(crate) fn nested_schema() -> Vec<u8> {
     answer.encode_to_vec()
 }
 
-/// Returns the capability of working without a schema call, as a response of its own, valid in
-/// either protocol.
+/// Returns the capability to work without a schema call, as a separate message that is valid in
+/// both protocols.
 pub(crate) fn schema_optional() -> Vec<u8> {
     let capabilities = m::ServerCapabilities { get_provider_schema_optional: true, ..Default::default() };
     let answer =
@@ -539,7 +539,7 @@ pub(crate) fn schema_optional() -> Vec<u8> {
     answer.encode_to_vec()
 }
 
-/// Returns a response with schemas in which the prefix `fake_` is replaced by `other_`.
+/// Replaces the prefix `fake_` by `other_` in a response with schemas.
 pub(crate) fn renamed(rpc: &str, message: &[u8]) -> Vec<u8> {
     fn keys<T>(map: HashMap<String, T>) -> HashMap<String, T> {
         map.into_iter()

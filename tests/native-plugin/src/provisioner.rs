@@ -1,9 +1,9 @@
-//! The provisioner `fake`: it shows a message and the connection of the object.
+//! The provisioner `fake`, which shows a message and the connection of the object.
 //!
 //! | message | behavior |
 //! |---|---|
 //! | `wrong` | fails validation |
-//! | `fail` | fails after showing it |
+//! | `fail` | fails after showing the message |
 //! | `warn` | succeeds with a warning |
 //! | `wait` | continues until a stop request |
 //! | `environment` | shows the names of the process's environment variables |

@@ -1,10 +1,10 @@
-//! Repeats the inputs of the fake in all its outputs, to test redaction.
+//! Repeats the inputs of the plugin `fake` in all its outputs, to test redaction.
 
 use std::sync::{Mutex, PoisonError};
 
 use wardian_legacy_grpc_bridge::protocol::tfplugin as m;
 
-/// Whether the fake repeats its inputs.
+/// Whether the plugin repeats its inputs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeats {
     Nothing,

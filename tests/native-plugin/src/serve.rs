@@ -95,7 +95,7 @@ async fn call(
                 Reply::Messages(mut messages) => {
                     if words.has("large-schema") {
                         messages.extend(calls::more_schemas(rpc));
-                        // A message that follows another of the same type adds to it.
+                        // The receiver merges a message with a following message of the same type.
                         messages = vec![messages.concat()];
                     }
                     let mut stream = respond.send_response(head.body(())?, false)?;

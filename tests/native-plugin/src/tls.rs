@@ -58,7 +58,7 @@ fn certificate() -> Result<(CertificateDer<'static>, KeyPair), Box<dyn Error>> {
     let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P521_SHA512)?;
     let mut params = CertificateParams::new(["localhost".to_owned()])?;
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    // Parsed once, to ensure that the key is usable.
+    // The key is parsed, to ensure that it is usable.
     PrivateKeyDer::try_from(key.serialize_der())?;
     Ok((params.self_signed(&key)?.der().clone(), key))
 }

@@ -1,5 +1,5 @@
-//! The commands of the machine: those of the shell, those that an upload uses, and some whose
-//! output is read by tests.
+//! The commands of the machine: shell commands, the commands of an upload, and commands with known
+//! output.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ fn slashed(path: &str) -> String {
     path.trim_matches('"').replace('\\', "/")
 }
 
-/// Runs an uploaded script: it writes output and exits with a code.
+/// Runs an uploaded script, which writes output and exits with a code.
 fn batch(script: &str) -> Part {
     let (mut stdout, mut stderr, mut code) = (String::new(), String::new(), 0);
     for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {

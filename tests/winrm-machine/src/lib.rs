@@ -1,5 +1,5 @@
-//! A machine that implements WinRM for tests: shells, commands, output in parts, and faults,
-//! with basic authentication or NTLM, over TCP or TLS. `commands` implements the commands.
+//! A machine that implements WinRM for tests: shells, commands, output in chunks, and faults, with
+//! basic authentication or NTLM, over TCP or TLS. `commands` implements the commands.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -37,7 +37,7 @@ pub enum Proof {
     Ntlm,
 }
 
-/// A part of the response to a `Receive`.
+/// A chunk of the response to a `Receive`.
 #[derive(Debug)]
 enum Part {
     Output { stdout: Vec<u8>, stderr: Vec<u8>, code: Option<u32> },
@@ -54,7 +54,7 @@ pub struct State {
     pub deleted: Vec<String>,
     /// The commands that were started.
     pub commands: Vec<String>,
-    /// The commands that their client terminated.
+    /// The commands that the client terminated.
     pub terminated: Vec<String>,
     /// The number of connections.
     pub connections: usize,
@@ -64,11 +64,11 @@ pub struct State {
     pub directories: Vec<String>,
     temporary: HashMap<String, String>,
     running: HashMap<String, VecDeque<Part>>,
-    /// Whether the machine forgets its shells, as after a restart.
+    /// Whether the machine has lost its shells, as after a restart.
     pub forgets: bool,
 }
 
-/// The machine.
+/// A running machine.
 pub struct Server {
     /// The port on 127.0.0.1.
     pub port: u16,

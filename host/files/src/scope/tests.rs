@@ -136,7 +136,7 @@ fn no_file_of_a_process_is_read() {
         let read = scope.read(Path::new(&path), 1 << 20);
         let refused = match &read {
             Err(FileAccessError::Process) => true,
-            // The host of the test has no such file.
+            // The machine that runs the test has no such file.
             Err(FileAccessError::System(_)) => !Path::new(&path).exists(),
             _ => false,
         };

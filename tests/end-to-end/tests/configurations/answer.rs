@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// The position of a diagnostic that has none.
+/// The position of a diagnostic without one.
 pub const NOWHERE: &str = "nowhere";
 
-/// Diagnostics that Terraform repeats for a line because of the first; one is enough. The same
-/// applies to diagnostics without any file.
+/// Pairs of summaries: if the first is reported for a line, Terraform may report the second as a
+/// consequence, and only the first is compared. The same applies to diagnostics without a file.
 const ECHOES: [(&str, &str); 9] = [
     ("Variables not allowed", "Unsuitable value type"),
     ("Function calls not allowed", "Unsuitable value type"),
@@ -26,8 +26,8 @@ const ECHOES: [(&str, &str); 9] = [
 pub struct Answer {
     /// `valid` or `invalid`.
     pub verdict: String,
-    /// `error main.tf:3 Unsupported argument`; sorted, since programs report diagnostics in
-    /// different order.
+    /// Lines such as `error main.tf:3 Unsupported argument`, sorted because programs report
+    /// diagnostics in different orders.
     pub lines: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ impl Answer {
         Some(Self { verdict: verdict.to_owned(), lines })
     }
 
-    /// Parses a recorded answer.
+    /// Parses a recorded verdict with its diagnostics.
     pub fn from_record(text: &str) -> Self {
         let mut lines = text.lines().filter(|line| !line.is_empty()).map(str::to_owned);
         Self { verdict: lines.next().unwrap_or_default(), lines: lines.collect() }
@@ -71,7 +71,7 @@ fn place(diagnostic: &Value) -> String {
     range["start"]["line"].as_u64().map_or_else(|| NOWHERE.to_owned(), |line| format!("{file}:{line}"))
 }
 
-/// The members of a cycle are listed in arbitrary order.
+/// Returns the summary, without the members of a cycle, which are listed in arbitrary order.
 fn summary(diagnostic: &Value) -> &str {
     let summary = diagnostic["summary"].as_str().unwrap_or_default();
     if summary.starts_with("Cycle") { "Cycle" } else { summary }

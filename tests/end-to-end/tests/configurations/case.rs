@@ -25,16 +25,16 @@ use crate::answer::{Answer, NOWHERE};
 pub struct Case {
     /// The file's name without extension.
     pub name: String,
-    /// Paths and texts.
+    /// The paths and texts of the files.
     pub files: Vec<(String, String)>,
     /// Terraform's diagnostics.
     pub answer: Answer,
     /// Lines that only one of the two programs reports.
     pub differences: Vec<Difference>,
     path: PathBuf,
-    /// The text before the answer, verbatim.
+    /// The text before the recorded answer, verbatim.
     before: String,
-    /// The text after the answer, verbatim.
+    /// The text after the recorded answer, verbatim.
     behind: String,
 }
 
@@ -121,7 +121,8 @@ impl Case {
     }
 }
 
-/// A position that Terraform does not report is not a difference.
+/// Reports whether two lines are equal. A position that Terraform does not report is not a
+/// difference.
 fn is_same(expected: &str, said: &str) -> bool {
     let placeless = || {
         let (severity, rest) = said.split_once(' ')?;

@@ -24,9 +24,9 @@ use answer::Answer;
 use case::Case;
 use wardian_end_to_end::{Project, Terraform, terraform};
 
-/// The minimum number of cases of each verdict.
+/// The minimum number of cases for each verdict.
 const MIN_CASES: usize = 150;
-/// The maximum number of cases that differ on purpose.
+/// The maximum number of cases with deliberate differences.
 const MAX_DIFFERENCES: usize = 20;
 
 #[test]
@@ -39,15 +39,15 @@ fn invalid_configurations_match_terraform() {
     compare("invalid", "invalid");
 }
 
-/// Handwritten cases of later versions of the language, which the recorded version of Terraform
-/// does not support.
+/// These handwritten cases use later versions of the language, which the recorded version of
+/// Terraform does not support.
 #[test]
 fn configurations_of_later_versions_have_expected_diagnostics() {
     let failures = each(&cases("later"), check);
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Handwritten cases that Terraform rejects when it plans; Wardian reports them earlier.
+/// Terraform rejects these handwritten cases in `plan`; Wardian already rejects them in `validate`.
 #[test]
 fn plan_time_errors_are_reported_by_validate() {
     let failures = each(&cases("earlier"), check);
@@ -84,14 +84,14 @@ fn compare(folder: &str, verdict: &str) {
     assert!(failures.is_empty(), "{failed} of {} cases differ:\n{}", cases.len(), failures.join("\n"));
 }
 
-/// Cases that do not match yet, by folder and name.
+/// Returns the cases that do not match yet, by folder and name.
 fn open() -> BTreeSet<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/configurations/open.txt");
     let text = fs::read_to_string(path).unwrap();
     text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
 }
 
-/// Returns every case of a folder, by name.
+/// Returns all cases of a folder, sorted by name.
 fn cases(folder: &str) -> Vec<Case> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/configurations/data").join(folder);
     let mut paths: Vec<PathBuf> =
@@ -100,12 +100,12 @@ fn cases(folder: &str) -> Vec<Case> {
     paths.iter().map(|path| Case::read(path)).collect()
 }
 
-/// Runs a function on every case, several at once, and returns the results in order.
+/// Calls a function for every case, in parallel, and returns the results in order.
 fn each(cases: &[Case], work: impl Fn(&Case) -> Option<String> + Sync) -> Vec<String> {
     each_named(cases, work).into_iter().map(|(_, problem)| problem).collect()
 }
 
-/// Like [`each`], with the names of the cases.
+/// The same as [`each`], with the names of the cases.
 fn each_named(cases: &[Case], work: impl Fn(&Case) -> Option<String> + Sync) -> Vec<(String, String)> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::new());

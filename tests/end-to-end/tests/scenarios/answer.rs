@@ -11,8 +11,8 @@
 //!   {"applyable":true,...}
 //! ```
 //!
-//! Text for people is reduced to the headlines of diagnostics and the lines that programs search
-//! for. JSON is included completely, except for values that differ in every run.
+//! Human-readable text is reduced to the headlines of diagnostics and the lines that other programs
+//! search for. JSON is included completely, except for values that differ in every run.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -29,15 +29,15 @@ use crate::names::Names;
 use crate::run::Output;
 use crate::scenario::CommandLine;
 
-/// Backups that the `state` commands create; those of one second have the same name.
+/// Backups that the `state` commands create. The name contains the time in seconds.
 static TIMED_BACKUP: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\.\d{10}\.backup$").unwrap());
 
-/// The output and the start of a provisioner.
+/// The line at the start of a provisioner, and the lines of its output.
 static PROVISIONED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^\S+( \((?:local-exec|fake)\): |: Provisioning with ')").unwrap());
 
-/// The beginnings of lines that programs search for, and whether the rest of the line differs
-/// between the programs.
+/// The prefixes of lines that other programs search for, and whether the rest of the line may
+/// differ between Terraform and Wardian.
 const SUMMARIES: [(&str, Rest); 5] = [
     ("Plan: ", Rest::Same),
     ("Apply complete! ", Rest::Same),
@@ -46,7 +46,7 @@ const SUMMARIES: [(&str, Rest); 5] = [
     ("Import successful!", Rest::Own),
 ];
 
-/// Commands whose text other programs read.
+/// Commands whose output is read by other programs.
 const READ_BY_MACHINES: [&str; 5] =
     ["state list", "workspace list", "workspace show", "output -raw", "console"];
 
@@ -68,7 +68,8 @@ pub fn of_command(
     let mut text = format!("$ {}\n", command.line);
     let code = output.code.map_or("none".to_owned(), |code| code.to_string());
     let _ = writeln!(text, "exit {code}");
-    // Names are assigned in the order of states, plans, events: the first two are ordered.
+    // Names are assigned in the order of states, plans, events, because states and plans have a
+    // fixed order.
     let files = files(before, after, names);
     let plan = plan.map(|(path, shown)| plan_text(&path, &shown, names)).unwrap_or_default();
     text.push_str(&diagnostics_and_summaries(command, output, names));
@@ -101,7 +102,7 @@ fn diagnostics_and_summaries(command: &CommandLine, output: &Output, names: &mut
     }
     let plain = diagnostics::plain(&output.out);
     if READ_BY_MACHINES.iter().any(|known| command.line.starts_with(known)) {
-        // Lines in a frame are text for people.
+        // Lines in a frame are human-readable text.
         for line in plain.lines().filter(|line| !line.starts_with(['╷', '│', '╵'])) {
             let _ = writeln!(text, "out {}", names.text(line).trim_end());
         }

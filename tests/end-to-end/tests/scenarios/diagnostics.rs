@@ -1,4 +1,4 @@
-//! Diagnostics, extracted from text for people: the severity, the position and the summary. The
+//! Extracts diagnostics from human-readable text: the severity, the position and the summary. The
 //! detail differs between the programs.
 
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ pub fn plain(text: &str) -> String {
     COLOUR.replace_all(text, "").into_owned()
 }
 
-/// Returns lines such as `error main.tf:3 Invalid count argument`, sorted, since independent
+/// Returns lines such as `error main.tf:3 Invalid count argument`, sorted because independent
 /// objects fail in any order.
 pub fn lines(text: &str) -> Vec<String> {
     let mut found: Vec<(String, String, String)> = Vec::new();
@@ -38,7 +38,7 @@ pub fn lines(text: &str) -> Vec<String> {
     lines
 }
 
-/// The members of a cycle are listed in arbitrary order.
+/// Returns the summary, without the members of a cycle, which are listed in arbitrary order.
 pub fn summary(text: &str) -> &str {
     let text = text.trim_end();
     if text.starts_with("Cycle") { "Cycle" } else { text }

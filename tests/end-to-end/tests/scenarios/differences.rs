@@ -1,4 +1,4 @@
-//! A readable diff of two answers, by command and then by block. A block is a line with the
+//! A readable diff of two results, by command and then by block. A block is a line with the
 //! indented lines below it.
 
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use similar::TextDiff;
 
 use crate::scenario::{Scenario, Side};
 
-/// Returns the difference, except for lines that differ on purpose.
+/// Returns the differences, except for lines that differ on purpose.
 pub fn between(scenario: &Scenario, expected: &str, seen: &str) -> Option<String> {
     let mut report = String::new();
     let expected = without(scenario, Side::Terraform, expected, &mut report);
@@ -30,8 +30,8 @@ pub fn between(scenario: &Scenario, expected: &str, seen: &str) -> Option<String
     (!report.is_empty()).then_some(report)
 }
 
-/// Returns the answer without positions of errors for which the expected answer has none: an
-/// additional position is not a difference.
+/// Removes positions of errors for which the expected result has no position: an additional
+/// position is not a difference.
 fn placed_as(expected: &str, seen: &str) -> String {
     let mut placed = String::new();
     for line in seen.split_inclusive('\n') {
@@ -52,7 +52,7 @@ fn has_line(text: &str, line: &str) -> bool {
     text.split_inclusive('\n').any(|known| known == line)
 }
 
-/// Returns an answer without the lines that only this side has.
+/// Removes the lines that are declared to occur only on this side.
 fn without(scenario: &Scenario, side: Side, answer: &str, report: &mut String) -> String {
     let mut expected: Vec<(usize, &str)> = scenario
         .differences
@@ -90,7 +90,7 @@ fn blocks(command: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// Splits a text before each line that is a start.
+/// Splits a text before each line for which `is_start` is true.
 fn split_before(text: &str, is_start: impl Fn(&str) -> bool) -> Vec<&str> {
     let mut starts = Vec::new();
     let mut position = 0;

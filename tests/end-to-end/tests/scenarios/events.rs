@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::diagnostics::summary;
 use crate::scenario::CommandLine;
 
-/// Returns the events in the form that is compared, or [`None`] if a text is not such a stream.
+/// Returns the events in the form for comparison, or [`None`] if the text is not such a stream.
 pub fn parse(text: &str, command: &CommandLine) -> Option<Vec<Value>> {
     let mut events = Vec::new();
     for line in text.lines() {
@@ -15,7 +15,7 @@ pub fn parse(text: &str, command: &CommandLine) -> Option<Vec<Value>> {
             events.push(shaped(event));
         }
     }
-    // Terraform reports planned changes as independent walkers plan them.
+    // Terraform reports planned changes in the order in which its concurrent walk plans them.
     for run in events.chunk_by_mut(|earlier, later| is_planned(earlier) && is_planned(later)) {
         run.sort_by_cached_key(ToString::to_string);
     }
@@ -39,7 +39,7 @@ fn is_about_time(event: &Value) -> bool {
     kind(event).ends_with("_progress") && kind(event) != "provision_progress"
 }
 
-/// Reports whether an event may change places with one of an independent object.
+/// Reports whether the order of this event and events of other objects may differ.
 fn is_step(event: &Value) -> bool {
     event.get("hook").is_some()
 }
@@ -52,7 +52,7 @@ fn is_diagnostic(event: &Value) -> bool {
     kind(event) == "diagnostic"
 }
 
-/// Removes times and messages, except for totals, which programs search for.
+/// Removes times and messages, except for totals, which other programs search for.
 fn shaped(event: Value) -> Value {
     let Value::Object(mut event) = event else { return event };
     let is_summary = event.get("type").is_some_and(|kind| kind == "change_summary");

@@ -31,7 +31,7 @@ impl Folder {
         self.0.get(path).map(String::as_str)
     }
 
-    /// Returns the differences of a later folder.
+    /// Returns the changes from this folder to a later snapshot of it.
     pub fn changes<'a>(&'a self, after: &'a Self) -> Vec<(&'a str, Fate)> {
         let paths: BTreeSet<&str> = self.0.keys().chain(after.0.keys()).map(String::as_str).collect();
         paths

@@ -1,12 +1,11 @@
-//! Layout of JSON for reading and comparison: a value that fits on one line is written on one
-//! line.
+//! Formats JSON for reading and comparison: a value that fits on one line is written on one line.
 
 use serde_json::Value;
 
 /// The maximum width of a line.
 const WIDTH: usize = 120;
 
-/// Lays out a value with each line indented.
+/// Formats a value with each line indented.
 pub fn lay_out(value: &Value, indent: usize) -> String {
     let mut text = " ".repeat(indent);
     write(value, indent, 0, &mut text);
@@ -14,7 +13,8 @@ pub fn lay_out(value: &Value, indent: usize) -> String {
     text
 }
 
-/// `used` is the width of the text before the value on its line, after the indent.
+/// Writes a value. `used` is the width of the text before the value on its line, without the
+/// indent.
 fn write(value: &Value, indent: usize, used: usize, text: &mut String) {
     let compact = value.to_string();
     if indent + used + compact.len() <= WIDTH {

@@ -1,9 +1,9 @@
 //! Scenarios: several commands in one folder, with the result of each, compared with Terraform's
 //! results.
 //!
-//! A scenario is a file `data/GROUP/NAME.txt` (see [`scenario`] for its format), and its answer
-//! is `data/GROUP/NAME.answer` (see [`answer`]). Scenarios that do not match yet are listed in
-//! `open.txt`, each with the reason; a listed scenario that matches is a failure too, so that
+//! A scenario is a file `data/GROUP/NAME.txt` (see [`scenario`] for its format), and its recorded
+//! answer is `data/GROUP/NAME.answer` (see [`answer`]). Scenarios that do not match yet are listed
+//! in `open.txt`, each with the reason; a listed scenario that matches is a failure too, so that
 //! the list stays correct.
 //!
 //! `WARDIAN_RECORD=1 cargo test --test scenarios` runs the `terraform` on PATH again and
@@ -71,7 +71,7 @@ fn scenarios_match_terraform() {
     assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), chosen.len(), failures.join("\n"));
 }
 
-/// Scenarios that do not match yet, with the reason.
+/// Returns the scenarios that do not match yet, with the reasons.
 fn open() -> BTreeMap<String, String> {
     let text = fs::read_to_string(here().join("open.txt")).unwrap();
     text.lines()
@@ -88,7 +88,7 @@ fn here() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios")
 }
 
-/// Returns all scenarios, by name.
+/// Returns all scenarios, sorted by name.
 fn every_scenario() -> Vec<Scenario> {
     let mut paths = Vec::new();
     for group in fs::read_dir(here().join("data")).unwrap() {
@@ -110,7 +110,7 @@ fn check(scenario: &Scenario) -> Option<String> {
         .map(|difference| format!("==== {}\n{difference}", scenario.name))
 }
 
-/// Runs a function on every scenario, several at once, and returns the results in order.
+/// Calls a function for every scenario, in parallel, and returns the results in order.
 fn each(scenarios: &[&Scenario], work: impl Fn(&Scenario) -> Option<String> + Sync) -> Vec<String> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::new());

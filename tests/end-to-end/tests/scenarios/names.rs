@@ -1,4 +1,4 @@
-//! Stable names for values that differ in every run.
+//! Replaces values that differ in every run by stable names.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use regex::{Captures, Regex};
 use serde_json::{Map, Value};
 use wardian_end_to_end::Project;
 
-/// Members that each program writes differently.
+/// Members that Terraform and Wardian write differently.
 const OWN: [&str; 2] = ["terraform_version", "serial"];
 
 /// Lists that Terraform writes in arbitrary order.
@@ -27,8 +27,7 @@ static HASH: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\$2[aby]\$\d\d\$[./
 #[derive(Debug)]
 pub struct Names {
     known: BTreeMap<String, String>,
-    /// Keys of deposed objects: they are so short that only their position distinguishes them
-    /// from other text.
+    /// Keys of deposed objects. They are so short that they are recognized only by their position.
     deposed: BTreeMap<String, String>,
     folders: Vec<PathBuf>,
 }
@@ -40,7 +39,7 @@ impl Names {
         Self { known: BTreeMap::new(), deposed: BTreeMap::new(), folders }
     }
 
-    /// Returns text with stable names.
+    /// Replaces values in a text by stable names.
     pub fn text(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
         for folder in &self.folders {
@@ -56,7 +55,7 @@ impl Names {
         TIME.replace_all(&text, "[TIME]").into_owned()
     }
 
-    /// Returns a value with stable names.
+    /// Replaces values in JSON by stable names.
     pub fn value(&mut self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(&text)),
@@ -69,15 +68,17 @@ impl Names {
                     }
                     let value = match (&*name, value) {
                         ("deposed" | "deposed_key", Value::String(key)) => Value::String(self.deposed(key)),
-                        // An error in a check other than its condition is reported as a summary
-                        // and a detail; the detail differs between the programs.
+                        // The state contains the summary and the detail of an error in a check,
+                        // unless its condition failed; the detail differs between Terraform and
+                        // Wardian.
                         ("message", Value::String(text)) => Value::String(self.text(summary_of(&text))),
                         ("failure_messages", Value::Array(items)) => {
                             let short = |item: &Value| item.as_str().map(summary_of).map(Value::from);
                             self.value(Value::Array(items.iter().filter_map(short).collect()))
                         }
                         ("resources", Value::Array(mut items)) => {
-                            // A resource whose creation failed may remain without instances.
+                            // A resource whose creation failed may remain in the state without
+                            // instances.
                             items.retain(|item| item["instances"] != Value::Array(Vec::new()));
                             self.value(Value::Array(items))
                         }

@@ -1,4 +1,4 @@
-//! Runs the steps of a scenario with one of the two programs.
+//! Runs the steps of a scenario with Terraform or Wardian.
 
 use std::fs;
 use std::io::Write as _;
@@ -19,7 +19,7 @@ pub enum Program {
     Terraform(Terraform),
 }
 
-/// The unprocessed result of a command.
+/// The unprocessed output of a command.
 #[derive(Debug)]
 pub struct Output {
     pub code: Option<i32>,
@@ -44,8 +44,8 @@ pub fn all_steps(program: &Program, scenario: &Scenario) -> String {
                 is_prepared = false;
             }
             Step::Copy { from, to } => {
-                // If a failed command did not create the file, the results of later commands
-                // show it.
+                // If a failed command did not create the file, the results of later commands show
+                // that.
                 let _ = fs::copy(project.path(from), project.path(to));
             }
             Step::Command(command) => {
@@ -54,7 +54,7 @@ pub fn all_steps(program: &Program, scenario: &Scenario) -> String {
                 }
                 is_prepared = true;
                 if let Some(path) = saved_plan(command) {
-                    // After this, the file exists only if the command saved it.
+                    // If the file exists afterwards, the command saved it.
                     let _ = fs::remove_file(project.path(path));
                 }
                 let before = Folder::read(&project);
@@ -71,8 +71,8 @@ pub fn all_steps(program: &Program, scenario: &Scenario) -> String {
     answer
 }
 
-/// Writes a file with local values inserted: the platform and the path of the native plugin.
-/// Scripts are made executable.
+/// Writes a file. Placeholders are replaced by values of this machine: the platform and the path of
+/// the native plugin. Scripts are made executable.
 fn write(project: &Project, path: &str, text: &str) {
     let path = path.replace("[PLATFORM]", &platform());
     let plugin = binary().with_file_name("wardian-native-plugin");
@@ -86,7 +86,7 @@ fn saved_plan(command: &CommandLine) -> Option<&str> {
     command.line.split(' ').find_map(|word| word.strip_prefix("-out="))
 }
 
-/// Reports whether there are modules to install.
+/// Reports whether a configuration calls modules, so that `init` is required.
 fn calls_modules(project: &Project) -> bool {
     fs::read_dir(project.path("")).unwrap().flatten().any(|entry| {
         let path = entry.path();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The steps in one folder. In its file:
+/// Steps in one folder. The file format:
 ///
 /// ```text
 /// The purpose of the scenario, if the name does not state it.
@@ -30,9 +30,9 @@ use std::path::{Path, PathBuf};
 pub struct Scenario {
     /// The group and the file's name without extension.
     pub name: String,
-    /// The steps in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
-    /// Lines that only one of the two programs has in its answer, by the command's number.
+    /// Lines that occur in the answer of only one of the programs.
     pub differences: Vec<Difference>,
     /// The reason for a handwritten answer.
     pub by_hand: Option<String>,
@@ -52,7 +52,7 @@ pub enum Step {
     Command(CommandLine),
 }
 
-/// A command line with its environment.
+/// A command line, its environment variables and its input.
 #[derive(Debug, Default)]
 pub struct CommandLine {
     /// The arguments, separated by spaces.
@@ -65,7 +65,7 @@ pub struct CommandLine {
     pub in_order: bool,
 }
 
-/// A line that only one of the two programs has.
+/// A line that occurs only in the answer of one of the programs.
 #[derive(Debug)]
 pub struct Difference {
     /// The number of the command, from 1.
@@ -74,7 +74,7 @@ pub struct Difference {
     pub line: String,
 }
 
-/// The program that has a line.
+/// The program whose answer contains a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Ours,

@@ -1,4 +1,4 @@
-//! Plugin declarations: inspection, consent, upgrades and false declarations.
+//! Plugin declarations: inspection, consent, upgrades, and false declarations.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ const NETWORK: &str =
     r#"{"network":{"hosts":["api.example.com"],"methods":["GET"],"reason":"it reads what zones there are"}}"#;
 const VARIABLE: &str = r#"{"environment":{"names":["HOSTILE_*"],"reason":"it takes its settings from there, where they are not configured"}}"#;
 
-/// Returns a declaration as the SDK writes it.
+/// Returns a declaration in the format of the SDK.
 fn line(capabilities: &[&str]) -> String {
     format!("{{\"version\":1,\"sdk\":\"wardian-sdk 0.1.0\",\"capabilities\":[{}]}}\n", capabilities.join(","))
 }
@@ -45,8 +45,8 @@ fn import(name: &str) -> Vec<u8> {
 
 const HEADER: &[u8] = b"\0asm\x0d\0\x01\0";
 
-/// Creates a project whose mirror has these versions of the hostile provider, each with an
-/// appended section; [`None`] if the provider is not built.
+/// Creates a project with a mirror that contains these versions of the hostile provider, each with
+/// an appended section; [`None`] if the provider is not built.
 fn mirrored(guest: &str, versions: &[(&str, Vec<u8>)]) -> Option<Project> {
     let guest = std::fs::read(test_guest(guest)?).unwrap_or_default();
     let project = Project::new(&[("main.tf", MAIN)]);
@@ -63,7 +63,7 @@ fn add(project: &Project, version: &str, component: &[u8]) {
     project.write(&path, component);
 }
 
-/// Removes hashes, which differ with each build of the guests.
+/// Removes hashes, which change whenever the components are built.
 fn without_hashes(text: &str) -> String {
     let is_hash = |word: &str| word.len() == 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let shown = |line: &str| match line.split('"').nth(1) {
@@ -183,7 +183,7 @@ fn init_without_input_installs_nothing_without_consent() {
     for file in [".terraform.lock.hcl", ".wardian.lock.hcl", "wardian.policy.hcl", ".terraform/providers"] {
         assert!(!project.has(file), "{file}");
     }
-    // The suggested rule is exactly the missing one.
+    // The suggested rule contains exactly the missing rule.
     let refused = project.run("init -input=false").ended_with(1);
     let rule: String = refused
         .errors

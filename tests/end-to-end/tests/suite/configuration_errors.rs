@@ -2,7 +2,7 @@
 
 use wardian_end_to_end::{Project, assert_seen};
 
-/// Checks the error that `command` reports, and that it leaves no files.
+/// Checks the error that a command reports, and that the command creates no files.
 #[track_caller]
 fn check(name: &str, configuration: &str, command: &str) {
     let project = Project::new(&[("main.tf", configuration)]);

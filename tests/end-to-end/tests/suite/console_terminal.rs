@@ -14,7 +14,7 @@ use wardian_end_to_end::Project;
 /// The prompt.
 const PROMPT: &str = "> ";
 
-/// A command and its terminal.
+/// A command with its terminal.
 pub(crate) struct Terminal {
     child: Child,
     keyboard: File,
@@ -55,7 +55,7 @@ impl Terminal {
         Self { child, keyboard, screen, shown: Vec::new() }
     }
 
-    /// Returns the output up to and including a text.
+    /// Waits for a text, and returns the output up to and including it.
     #[track_caller]
     pub(crate) fn until(&mut self, text: &str) -> String {
         let deadline = Instant::now() + Duration::from_mins(2);
@@ -75,14 +75,14 @@ impl Terminal {
         }
     }
 
-    /// Types keys, and returns the output up to a text.
+    /// Types keys, waits for a text, and returns the output up to it.
     #[track_caller]
     pub(crate) fn types(&mut self, keys: &str, until: &str) -> String {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
         self.until(until)
     }
 
-    /// Types keys that end the command successfully.
+    /// Types keys, and checks that the command then ends successfully.
     #[track_caller]
     pub(crate) fn ends(mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();

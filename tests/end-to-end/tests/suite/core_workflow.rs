@@ -2,7 +2,7 @@
 
 use wardian_end_to_end::{Project, assert_seen};
 
-/// Keepers and lengths remove random values from the output.
+/// `keepers` and lengths keep the output free of random values.
 pub(crate) const MAIN: &str = r#"
 terraform {
   required_providers {
@@ -103,7 +103,7 @@ fn without_chance(line: &str) -> String {
     }
 }
 
-/// Sorts lines of objects of the same depth, which end in any order.
+/// Sorts lines about objects of the same depth, which complete in any order.
 fn settled(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut block: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! Ephemeral values are passed on, but no file contains them.
+//! Ephemeral values are passed to providers, but written to no file.
 
 use std::fs;
 use std::path::Path;

@@ -1,10 +1,10 @@
-//! `init`: selected versions, written files, and rejected changes.
+//! `init`: version selection, the written files, and rejected changes.
 
 use wardian_end_to_end::{Project, assert_seen};
 
 const NULL: &str = "resource \"null_resource\" \"a\" {}\n";
 
-/// A lock file as Terraform writes it, with the hash of a native package.
+/// A lock file written by Terraform, with the hash of a native package.
 const TERRAFORMS_LOCK: &str = r#"# This file is maintained automatically by "terraform init".
 # Manual edits may be lost in future updates.
 

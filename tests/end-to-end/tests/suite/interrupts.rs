@@ -1,4 +1,4 @@
-//! Ctrl-C, once and twice, and kills.
+//! Ctrl-C, once and twice, and killed commands.
 
 use std::time::{Duration, Instant};
 
@@ -38,7 +38,7 @@ fn first_interrupt_finishes_changes_in_progress() {
     assert!(resources.contains(&"random_id.first".to_owned()), "{resources:?}\n{seen}");
     assert!(!resources.contains(&"random_id.last".to_owned()), "{resources:?}\n{seen}");
     assert!(!project.has(".terraform.tfstate.lock.info"));
-    // The next run continues.
+    // The next run completes the changes.
     project.run("apply -auto-approve").success();
     project.run("plan -detailed-exitcode").success();
 }

@@ -1,4 +1,4 @@
-//! Applies that are killed at arbitrary moments, and concurrent applies.
+//! Applies that are killed at random times, and concurrent applies.
 //!
 //! A hundred files are created, each named after its number and a random ID. An object that was
 //! created twice would leave two files with the same number, and a lost object would leave a
@@ -33,7 +33,7 @@ resource "local_file" "file" {
 }
 "#;
 
-/// Pseudorandom numbers from a seed.
+/// A pseudorandom number generator.
 struct Chance(u64);
 
 impl Chance {
@@ -49,7 +49,7 @@ fn journal_size(project: &Project) -> u64 {
     fs::metadata(project.path(".terraform.tfstate.journal")).map_or(0, |data| data.len())
 }
 
-/// Returns the duration of an undisturbed apply, and the size of its journal.
+/// Returns the duration of an `apply` that is not killed, and the size of its journal.
 fn undisturbed(project: &Project, generation: usize) -> (Duration, u64) {
     let started = Instant::now();
     let mut apply = project.start(&format!("apply -auto-approve -var generation={generation}"));
@@ -61,7 +61,7 @@ fn undisturbed(project: &Project, generation: usize) -> (Duration, u64) {
     (started.elapsed(), size)
 }
 
-/// Returns the files by number, and the files in the state.
+/// Returns the number of files by object number, and the files recorded in the state.
 #[allow(clippy::unwrap_used, reason = "a test ends there")]
 fn files(project: &Project) -> (BTreeMap<String, usize>, BTreeSet<String>, BTreeSet<String>) {
     let mut by_number = BTreeMap::new();
@@ -82,7 +82,7 @@ fn files(project: &Project) -> (BTreeMap<String, usize>, BTreeSet<String>, BTree
     (by_number, present, stored)
 }
 
-/// Kills one apply at a random moment, and completes it with the next one.
+/// Kills an `apply` at a random time, and completes it with another `apply`.
 fn kill_once(project: &Project, generation: usize, chance: &mut Chance, whole: (Duration, u64)) -> bool {
     let mut apply = project.start(&format!("apply -auto-approve -var generation={generation}"));
     let started = Instant::now();
@@ -117,7 +117,7 @@ fn apply_killed_at_any_moment_loses_and_duplicates_nothing() {
         let projects: Vec<_> = (0..PROJECTS)
             .map(|number| {
                 scope.spawn(move || {
-                    // Zero would generate only zeros.
+                    // With zero, the generator would return only zeros.
                     let mut chance = Chance((seed ^ (number as u64 + 1)).wrapping_mul(0x9E37_79B9) | 1);
                     let project = Project::new(&[("main.tf", MAIN)]);
                     project.run("init").success();
@@ -144,7 +144,7 @@ fn recovery_reports_changes_in_progress() {
     project.write("main.tf", "");
     let seen = project.run("apply -auto-approve").success();
     assert!(seen.out.contains("time_sleep.a (create)"), "{}", seen.text());
-    // It is reported once.
+    // The recovery is reported once.
     let seen = project.run("plan").success();
     assert!(!seen.out.contains("time_sleep.a"), "{}", seen.text());
 }

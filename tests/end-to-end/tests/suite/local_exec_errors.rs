@@ -1,6 +1,5 @@
-//! Errors of `local-exec` commands, and their documentation: the tables of
-//! `docs/provisioners.md` are compared with runs. `WARDIAN_RECORD=1` writes the results to the
-//! page.
+//! Errors of `local-exec` commands: the tables in `docs/provisioners.md` are compared with the
+//! output of runs. `WARDIAN_RECORD=1` writes the results to the page.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -13,7 +12,7 @@ use std::time::{Duration, Instant};
 use regex::Regex;
 use wardian_end_to_end::Project;
 
-/// The maximum memory; more than a program that buffers the output needs.
+/// The maximum memory use; a program that buffers the output would exceed it.
 const MAX_MEMORY: u64 = 100 << 20;
 const MUCH_OUTPUT: u64 = 256 << 20;
 
@@ -32,7 +31,7 @@ fn page() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/provisioners.md")
 }
 
-/// Compares a part of the page, which is between two comments, with the result.
+/// Compares a section of the page, which is between two comments, with the result.
 fn assert_page(part: &str, seen: &str) {
     let text = fs::read_to_string(page()).unwrap();
     let (begin, end) = (format!("<!-- {part}: begin -->\n"), format!("<!-- {part}: end -->"));
@@ -52,7 +51,7 @@ fn project(block: &str) -> Project {
     Project::new(&[("main.tf", &main), ("wardian.policy.hcl", POLICY)])
 }
 
-/// Returns the processes that the run left running: they have its home directory.
+/// Returns the processes that the run left behind: they have its home directory.
 fn left(project: &Project) -> Vec<i32> {
     let home = format!("HOME={}\0", project.path("home").display());
     let mut found = Vec::new();
@@ -78,7 +77,7 @@ fn row(project: &Project, code: Option<i32>, errors: &str) -> Row {
         serde_json::Value::Null => "none".to_owned(),
         object => object["status"].as_str().unwrap_or("made").to_owned(),
     };
-    // A killed process may still be ending.
+    // A killed process may not have exited yet.
     let deadline = Instant::now() + Duration::from_secs(5);
     let mut left = left(project);
     while !left.is_empty() && Instant::now() < deadline {

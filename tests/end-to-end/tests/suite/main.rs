@@ -44,7 +44,7 @@ mod workspaces;
 #[cfg(unix)]
 mod write_errors;
 
-/// A file that is not declared here would never run.
+/// Without a declaration here, a test file would never run.
 #[test]
 fn every_test_file_is_a_module() {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite");

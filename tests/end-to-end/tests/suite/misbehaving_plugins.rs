@@ -15,7 +15,7 @@ fn configuration(resource_type: &str) -> String {
     )
 }
 
-/// Creates a project whose provider is this file.
+/// Creates a project whose provider is overridden by this file.
 fn overridden(resource_type: &str, component: &Path) -> Project {
     let project = Project::new(&[("main.tf", &configuration(resource_type))]);
     let directory = component.display();
@@ -26,7 +26,6 @@ fn overridden(resource_type: &str, component: &Path) -> Project {
     project
 }
 
-/// A file that is not a component.
 #[test]
 fn invalid_component_is_reported() {
     let module = [0, b'a', b's', b'm', 1, 0, 0, 0];
@@ -53,7 +52,7 @@ fn init_rejects_invalid_component_in_mirror() {
     assert!(!project.has(".terraform.lock.hcl"));
 }
 
-/// A component from a mirror is locked; a changed one is not loaded.
+/// A component from a mirror is recorded in the lock file; a different file is not loaded.
 #[test]
 fn replaced_component_is_not_loaded() {
     let Some(hostile) = test_guest("hostile") else { return };
@@ -63,14 +62,14 @@ fn replaced_component_is_not_loaded() {
     project.write(mirrored, &bytes);
     project.run("init").success();
     project.run("plan").success();
-    // With an empty custom section, the same component has different bytes.
+    // An empty custom section changes only the bytes of the component.
     bytes.extend([0, 2, 1, b'x']);
     project.write(mirrored, &bytes);
     assert_seen!("plugin_exchanged_init", project.run("init").ended_with(1));
     assert_seen!("plugin_exchanged_plan", project.run("plan").ended_with(1));
 }
 
-/// Each failure is an error that names plugin, call and resource, and the host continues.
+/// Each error names the plugin, the call and the resource, and the host continues.
 #[test]
 fn misbehaving_components_are_reported() {
     let Some(hostile) = test_guest("hostile") else { return };
@@ -97,7 +96,7 @@ fn component_in_endless_loop_is_stopped() {
 #[test]
 fn component_without_network_grant_is_denied() {
     let Some(hostile) = test_guest("hostile-network") else { return };
-    // Without a declaration of `network`, the component would not be loaded.
+    // A component that does not declare `network` would not be loaded.
     let folder = tempfile::tempdir().unwrap();
     let declared = folder.path().join("terraform-provider-hostile.wasm");
     let needs = r#"{"version":1,"capabilities":[{"network":{"hosts":["**"],"reason":"harm"}}]}"#;

@@ -1,5 +1,5 @@
-//! The provider tfcoremock in its sandbox: resources that are files in the project, with types
-//! that the project defines.
+//! The provider tfcoremock in its sandbox: its resources are files in the project, and the project
+//! defines their types.
 
 use serde_json::{Value, json};
 use wardian_end_to_end::{Project, Seen};
@@ -366,7 +366,7 @@ fn files_outside_the_project_are_denied() {
         project.write("main.tf", data("link", "secret"));
         project.run("plan").ended_with(1);
     }
-    // The project's own directory is accessible under the name that the user knows.
+    // The project directory is accessible under the path that the user knows.
     let inside = format!("{}/deep/er", project.path("").canonicalize().unwrap().display());
     project.write("main.tf", resource(&inside, "new"));
     project.run("apply -auto-approve").success();

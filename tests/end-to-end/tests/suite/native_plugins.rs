@@ -40,7 +40,7 @@ output "loud" {
 }
 "#;
 
-/// Returns the configurable test plugin, which is next to the program under test.
+/// Returns the configurable test plugin, which is in the directory of the program under test.
 pub(crate) fn plugin() -> Option<PathBuf> {
     let path = binary().with_file_name("wardian-native-plugin");
     if path.is_file() {
@@ -54,7 +54,7 @@ fn file() -> String {
     format!("terraform.d/plugins/example.com/acme/fake/1.2.3/{}/terraform-provider-fake_v1.2.3", platform())
 }
 
-/// Writes a plugin that follows the instructions in a file of the project.
+/// Writes a plugin that executes the instructions in a file of the project.
 fn write_plugin(project: &Project, file: &str, plugin: &std::path::Path) {
     let script = format!(
         "#!/bin/sh\nNATIVE_PLUGIN=$(cat words 2>/dev/null)\nexport NATIVE_PLUGIN\nexec '{}'\n",
@@ -145,7 +145,7 @@ fn plugin_crash_during_create_loses_nothing() {
     project.write("words", "die@ApplyResourceChange");
     project.write("main.tf", CONFIGURATION.replace("size = 3", "size = 4"));
     assert_seen!("native_crash", project.run("apply -auto-approve").ended_with(1));
-    // The data source depends on it.
+    // The data source depends on the resource that was not created.
     assert_eq!(project.state()["resources"], serde_json::json!([before]));
     project.write("words", "");
     project.run("apply -auto-approve").success();
@@ -199,7 +199,7 @@ fn native_plugin_gets_its_environment() {
 fn unusable_native_plugin_is_reported_when_needed() {
     let project = Project::new(&[("main.tf", CONFIGURATION)]);
     let program = std::fs::read(binary()).unwrap();
-    // The first bytes are enough to recognize an executable.
+    // The first bytes suffice to recognize an executable.
     project.write(&file(), &program[..4096]);
     project.run("init").success();
     let refused = project.run("validate").ended_with(1);
@@ -308,8 +308,7 @@ fn kernel_confines(project: &Project) -> bool {
 #[test]
 fn policy_confines_native_plugin_by_the_kernel() {
     let Some(plugin) = plugin() else { return };
-    // The plugin is the program itself, because a script would also need access to its
-    // interpreter.
+    // The plugin is an executable, because a script would also need access to its interpreter.
     let project = Project::new(&[("main.tf", CONFIGURATION)]);
     project.write(&file(), std::fs::read(plugin).unwrap());
     let executable = std::fs::Permissions::from_mode(0o755);

@@ -1,4 +1,4 @@
-//! Provisioners: policies, interrupts, and runs that are killed.
+//! Provisioners: policies, interrupts, and killed runs.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ plugin "terraform.io/builtin/local-exec" {
 }
 "#;
 
-/// Returns a resource with commands.
+/// Returns a resource with provisioners.
 fn resource(name: &str, provisioners: &[&str]) -> String {
     let mut text = format!("resource \"terraform_data\" \"{name}\" {{\n");
     for block in provisioners {

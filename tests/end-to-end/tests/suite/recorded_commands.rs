@@ -10,7 +10,7 @@ fn fmt_matches_terraform() {
     assert_recorded("fmt", |out| out);
 }
 
-/// The help text is different.
+/// The output of `-help` may differ.
 #[test]
 fn console_matches_terraform() {
     assert_recorded("console", |out| {
@@ -34,7 +34,7 @@ fn providers_matches_terraform() {
     });
 }
 
-/// See above.
+/// Terraform lists modules in random order.
 #[test]
 fn get_and_modules_match_terraform() {
     assert_recorded("modules", |out| {
@@ -46,7 +46,7 @@ fn get_and_modules_match_terraform() {
     });
 }
 
-/// Equal byte for byte, except for descriptions.
+/// The schema is equal byte for byte, except for descriptions.
 #[test]
 fn schema_of_the_built_in_provider_matches_terraform() {
     let texts = Regex::new(r#""(description|summary)":"([^"\\]|\\.)*""#).unwrap();
@@ -56,8 +56,8 @@ fn schema_of_the_built_in_provider_matches_terraform() {
     });
 }
 
-/// Messages differ, and the marked part of a line may differ; the verdict, the lines and the
-/// structure are the same.
+/// Messages may differ, and so may the highlighted range within a line. The verdict, the lines and
+/// the structure must match.
 #[test]
 fn validate_matches_terraform() {
     assert_recorded("validate", |out| {
@@ -84,14 +84,14 @@ fn validate_matches_terraform() {
     });
 }
 
-/// The output of commands on states for programs.
+/// The machine-readable output of `state` commands.
 #[test]
 fn state_reading_commands_match_terraform() {
-    // Terraform ends `state pull` with an additional line break.
+    // Terraform appends a line break to the output of `state pull`.
     assert_recorded_with_files("state_data", |out| out.trim_end().to_owned(), |_, _| None);
 }
 
-/// Messages differ; the affected addresses and the files afterwards are the same.
+/// Messages may differ; the affected addresses and the resulting files must match.
 #[test]
 fn state_changing_commands_match_terraform() {
     let told = Regex::new(r"^(Removed|Would remove|Move|Would move) ").unwrap();
@@ -99,7 +99,7 @@ fn state_changing_commands_match_terraform() {
     assert_recorded_with_files(
         "state_changes",
         |out| {
-            // The order of modules is random.
+            // Terraform lists modules in random order.
             let mut lines: Vec<&str> = out.lines().filter(|line| told.is_match(line)).collect();
             if lines.iter().any(|line| line.contains("ove \"module.")) {
                 lines.sort_unstable();
@@ -107,7 +107,7 @@ fn state_changing_commands_match_terraform() {
             lines.join("\n")
         },
         |path, text| {
-            // Another suite tests plugins and modules.
+            // Another test compares plugins and modules.
             let is_other = path.starts_with(".terraform/modules") || path == ".terraform.lock.hcl";
             // Terraform leaves an empty file after moving a state.
             (!is_other && !text.is_empty())
@@ -116,8 +116,8 @@ fn state_changing_commands_match_terraform() {
     );
 }
 
-/// Equal byte for byte, except for the order of relevant attributes, which is random in
-/// Terraform, and for the detail of diagnostics.
+/// The JSON is equal byte for byte, except for the order of relevant attributes, which is random in
+/// Terraform, and for the details of diagnostics.
 #[test]
 fn plan_and_state_json_match_terraform() {
     let relevant = Regex::new(r#""relevant_attributes":\[(.*?\])\}\],"#).unwrap();
@@ -132,8 +132,8 @@ fn plan_and_state_json_match_terraform() {
     assert_recorded_with_files("plans", sorted, |_, _| None);
 }
 
-/// The keys, their order and the messages; of diagnostics the parts that do not depend on
-/// wording. Events of different objects are in any order.
+/// The keys, their order and the messages must match; for diagnostics, only the members that do not
+/// depend on wording. Events of different objects may be in any order.
 #[test]
 fn json_events_of_runs_match_terraform() {
     let sorted = |out: String| {

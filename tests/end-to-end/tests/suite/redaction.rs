@@ -1,4 +1,4 @@
-//! Redaction of sensitive values that a plugin repeats in its outputs.
+//! Redaction of sensitive values in everything that a plugin outputs.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ fn assert_kept(place: &str, text: &str) {
     }
 }
 
-/// Asserts that the output contains no secret, but a redacted value.
+/// Asserts that the output contains a redacted value and no secret.
 fn assert_redacted(place: &str, seen: &Seen) {
     let text = seen.text();
     assert_kept(place, &text);
@@ -60,7 +60,7 @@ data "hostile_probe" "a" {{
     project
 }
 
-/// For every output of a component, and every kind of input.
+/// Tests every kind of output of a component with every kind of input.
 #[test]
 fn sensitive_values_in_component_output_are_redacted() {
     let Some(guest) = test_guest("hostile") else { return };
@@ -77,7 +77,7 @@ fn sensitive_values_in_component_output_are_redacted() {
     }
 }
 
-/// A value that consists only of a literal is known only from the call.
+/// The literal is marked only in the argument; no variable contains it.
 #[test]
 fn value_marked_in_an_argument_is_redacted() {
     let Some(guest) = test_guest("hostile") else { return };
@@ -89,7 +89,7 @@ fn value_marked_in_an_argument_is_redacted() {
     assert_kept("a panic", &seen.text());
 }
 
-/// Paths in the audit log, in denials, and in the suggested rule.
+/// Tests paths in the audit log, in denials, and in the suggested rule.
 #[test]
 fn secret_in_a_path_is_redacted() {
     let Some(guest) = test_guest("hostile") else { return };

@@ -1,4 +1,4 @@
-//! Errors of the connection to a provisioned machine: the rows of the table of errors in
+//! Errors of connections to provisioned machines: the rows of the error table in
 //! `docs/provisioners.md`.
 
 use std::fs;
@@ -27,14 +27,14 @@ fn flat(text: &str) -> String {
     text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
 }
 
-/// Applies, expects a failure and a tainted object, and returns the output.
+/// Runs `apply`, expects that it fails and taints the object, and returns the output.
 fn failed(project: &Project) -> String {
     let seen = flat(&project.run("apply -auto-approve").ended_with(1).text());
     assert_eq!(status(project), "tainted", "{seen}");
     seen
 }
 
-/// Asserts that the output contains each part.
+/// Asserts that the output contains each text.
 #[track_caller]
 fn assert_contains(seen: &str, parts: &[&str]) {
     for part in parts {
@@ -117,7 +117,7 @@ fn missing_or_unreadable_source_is_reported() {
     };
     let seen = failed(&sshd.project(&copy("nope")));
     assert_contains(&seen, &["file provisioner error", "there is no file or directory", "nope"]);
-    // Root can read every file, so the unreadable file is a broken link.
+    // Root can read every file, so a broken symbolic link serves as the unreadable file.
     let project = sshd.project(&copy("tree"));
     project.write("tree/a", "a");
     std::os::unix::fs::symlink("nowhere", project.path("tree/b")).unwrap();
@@ -227,7 +227,7 @@ plugin "terraform.io/builtin/file" {
     project.write("wardian.policy.hcl", policy);
     let variables = [("WARDIAN_AUDIT", "audit.log")];
     let seen = flat(&project.run_with("apply -auto-approve", "", &variables).ended_with(1).text());
-    // The connection exists, but this provisioner must not use it.
+    // The connection is open, but the policy denies it to this provisioner.
     assert_contains(
         &seen,
         &["Policy does not allow this connection", "not that one", "wardian.policy.hcl:3"],

@@ -1,4 +1,4 @@
-//! `file` and `remote-exec` on a machine that is reached over SSH: the output, the positions of
+//! `file` and `remote-exec` on a machine that is accessed over SSH: the output, the positions of
 //! errors, the state, and the resulting files on the machine are compared with Terraform's.
 //! `WARDIAN_RECORD=1` records Terraform's results again if `terraform` is on PATH.
 
@@ -291,7 +291,7 @@ enum Asked {
     Terraform,
 }
 
-/// Returns the result, or `None` if the machine is not available.
+/// Returns the result of a scenario, or `None` if the machine is not available.
 fn answer(scenario: &Scenario, asked: Asked) -> Option<String> {
     let sshd = (scenario.machine)()?;
     let project =
@@ -337,7 +337,7 @@ fn run(project: &Project, line: &str, asked: Asked) -> (i32, String) {
     (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&transcript).into_owned())
 }
 
-/// Collects lines of provisioners, and errors with their positions.
+/// Extracts the output of provisioners, and the errors with their positions.
 fn shown(sshd: &Sshd, transcript: &str, text: &mut String) {
     static COLOR: LazyLock<Regex> = LazyLock::new(|| Regex::new("\u{1b}\\[[0-9;]*m").unwrap());
     static OF_PROVISIONERS: LazyLock<Regex> =
@@ -349,7 +349,7 @@ fn shown(sshd: &Sshd, transcript: &str, text: &mut String) {
             // The message about withheld output differs between the programs.
             let line = if line.contains("ensitive") { "remote-exec (withheld)" } else { line };
             let transcript = format!("says {}\n", OWN.replace_all(&sshd.emptied(line), "[OWN]"));
-            // It may be repeated for each line.
+            // The message may be repeated for each line.
             if !line.contains("(withheld)") || !text.ends_with(&transcript) {
                 text.push_str(&transcript);
             }

@@ -16,7 +16,7 @@ fn saved_plan_is_applied_without_approval() {
         assert_eq!(mode & 0o777, 0o600);
     }
     assert_seen!("plan_shown", project.run("show tfplan").success());
-    // The saved plan is applied, not the current files.
+    // The saved plan is applied, not the current configuration.
     project.write("main.tf", "output \"b\" {\n  value = 0\n}\n");
     assert_seen!("plan_applied", project.run("apply tfplan").success());
     assert_eq!(project.state()["outputs"]["a"]["value"], 2);
@@ -96,7 +96,7 @@ fn encrypted_plan_needs_its_passphrase() {
     assert!(seen.out.contains("Passphrase") && !seen.out.contains("open sesame"), "{}", seen.text());
     project.run_with("apply tfplan", "", knowing).success();
     assert_eq!(project.state()["outputs"]["a"]["value"], 2);
-    // A typed passphrase is confirmed.
+    // A passphrase that is typed must be repeated.
     let seen = project.run_with("plan -out=other -encrypt -var a=3", "one\ntwo\n", &[]).ended_with(1);
     assert!(seen.errors.contains("Passphrases differ") && !project.has("other"), "{}", seen.text());
     project.run_with("plan -out=other -encrypt -var a=3", "one\none\n", &[]).success();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Returns the words between backticks.
+/// Returns the words in backticks.
 fn quoted(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }

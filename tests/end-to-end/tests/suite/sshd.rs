@@ -1,5 +1,5 @@
-//! A temporary sshd on loopback with its own keys, as the provisioned machine. Its files are in
-//! a directory of this machine.
+//! A temporary sshd on the loopback address with its own keys, which serves as the provisioned
+//! machine. Its files are in a directory of this machine.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -31,23 +31,24 @@ fn skipped(reason: &str) -> Option<Sshd> {
 }
 
 impl Sshd {
-    /// Starts a server that accepts the key `id` of its directory. `None`, after printing the
-    /// reason, if this machine has no sshd or does not allow it.
+    /// Starts a server that accepts the key `id` in its directory. Returns `None`, after printing
+    /// the reason, if sshd is not installed or not allowed on this machine.
     pub fn start() -> Option<Self> {
         Self::start_with("")
     }
 
-    /// Starts a server that accepts a password of root, without changing this machine's.
+    /// Starts a server that accepts a password for root, without changing the password of this
+    /// machine.
     pub fn with_password() -> Option<Self> {
         Self::start_with("mount --bind \"$0/shadow\" /etc/shadow && ")
     }
 
-    /// Starts a server whose directory `small` has room for 64 KiB.
+    /// Starts a server whose directory `small` has a capacity of 64 KiB.
     pub fn with_little_room() -> Option<Self> {
         Self::start_with("mkdir -p \"$0/small\" && mount -t tmpfs -o size=64k none \"$0/small\" && ")
     }
 
-    /// Starts a server in a file system prepared by a shell command.
+    /// Starts a server after a shell command has prepared its file system.
     fn start_with(mounting: &str) -> Option<Self> {
         if !Path::new(SSHD).exists() {
             return skipped("there is no /usr/sbin/sshd (Debian's openssh-server)");
@@ -120,7 +121,7 @@ impl Sshd {
         self.log().matches("Accepted ").count()
     }
 
-    /// Kills its processes that serve sessions.
+    /// Kills the server's processes that serve sessions.
     pub fn end_sessions(&self) {
         let _ = Command::new("pkill").args(["-KILL", "-P", &self.child.id().to_string()]).status();
     }

@@ -1,4 +1,4 @@
-//! Unreadable states: an error, and the file is not changed.
+//! Unreadable states cause an error, and the file is unchanged.
 
 use wardian_end_to_end::{Project, assert_seen};
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use wardian_end_to_end::{Project, Seen, assert_seen, platform, test_guest};
 
-/// The example of the SDK.
+/// Returns the example provisioner of the SDK, if it is built.
 fn notify() -> Option<Vec<u8>> {
     Some(std::fs::read(test_guest("notify")?).unwrap_or_default())
 }
@@ -16,7 +16,7 @@ fn configuration(label: &str, argument: &str) -> String {
     )
 }
 
-/// Creates a project with a program that replaces the system's log.
+/// Creates a project with a command that replaces `logger`.
 fn project(label: &str) -> Project {
     let project = Project::new(&[("main.tf", &configuration(label, "message = \"web is there\""))]);
     project.write("bin/logger", "#!/bin/sh\necho \"logged: $*\"\n");
@@ -101,7 +101,7 @@ fn replaced_provisioner_file_is_not_run() {
     let installed = ".terraform/providers/localhost/plugins/provisioner-notify/1.0.0/wasm32_wasip2/\
                      terraform-provider-provisioner-notify_v1.0.0.wasm";
     assert!(project.has(installed));
-    // A custom section changes the bytes, but not the behavior.
+    // A custom section changes only the bytes of the component.
     project.write(installed, [&notify[..], &[0, 2, 1, b'x']].concat());
     let refused = run(&project, "apply -auto-approve").ended_with(1).errors;
     assert!(refused.contains("does not match the lock file"), "{refused}");
@@ -128,8 +128,8 @@ fn embedded_provisioner_is_not_replaced() {
     assert!(applied.contains("(local-exec): ours") && !project.has("taken-over"), "{applied}");
 }
 
-/// Native provisioners are treated like native providers: they are reported, and denied by
-/// policy.
+/// Native provisioners are treated like native providers: their use is reported, and the policy can
+/// deny them.
 #[test]
 fn native_provisioner_follows_the_rules_of_native_plugins() {
     let project = Project::new(&[("main.tf", &configuration("fake", "message = \"hello\""))]);

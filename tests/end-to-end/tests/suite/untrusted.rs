@@ -5,7 +5,7 @@ use wardian_end_to_end::Project;
 
 const KEY: &str = "s3cret-of-the-build";
 
-/// A data source whose provider is configured with another directory.
+/// A data source that reads a file outside the directory.
 const THROUGH_A_PROVIDER: &str = r#"terraform {
   required_providers {
     tfcoremock = { source = "hashicorp/tfcoremock" }
@@ -51,7 +51,7 @@ const WAYS: [(&str, &str); 4] = [
     ("module", THROUGH_A_MODULE),
 ];
 
-/// The four configurations, next to a key; each grants itself the access it needs.
+/// Creates four configurations next to a key. Each has a policy that grants the access it needs.
 fn project() -> Project {
     let key = format!(r#"{{"values":{{"id":{{"string":"key"}},"string":{{"string":"{KEY}"}}}}}}"#);
     let project = Project::new(&[("keys/key.json", &key), ("keys/main.tf", &format!("# {KEY}\n???"))]);
@@ -63,7 +63,7 @@ fn project() -> Project {
     project
 }
 
-/// Returns plugin and target of each denial, with the target relative to the key.
+/// Returns the plugin and the target of each denial, with the target relative to the key.
 fn denials(project: &Project) -> Vec<(String, String)> {
     let summary = project.run("audit -json audit.log").success();
     let summary: Value = serde_json::from_str(&summary.out).unwrap_or_default();
@@ -105,7 +105,8 @@ fn untrusted_configuration_cannot_read_a_key() {
     assert_eq!(denied, expected.map(|(plugin, target)| (plugin.to_owned(), target.to_owned())));
 }
 
-/// The user's own configuration may do the same: the attempts are not broken otherwise.
+/// A trusted configuration can read the key in the same ways, so the untrusted ones do not fail for
+/// another reason.
 #[test]
 fn trusted_configuration_can_read_the_key() {
     let project = project();
@@ -139,7 +140,7 @@ fn automatically_read_files_must_not_lead_elsewhere() {
     assert!(seen.errors.contains("a.auto.tfvars leads outside"), "{}", seen.text());
 }
 
-/// The files that each run reads first: the workspace, the backend, the journal.
+/// Tests the files that each run reads first: the workspace, the backend, the journal.
 #[cfg(unix)]
 #[test]
 fn sidecar_and_data_files_must_not_lead_elsewhere() {
@@ -170,7 +171,7 @@ fn sidecar_and_data_files_must_not_lead_elsewhere() {
     }
 }
 
-/// The state that a backend names, and one that the untrusted directory claims `init` has
+/// Tests a state that a backend names, and a state that the untrusted directory claims was
 /// initialized.
 #[test]
 fn state_outside_the_untrusted_directory_is_not_used() {
@@ -190,7 +191,7 @@ fn state_outside_the_untrusted_directory_is_not_used() {
     project.run("-chdir=own plan -untrusted").success();
 }
 
-/// An untrusted configuration cannot find out whether a file outside exists.
+/// An untrusted configuration cannot determine whether a file outside the directory exists.
 #[cfg(unix)]
 #[test]
 fn symlink_does_not_reveal_whether_a_file_exists() {
@@ -207,7 +208,7 @@ fn symlink_does_not_reveal_whether_a_file_exists() {
     }
 }
 
-/// Output of the user is not written through an untrusted link.
+/// Files that options name are not written through an untrusted symbolic link.
 #[cfg(unix)]
 #[test]
 fn output_is_not_written_through_untrusted_symlinks() {

@@ -1,5 +1,4 @@
-//! `file` and `remote-exec` on machines that are not reached directly over SSH, but over WinRM
-//! or through a proxy.
+//! `file` and `remote-exec` on machines that are accessed over WinRM, or over SSH through a proxy.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 
@@ -12,7 +11,7 @@ use wardian_winrm_machine::{Certified, PASSWORD, Proof, Server, State};
 
 use crate::sshd::Sshd;
 
-/// Allows only this machine, and only the project's files.
+/// Allows access only to this machine and to the files of the project.
 const POLICY: &str = r#"
 otherwise = "deny"
 
@@ -130,8 +129,8 @@ fn failed_winrm_script_taints_and_is_removed() {
     assert_eq!(state.deleted, state.shells, "and no shell");
 }
 
-/// An HTTP proxy that connects to one port of this machine, whatever the requested target; and
-/// the requests that it received.
+/// Starts an HTTP proxy that connects to one port of this machine for every target. Returns its
+/// port and the requests that it receives.
 fn proxy(port: u16) -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (here, asked) = (listener.local_addr().unwrap().port(), Arc::<Mutex<Vec<String>>>::default());

@@ -1,4 +1,5 @@
-//! Workspaces beyond the recorded results: names that could lead elsewhere, and separate states.
+//! Workspaces beyond the recorded results: names that could lead to other directories, and separate
+//! states.
 
 use wardian_end_to_end::Project;
 
@@ -18,7 +19,7 @@ fn each_workspace_has_its_own_state() {
     let seen = project.run_with("apply -auto-approve", "", &[("TF_WORKSPACE", "new")]).success();
     assert!(seen.out.contains("w = \"new\""), "{}", seen.text());
     assert_eq!(project.run("workspace list").success().out, "  default\n* dev\n  new\n\n");
-    // A plan is created and applied in one workspace.
+    // The plan is applied in the workspace in which it was created.
     project.run("plan -out=p -var-file=/dev/null").success();
     project.run("workspace select default").success();
     assert_eq!(project.run("output -raw w").success().out, "default");

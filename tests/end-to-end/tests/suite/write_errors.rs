@@ -1,6 +1,6 @@
-//! Files that cannot be written during an apply: nothing is lost, and the messages are helpful.
-//! A limit on the file size simulates a full disk; a removed directory simulates an unwritable
-//! one (tests may run as root).
+//! Files that cannot be written during an apply: no object is lost, and the messages are helpful. A
+//! limit on the file size simulates a full disk; a removed directory simulates one without write
+//! permission (tests may run as root).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -20,7 +20,7 @@ fn objects(state: &str) -> Vec<String> {
     instances.iter().map(|instance| instance["attributes"]["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Runs a command with files of at most this number of 512-byte blocks.
+/// Runs a command with a limit on the file size, in blocks of 512 bytes.
 fn run_limited(project: &Project, blocks: u32, line: &str) -> (Option<i32>, String, String) {
     let output = Command::new("sh")
         .arg("-c")
@@ -42,7 +42,7 @@ fn unwrapped(text: &str) -> String {
         .join(" ")
 }
 
-/// Returns the JSON that was printed because no file could be written.
+/// Returns the state that was printed as JSON because no file could be written.
 fn printed_state(out: &str) -> &str {
     let start = out.find("\n{\n  \"version\": 4,").unwrap_or_else(|| panic!("no state in:\n{out}")) + 1;
     let end = out[start..].find("\n}\n").unwrap() + start + 3;
@@ -56,7 +56,7 @@ fn full_disk_during_changes_loses_no_object() {
     assert_eq!(code, Some(1), "{out}{errors}");
     assert!(errors.contains("State not saved"), "{errors}");
     assert!(unwrapped(&errors).contains("wardian state push FILE"), "{errors}");
-    // Every created object is in the printed state.
+    // The printed state contains every created object.
     let made = out.matches("Creation complete").count();
     let printed = objects(printed_state(&out));
     assert!(printed.len() >= made && made > 0, "{made} made, {} printed", printed.len());
@@ -75,7 +75,7 @@ fn full_disk_while_writing_the_state_loses_nothing() {
     let project = Project::new(&[("main.tf", MANY)]);
     project.run("apply -auto-approve").success();
     let before = project.read("terraform.tfstate");
-    // The journal has room for the changes, but not for the complete state after them.
+    // The journal has enough space for the changes, but not for the complete state afterwards.
     let journal = before.len() / 512 + 30;
     let (code, out, errors) =
         run_limited(&project, u32::try_from(journal).unwrap(), "apply -auto-approve -var v=2 -backup=-");
@@ -124,7 +124,7 @@ fn unwritable_backup_leaves_an_errored_state() {
     assert_eq!(project.read("terraform.tfstate"), before);
     project.run("state push errored.tfstate").success();
     assert_eq!(project.run("output o").success().out, "2\n");
-    // An older state is rejected from then on.
+    // From then on, an older state is rejected.
     project.write("old.tfstate", &before);
     let seen = project.run("state push old.tfstate").ended_with(1);
     assert!(seen.errors.contains("Failed to write state"), "{}", seen.text());

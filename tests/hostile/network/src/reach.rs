@@ -14,7 +14,7 @@ thread_local! {
     static HELD_RESPONSE: RefCell<Option<HeldResponse>> = const { RefCell::new(None) };
 }
 
-/// A response with the resources it depends on. Fields are dropped in this order.
+/// A response, and the resources on which it depends. Fields are dropped in this order.
 struct HeldResponse {
     stream: Option<InputStream>,
     _body: Option<IncomingBody>,
@@ -71,7 +71,7 @@ fn request(url: &str) -> OutgoingRequest {
     request
 }
 
-/// Sends a request whose path is a URL itself.
+/// Sends a request whose path is an absolute URL.
 fn raw_path(path: &str, url: &str) -> String {
     match request(url).set_path_with_query(Some(path)) {
         Ok(()) => "taken".into(),

@@ -189,7 +189,7 @@ fn datagram_connected(address: &str) -> io::Result<String> {
     Ok(outcome)
 }
 
-/// Sends datagrams, waiting for the answer to each.
+/// Sends datagrams, waiting for the response to each.
 fn datagrams(count: usize, address: &str) -> String {
     for done in 0..count {
         if datagram(address).is_err() {

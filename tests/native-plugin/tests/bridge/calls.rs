@@ -246,7 +246,7 @@ async fn protocol_5_over_tcp_without_tls() {
     everything("5,tcp", Security::Plain).await;
 }
 
-/// The server side of the bridge, between a host and a plugin that both use its client side.
+/// A host and a plugin, each with the client side of the bridge, are connected by its server side.
 #[tokio::test(flavor = "multi_thread")]
 async fn served_plugin_matches_its_backend() {
     let executable = std::path::Path::new(env!("CARGO_BIN_EXE_wardian-native-plugin"));

@@ -1,4 +1,4 @@
-//! Each call of a provider, made for `fake_thing.a`, and its error.
+//! Each call of a provider, made for `fake_thing.a`, and the resulting error.
 
 use wardian_plugin::{
     ActionRequest, ApplyRequest, CallContext, ClientCapabilities, ConfigKind, ConfigureRequest, Continue,
@@ -261,7 +261,7 @@ pub(crate) fn apply() -> ApplyRequest {
     }
 }
 
-/// Calls that served plugins answer, but that the host does not make on native plugins.
+/// Calls that served plugins support, but that the host does not make to native plugins.
 const ANSWERED: [&str; 2] = ["GetMetadata", "GetFunctions"];
 
 /// The page lists each call of the protocol, by both of its names.

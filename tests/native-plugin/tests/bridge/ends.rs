@@ -1,4 +1,4 @@
-//! Start and end of plugin processes.
+//! The start and the end of plugin processes.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use wardian_value::{Type, Value};
 
 use crate::{configure, configured, fake, package, processes_with, wait_for_no_zombies, wait_until};
 
-/// Returns a word for the environment that identifies the processes of one test.
+/// Returns a word that identifies the processes of one test by their environment.
 fn mark(test: &str) -> String {
     format!("{test}-{}", std::process::id())
 }
@@ -178,7 +178,7 @@ async fn plugin_ends_when_its_host_is_killed() {
     };
     wait_until("the plugin is there", || plugins().len() == 1).await;
     let id = plugins()[0];
-    // Its socket exists before the host connects; wait until it has started completely.
+    // The socket exists before the host connects; wait until the plugin has started completely.
     tokio::time::sleep(Duration::from_millis(300)).await;
     host.kill().unwrap();
     host.wait().unwrap();

@@ -1,4 +1,4 @@
-//! All faults of a native plugin, with the error that the user sees.
+//! All faults of a native plugin, with the resulting errors.
 //!
 //! The table is in `docs/native-plugins.md`. This test generates it and compares it with the
 //! page; `WARDIAN_RECORD=1` writes it to the page.
@@ -68,10 +68,10 @@ const START_FAULTS: &[(&str, Start)] = &[
 enum Start {
     /// Lines of a shell script.
     Script(&'static str),
-    /// A file with this mode.
+    /// A file with this content and mode.
     File(Contents, u32),
     Missing,
-    /// The fake with this word.
+    /// The plugin `fake` with this word.
     Fake(&'static str),
 }
 
@@ -156,7 +156,7 @@ fn normalized(message: &str) -> String {
     text.replace(&format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH), "THIS SYSTEM")
 }
 
-/// Adds a row; lines of the message become lines of the cell.
+/// Adds a row. Line breaks in the message are preserved in the cell.
 fn row(table: &mut String, fault: &str, message: &str) {
     let cell: Vec<&str> = message.lines().filter(|line| !line.trim().is_empty()).collect();
     let cell = cell.join("<br>").replace('|', "\\|").replace(&"x".repeat(100), "xxxxxxxxxx");
@@ -196,8 +196,7 @@ async fn documentation_lists_error_of_every_fault() {
     assert_eq!(recorded, table, "WARDIAN_RECORD=1 writes the table into docs/native-plugins.md");
 }
 
-/// Each fault in each call: the error names the plugin, the call and the resource, and no
-/// process remains.
+/// Each error names the plugin, the call and the resource, and no process remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_fault_names_plugin_call_and_resource() {
     let mut all = Vec::new();
@@ -217,7 +216,7 @@ async fn every_fault_names_plugin_call_and_resource() {
         {
             running.spawn(async move {
                 let message = call_fault(fault, call, protocol).await;
-                // A stop concerns all operations of the plugin, so it has no resource.
+                // A stop request affects all operations of the plugin, so it has no resource.
                 let resource = if call.name == "StopProvider" { "" } else { " of fake_thing.a" };
                 let named = format!("acme/fake v1.2.3 in {}{resource}", call.name);
                 let passed = message.starts_with(title) && message.contains(&named);

@@ -1,4 +1,4 @@
-//! Faults in calls: the errors name plugin, call and resource.
+//! Faults in calls: the errors name the plugin, the call and the resource.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ async fn plan(provider: &dyn Provider) -> PlanResponse {
     provider.plan_resource_change(&CallContext::new("fake_thing.a"), each_call::plan()).await
 }
 
-/// Returns the error of a plan with a fault.
+/// Returns the error of a plan call with a fault.
 async fn fault(fault: &str) -> String {
     let (_bridge, plugin) = fake(&format!("{fault}@PlanResourceChange"));
     let provider = configured(&plugin).await;

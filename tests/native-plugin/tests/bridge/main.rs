@@ -25,7 +25,7 @@ use wardian_legacy_grpc_bridge::{Bridge, NativeLimits, NativePackage, NativePlug
 use wardian_plugin::{CallContext, ClientCapabilities, ConfigureRequest, PluginDiagnostics, Provider};
 use wardian_value::{Type, Value};
 
-/// Returns the plugin `fake` with these words.
+/// Returns the plugin `fake`, started with these words.
 fn fake(words: &str) -> (Bridge, NativePlugin) {
     plugin(Path::new(env!("CARGO_BIN_EXE_wardian-native-plugin")), words, Security::MutualTls)
 }
@@ -100,7 +100,7 @@ fn thing_type() -> Type {
     thing("", 0).ty().clone()
 }
 
-/// Returns the only diagnostic as text.
+/// Returns the message of the only diagnostic.
 fn only(message: &PluginDiagnostics) -> String {
     assert_eq!(message.len(), 1, "{message:?}");
     format!("{}: {}", message[0].summary, message[0].detail)

@@ -13,7 +13,7 @@ use wardian_value::{Path as ValuePath, Type, Value, View};
 
 use crate::configure;
 
-/// Returns the executable of the AWS provider, if there is one.
+/// Returns the executable of the AWS provider, if it is installed.
 fn aws() -> Option<PathBuf> {
     let Some(mirror) = std::env::var_os("WARDIAN_TEST_MIRROR") else {
         println!("skipped: WARDIAN_TEST_MIRROR does not name a mirror");

@@ -1,4 +1,4 @@
-//! Plugins that are served over the other protocol version, and several plugins that are served by
+//! Plugins that are served in the other protocol version, and several plugins that are served by
 //! one process.
 
 use wardian_plugin::{ApplyRequest, CallContext, Provider};
