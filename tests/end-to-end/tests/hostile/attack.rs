@@ -1,5 +1,4 @@
-//! Attacks with their goals. An attack that cannot be set up is an error, never a success of the
-//! defence.
+//! Attacks with their goals. A failed setup is an error, not a success of the defence.
 
 /// The result of an attack.
 #[derive(Debug)]
@@ -7,7 +6,7 @@ pub enum Verdict {
     Held,
     /// What the attacker obtained.
     Escaped(String),
-    /// The machine lacks something that the attack needs.
+    /// The machine lacks something that the attack requires.
     Unavailable(String),
 }
 
@@ -58,12 +57,12 @@ impl Table {
     }
 }
 
-/// The attack escaped if the condition holds.
+/// Returns an escape if the condition is true.
 pub fn escaped_if(condition: bool, obtained: impl Into<String>) -> Outcome {
     Ok(if condition { Verdict::Escaped(obtained.into()) } else { Verdict::Held })
 }
 
-/// Fails the set-up unless the condition holds.
+/// Fails the setup unless the condition is true.
 pub fn ensure(condition: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
     if condition { Ok(()) } else { Err(problem()) }
 }

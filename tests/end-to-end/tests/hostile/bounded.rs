@@ -1,4 +1,4 @@
-//! Runs the binary with bounds on time and memory, so that a successful attack does not harm the
+//! Runs the binary with limits on time and memory, so that a successful attack does not harm the
 //! machine, and measures both.
 
 use std::fs;
@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-/// The memory of the process and its children above which they are killed.
+/// The maximum memory of the process and its children. They are killed if they exceed it.
 const MAX_MEMORY: u64 = 3 << 30;
-/// The time after which they are killed.
+/// The maximum running time, after which the process and its children are killed.
 pub const MAX_TIME: Duration = Duration::from_secs(60);
 
-/// What a bounded command did.
+/// The result of a command that ran with limits.
 #[derive(Debug)]
 pub struct Run {
     pub code: Option<i32>,
@@ -26,12 +26,12 @@ pub struct Run {
     pub elapsed: Duration,
     /// The CPU time of the process and its children.
     pub cpu: Duration,
-    /// The bound that ended it.
+    /// The limit that was exceeded, if the command was killed.
     pub killed: Option<&'static str>,
 }
 
 impl Run {
-    /// Returns everything that was printed.
+    /// Returns the complete output.
     pub fn text(&self) -> String {
         format!("{}{}", String::from_utf8_lossy(&self.out), String::from_utf8_lossy(&self.errors))
     }
@@ -44,7 +44,7 @@ impl Run {
         self.code == Some(0)
     }
 
-    /// Returns the run if it succeeded.
+    /// Returns an error if the command failed.
     pub fn success(self) -> Result<Self, String> {
         if self.is_success() { Ok(self) } else { Err(format!("exit code {:?}:\n{}", self.code, self.text())) }
     }
@@ -57,7 +57,7 @@ pub struct Kill {
     pub signal: Signal,
 }
 
-/// Runs a command to its end, within the bounds.
+/// Runs a command within the limits until it ends.
 pub fn run(command: Command, limit: Duration, kills: &[Kill]) -> Result<Run, String> {
     let mut child = start(command)?;
     let (out, errors) = (collect(child.stdout.take()), collect(child.stderr.take()));

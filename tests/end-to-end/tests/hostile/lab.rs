@@ -1,4 +1,4 @@
-//! The place of an attack: a project in `work`, files of others in `outside`, and a home
+//! The directories of an attack: a project in `work`, files of others in `outside`, and a home
 //! directory, with the hostile components under several addresses.
 
 use std::fs;
@@ -12,7 +12,7 @@ use wardian_end_to_end::{Project, test_guest};
 use crate::attack::ensure;
 use crate::bounded::{self, Kill, MAX_TIME, Run};
 
-/// The content of every file that no plugin may read.
+/// The content of every file that no plugin has access to.
 pub const SECRET: &str = "S3CRET-of-the-victim";
 
 /// Two addresses of the same component.
@@ -28,7 +28,7 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Creates a place with no grants.
+    /// Creates the directories, without grants.
     pub fn new() -> Result<Self, String> {
         let lab = Self { project: Project::new(&[]) };
         for directory in ["work", "outside", "home"] {
@@ -51,7 +51,7 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Creates a place in which the hostile provider may read and write these directories.
+    /// Creates the directories, and grants the hostile provider access to some of them.
     pub fn with_grant(directories: &[&str]) -> Result<Self, String> {
         let lab = Self::new()?;
         lab.policy(&grant(HOSTILE, directories));
@@ -68,7 +68,7 @@ impl Lab {
         self.project.write(&format!("work/{path}"), content);
     }
 
-    /// Writes a file relative to the place's own directory.
+    /// Writes a file at a path relative to the lab's directory.
     pub fn write_at(&self, path: &str, content: impl AsRef<[u8]>) {
         self.project.write(path, content);
     }
@@ -105,7 +105,7 @@ impl Lab {
         self.at("work").join(relative)
     }
 
-    /// Returns a path relative to the place's own directory.
+    /// Returns a path in the lab's directory.
     pub fn at(&self, relative: &str) -> PathBuf {
         self.project.path(relative)
     }
@@ -117,7 +117,7 @@ impl Lab {
         command
     }
 
-    /// Runs a command within the bounds.
+    /// Runs a command within the limits.
     pub fn run(&self, line: &str) -> Result<Run, String> {
         bounded::run(self.command(line), MAX_TIME, &[])
     }
@@ -133,13 +133,13 @@ impl Lab {
         bounded::run(self.command(line), limit, kills)
     }
 
-    /// Plans a configuration in which the hostile provider runs a chain. Fails unless the chain
-    /// ran to its end.
+    /// Plans a configuration in which the hostile provider executes a chain. Fails unless the chain
+    /// was executed completely.
     pub fn probe(&self, steps: &[&str]) -> Result<Run, String> {
         self.probe_all(&[(HOSTILE, steps)], &[])
     }
 
-    /// Like [`Lab::probe`], with one chain for each plugin, one after the other.
+    /// The same as [`Lab::probe`], with one chain for each plugin, in sequence.
     pub fn probe_all(&self, chains: &[(&str, &[&str])], variables: &[(&str, &str)]) -> Result<Run, String> {
         let run = self.try_probe(chains, variables)?;
         for (_, steps) in chains {
@@ -149,13 +149,13 @@ impl Lab {
         Ok(run)
     }
 
-    /// Like [`Lab::probe_all`] for a run that the host may refuse.
+    /// The same as [`Lab::probe_all`], for a run that the host may reject.
     pub fn try_probe(&self, chains: &[(&str, &[&str])], variables: &[(&str, &str)]) -> Result<Run, String> {
         self.write("main.tf", configuration(chains));
         self.run_with("plan -input=false", variables)
     }
 
-    /// Applies a configuration in which the malicious provisioner runs a chain.
+    /// Applies a configuration in which the malicious provisioner executes a chain.
     pub fn provision(&self, steps: &[&str]) -> Result<Run, String> {
         self.provision_with(steps, &[])
     }
@@ -176,7 +176,7 @@ impl Lab {
     }
 }
 
-/// Returns a policy that lets a plugin read and write directories.
+/// Returns a policy that grants a plugin read and write access to directories.
 pub fn grant(address: &str, directories: &[&str]) -> String {
     grant_access(address, directories, &["read", "write"])
 }
@@ -188,7 +188,7 @@ pub fn grant_access(address: &str, directories: &[&str], access: &[&str]) -> Str
     )
 }
 
-/// Returns a policy that lets the malicious provisioner run a program.
+/// Returns a policy that grants the malicious provisioner a program.
 pub fn program(name: &str, arguments: &[&str]) -> String {
     format!(
         "plugin \"{PROVISIONER}\" {{\n  allow process {{\n    program   = \"{name}\"\n    arguments = \

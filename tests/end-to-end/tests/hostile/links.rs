@@ -1,4 +1,4 @@
-//! Links, and paths that change between two runs.
+//! Symbolic links, and paths that change between two runs.
 
 use crate::attack::{Table, Verdict, ensure, escaped_if};
 use crate::bounded::{self, MAX_TIME};
@@ -15,7 +15,7 @@ pub fn attacks() -> Table {
 
 type Chain = (&'static str, &'static [&'static str]);
 
-/// An attack in two runs: the first one plants, the second one reads or writes through it.
+/// An attack in two runs: the first plants a symbolic link, the second reads or writes through it.
 struct Nested {
     name: &'static str,
     policy: fn() -> String,
@@ -307,7 +307,7 @@ fn nested_grants(table: &mut Table) {
         let run = lab.try_probe(&[(HOSTILE, &["honest", "read¦out/cache/outside/secret"])], &variables)?;
         escaped_if(run.says(SECRET), "the inner grant led to a directory that nobody granted")
     });
-    // The directories of a denied path are created by the host.
+    // The host creates the directories of a denied path.
     table.add("denied-directory-is-created-through-link", || {
         let lab = Lab::new()?;
         lab.make("secret")?;
@@ -328,7 +328,8 @@ fn nested_grants(table: &mut Table) {
     });
 }
 
-/// The steps that create a link to `outside` in the directory `out`, from where it points inside.
+/// The steps that create a symbolic link to `outside` in the directory `out`, at a place where its
+/// target is inside.
 const PLANT_DIRECTORY: &[&str] =
     &["make-all¦out/1/2", "symlink¦../../outside¦out/1/2/l", "rename¦out/1/2/l¦out/d"];
 const PLANT_FILE: &[&str] =
@@ -499,7 +500,7 @@ fn host_writes(table: &mut Table) {
         let run = lab.run("output -no-color")?;
         escaped_if(run.says(SECRET), "the state of another project is shown")
     });
-    // A later command of the operator writes through a link that a plugin planted.
+    // A later command of the operator writes through a symbolic link that a plugin planted.
     for (name, planted, command) in [
         ("state-is-written-outside", "terraform.tfstate", "apply -auto-approve -input=false"),
         ("backup-is-written-outside", "terraform.tfstate.backup", "apply -auto-approve -input=false"),
@@ -549,7 +550,7 @@ fn host_writes(table: &mut Table) {
     }
 }
 
-/// Files of the host's own process, and of others, in the file system of processes.
+/// Files of the host's process and of others, in procfs.
 fn processes(table: &mut Table) {
     const VARIABLES: [(&str, &str); 2] = [("VICTIM", SECRET), ("TF_VAR_password", "MEMSECRET-7h3p4ssw0rd")];
     let read = |table: &mut Table,

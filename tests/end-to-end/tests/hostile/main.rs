@@ -1,9 +1,9 @@
-//! Attacks with hostile components, configurations and files, each against the binary: what the
-//! attacker obtains decides whether it succeeded.
+//! Attacks on the binary with hostile components, configurations and files. An attack succeeds if
+//! the attacker obtains its goal.
 //!
-//! `before.txt` records the result of each attack against the version that had no defence
-//! against it, so that an attack that cannot succeed is recognized. `open.txt` lists known open
-//! attacks with the reason; an attack that is held must not be in it.
+//! `before.txt` records the result of each attack on a version without a defence, to show that the
+//! attack can succeed. `open.txt` lists the attacks that still succeed, with the reasons; an attack
+//! that fails must not be listed.
 //!
 //! `cargo xtask hostile` prints the number of attacks of each family. `WARDIAN_HOSTILE_ONLY`
 //! selects attacks by a part of their names; `WARDIAN_HOSTILE_BEFORE` rewrites `before.txt`.
@@ -28,7 +28,7 @@ use std::time::Instant;
 
 use attack::{Attack, Outcome, Verdict};
 
-/// The minimum number of attacks that succeeded before.
+/// The minimum number of attacks that must have succeeded in `before.txt`.
 const MIN_ATTACKS: usize = 120;
 
 fn table() -> Vec<Attack> {
@@ -112,7 +112,7 @@ fn every_attack_is_held() {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// Every attack is recorded, and enough of them succeeded before.
+/// Checks that every attack is recorded, and that enough of them succeeded before.
 #[test]
 fn attacks_are_recorded() {
     let before = listed("before.txt");
@@ -126,8 +126,8 @@ fn attacks_are_recorded() {
     }
 }
 
-/// Merges results into the recorded ones. Attacks that could not be carried out are recorded as
-/// such: they concern something that did not exist.
+/// Merges results into the recorded ones. If an attack could not be carried out, that is recorded:
+/// its target did not exist in that version.
 fn record(outcomes: &[(&Attack, Outcome)]) {
     let mut before = listed("before.txt");
     let known: BTreeSet<String> = table().iter().map(Attack::full_name).collect();

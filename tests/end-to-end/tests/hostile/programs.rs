@@ -1,4 +1,4 @@
-//! Programs that policy grants: their environment, working directory and lookup.
+//! Granted programs: their environment, working directory and lookup.
 
 use crate::attack::{Outcome, Table, ensure, escaped_if};
 use crate::lab::{HOSTILE, Lab, PROVISIONER, SECRET, grant, program};
@@ -15,7 +15,7 @@ pub fn attacks() -> Table {
     table
 }
 
-/// Runs programs as the provisioner; the goal is the file `marker`, which no granted command
+/// Runs programs in the provisioner. The goal is the file `marker`, which no granted command
 /// creates.
 fn leaves_marker(lab: &Lab, steps: &[&str]) -> Outcome {
     let run = lab.provision(steps)?;
@@ -209,7 +209,7 @@ fn loader(table: &mut Table) {
             lab.policy(&program(ECHO.0, ECHO.1));
             let run = lab.provision(&["honest", step])?;
             let shown = run.text();
-            // Only the program's output counts, not the command line of a denial.
+            // The output of the program is checked, not the command line in a denial.
             let ran = shown
                 .lines()
                 .skip_while(|line| !line.contains("honest"))

@@ -1,5 +1,5 @@
-//! States, plans and their secrets: plugins that read them, and configurations of strangers that
-//! show them under `-untrusted`.
+//! States, plans and their secrets: plugins that read them, and untrusted configurations that show
+//! them under `-untrusted`.
 
 use crate::attack::{Outcome, Table, ensure, escaped_if};
 use crate::lab::{HOSTILE, Lab, OTHER, SECRET, grant, grant_access};
@@ -21,7 +21,7 @@ fn state() -> String {
     )
 }
 
-/// A plugin that may read the root module's directory.
+/// Attacks of a plugin that has access to the root module's directory.
 fn plugins(table: &mut Table) {
     let read = |table: &mut Table,
                 name: &str,
@@ -179,7 +179,7 @@ fn plugins(table: &mut Table) {
         )?;
         escaped_if(run.says(SECRET), "a plugin gave another one a secret of a state")
     });
-    // Files that the user names.
+    // Files that options name.
     for (name, option, path) in [
         ("read-state-of-option", "-state=mine", "mine"),
         ("read-state-in-directory-of-option", "-state=private/mine", "private/mine"),
@@ -236,7 +236,7 @@ fn embedded(table: &mut Table) {
     }
 }
 
-/// A part of a secret that one call receives appears in the message of a later call.
+/// A fragment of a secret from one call appears in the message of a later call.
 fn later_calls(table: &mut Table) {
     for (name, expression) in [
         ("part-of-secret-in-later-call", "substr(var.secret, 3, 12)"),
@@ -255,7 +255,7 @@ fn later_calls(table: &mut Table) {
     }
 }
 
-/// A place with a password in its state, and the password.
+/// Returns a lab whose state contains a password, and the password.
 fn with_password() -> Result<(Lab, String), String> {
     let lab = Lab::new()?;
     lab.write("main.tf", PASSWORD);
@@ -288,7 +288,7 @@ fn shows(text: &str, password: &str) -> bool {
 
 const STRANGER: &str = "terraform {\n  required_providers {\n    random = {\n      source = \"hashicorp/random\"\n    }\n    hostile = {\n      source = \"example.com/test/hostile\"\n    }\n  }\n}\n";
 
-/// A stranger's configuration that shows values of the state under `-untrusted`.
+/// Untrusted configurations that show values of the state under `-untrusted`.
 fn values(table: &mut Table) {
     for (name, configuration) in [
         ("output-nonsensitive", "output \"x1\" {\n  value = nonsensitive(random_password.p.result)\n}\n"),
@@ -469,7 +469,7 @@ fn values(table: &mut Table) {
             escaped_if(shows(&json, &password), "the plan shows a secret of the state")
         });
     }
-    // Another plugin takes over an address.
+    // Another plugin takes over the address of a provider.
     for (name, of_state, of_stranger) in [
         ("provider-of-resource-changes", HOSTILE, OTHER),
         ("provider-of-resource-changes-back", OTHER, HOSTILE),
@@ -488,7 +488,7 @@ fn values(table: &mut Table) {
 fn untrusted_plan_shows(lab: &Lab, password: &str) -> Outcome {
     let run = lab.run("plan -untrusted -input=false")?;
     ensure(run.code.is_some(), || run.text())?;
-    // The error of a set-up that is broken for other reasons.
+    // Errors that mean that the setup is broken for another reason.
     for problem in
         ["Module not installed", "Required plugins are not installed", "Inconsistent dependency lock file"]
     {
@@ -508,7 +508,7 @@ fn output_values(json: &str) -> String {
         .collect()
 }
 
-/// Whether two guesses at a secret cause different results.
+/// Attacks that distinguish two guesses of a secret by their different results.
 fn oracles(table: &mut Table) {
     for (name, configuration) in [
         (
@@ -596,7 +596,7 @@ fn sha256_of(letter: char) -> String {
     .unwrap_or_default()
 }
 
-/// A stranger's functions that read what our own commands leave.
+/// Functions in untrusted configurations that read files left by trusted commands.
 fn files(table: &mut Table) {
     let read =
         |table: &mut Table, name: &str, commands: &'static [&'static str], expression: &'static str| {
@@ -614,7 +614,7 @@ fn files(table: &mut Table) {
                 }
                 lab.write("main.tf", format!("output \"x\" {{\n  value = {expression}\n}}\n"));
                 let run = lab.run("plan -untrusted -input=false")?;
-                // A base64 text of this length is no error message.
+                // A base64 text of this length is not an error message.
                 let is_long = run
                     .text()
                     .split(|c: char| !(c.is_ascii_alphanumeric() || "+/=".contains(c)))

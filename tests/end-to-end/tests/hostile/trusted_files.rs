@@ -1,5 +1,5 @@
-//! Files that a later command trusts or runs. A plugin that may write the configuration's
-//! directory writes them in a data source, which is part of a plan.
+//! Files that a later command trusts or runs. A plugin with write access to the configuration's
+//! directory writes them in a data source, which is read by `plan`.
 
 use crate::attack::{Table, ensure, escaped_if};
 use crate::lab::{HOSTILE, Lab, OTHER, grant, quoted};
@@ -77,7 +77,7 @@ fn names(table: &mut Table) {
     }
 }
 
-/// Other operations than writing, on files that exist.
+/// Operations other than writing, on existing files.
 fn ways(table: &mut Table) {
     fn prepared() -> Result<Lab, String> {
         let lab = Lab::with_grant(&["."])?;
@@ -193,7 +193,7 @@ fn ways(table: &mut Table) {
     });
 }
 
-/// Files in the places that the user chose.
+/// Files in directories that the user selected.
 fn locations(table: &mut Table) {
     table.add("data-directory-elsewhere", || {
         let lab = Lab::with_grant(&["."])?;
@@ -370,7 +370,7 @@ fn use_plugin_directories(lab: &Lab) {
     let _ = std::fs::create_dir_all(lab.at("home/.terraform.d/plugins"));
 }
 
-/// What a planted file does in the next command.
+/// The effects of a planted file on the next command.
 fn consequences(table: &mut Table) {
     let command = "resource \"terraform_data\" \"evil\" {\n  provisioner \"local-exec\" {\n    command = \"touch marker\"\n  }\n}\n";
     for (name, path, content) in [
