@@ -182,7 +182,7 @@ mod tests {
         let said = diagnostics(vec![one(0), one(1), one(2), one(77)]);
         let errors: Vec<bool> = said.iter().map(PluginDiagnostic::is_error).collect();
         assert_eq!(errors, [true, true, false, true]);
-        assert_eq!(said[0].summary, "it\u{fffd}");
+        assert_eq!(said[0].summary, "it\\u{1b}");
     }
 
     #[test]

@@ -260,7 +260,7 @@ mod tests {
     #[tokio::test]
     async fn crash_output_excludes_log_lines() {
         let said = b"starting\n{\"@level\":\"info\",\"@message\":\"log\"}\nout of \x1bfuel\n";
-        assert_eq!(words_after(said).await.as_deref(), Some("starting\nout of \u{fffd}fuel"));
+        assert_eq!(words_after(said).await.as_deref(), Some("starting\nout of \\u{1b}fuel"));
         assert_eq!(words_after(b"").await, None);
     }
 

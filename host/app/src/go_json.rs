@@ -1,10 +1,12 @@
 //! JSON in the format of Go's encoder, which escapes characters that have a meaning in HTML.
+//! Characters that must not reach a terminal are escaped, too.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
+use wardian_printable::escape::is_deceptive;
 
 /// Returns a document on one line, without a line break at its end.
 pub fn compact(document: &impl Serialize) -> String {
@@ -37,22 +39,18 @@ struct Escaping<F>(F);
 
 impl<F: Formatter> Formatter for Escaping<F> {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        let bytes = fragment.as_bytes();
         let mut start = 0;
-        for (at, byte) in bytes.iter().enumerate() {
-            let (escape, length): (&[u8], usize) = match byte {
-                b'<' => (b"\\u003c", 1),
-                b'>' => (b"\\u003e", 1),
-                b'&' => (b"\\u0026", 1),
-                0xe2 if bytes[at..].starts_with("\u{2028}".as_bytes()) => (b"\\u2028", 3),
-                0xe2 if bytes[at..].starts_with("\u{2029}".as_bytes()) => (b"\\u2029", 3),
-                _ => continue,
-            };
-            writer.write_all(&bytes[start..at])?;
-            writer.write_all(escape)?;
-            start = at + length;
+        for (at, character) in fragment.char_indices() {
+            if !matches!(character, '<' | '>' | '&') && !is_deceptive(character) {
+                continue;
+            }
+            writer.write_all(&fragment.as_bytes()[start..at])?;
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                write!(writer, "\\u{unit:04x}")?;
+            }
+            start = at + character.len_utf8();
         }
-        writer.write_all(&bytes[start..])
+        writer.write_all(&fragment.as_bytes()[start..])
     }
 
     fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {

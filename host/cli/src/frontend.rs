@@ -1,12 +1,12 @@
 //! The terminal as the library's user interface: its progress messages and questions.
 
-use std::fmt::Write as _;
 use std::io;
 
 use async_trait::async_trait;
 use wardian_app::{AppEvent, Confirmation, Frontend, StateCopy};
 use wardian_diagnostic::Diagnostics;
 use wardian_policy::{CONSENT_LOCK_FILE_NAME, POLICY_FILE_NAME};
+use wardian_printable::{PrintableText, append, append_line, printable};
 
 use crate::render::consent_view::consent_text;
 use crate::shell::{Paint, Shell};
@@ -20,11 +20,11 @@ impl Frontend for Shell {
     fn report(&self, event: AppEvent<'_>) {
         match event {
             AppEvent::Compiling { plugin } => {
-                self.note(format_args!("Compiling {plugin}; later runs reuse the compiled code."));
+                self.note(printable!("Compiling {plugin}; later runs reuse the compiled code."));
             }
-            AppEvent::CliConfigWarning(warning) => self.note(format_args!("Warning: {warning}")),
+            AppEvent::CliConfigWarning(warning) => self.note(printable!("Warning: {warning}")),
             AppEvent::WaitingForStateLock(refused) => {
-                self.say(format_args!("Waiting for the state lock: {refused}."));
+                self.say(printable!("Waiting for the state lock: {refused}."));
             }
             AppEvent::BackendConfigured => {
                 self.say("The backend \"local\" is configured and is used until its block changes.");
@@ -33,25 +33,22 @@ impl Frontend for Shell {
                 self.say("The backend is no longer configured; states are stored in this directory.");
             }
             AppEvent::StateCopied { from, to } => {
-                self.say(format_args!("Copied {} to {}.", from.display(), to.display()));
+                self.say(printable!("Copied {} to {}.", from.display(), to.display()));
             }
             AppEvent::CapabilitiesRequested { plugin, approved_version, requests } => {
                 match approved_version {
                     Some(version) => {
-                        self.say(format_args!("- {plugin} requests other capabilities than v{version} did:"));
+                        self.say(printable!("- {plugin} requests other capabilities than v{version} did:"));
                     }
-                    None => self.say(format_args!("- {plugin} requests:")),
+                    None => self.say(printable!("- {plugin} requests:")),
                 }
-                self.print(&consent_text(requests, self.render_options()));
+                self.print(consent_text(requests, self.render_options()));
             }
             AppEvent::RulesAdded { address, count } => {
                 let rules = if count == 1 { "One rule was" } else { "Rules were" };
-                self.say(format_args!(
-                    "\n{rules} added to {POLICY_FILE_NAME} for {}.",
-                    address.for_display()
-                ));
+                self.say(printable!("\n{rules} added to {POLICY_FILE_NAME} for {}.", address.for_display()));
             }
-            AppEvent::ConsentRecorded => self.say(format_args!(
+            AppEvent::ConsentRecorded => self.say(printable!(
                 "\nYour consent to these requests is recorded in {CONSENT_LOCK_FILE_NAME}.\nKeep it under \
                  version control, like the lock file."
             )),
@@ -65,33 +62,34 @@ impl Frontend for Shell {
     async fn confirm(&self, question: Confirmation<'_>) -> io::Result<Option<bool>> {
         let text = match question {
             Confirmation::CopyStates(copies) => copy_states_question(self, copies),
-            Confirmation::Grant(address) => format!(
+            Confirmation::Grant(address) => printable!(
                 "\n{}\n  The rules are added to {POLICY_FILE_NAME}. Only 'yes' will be accepted to \
                  approve.\n\n  {} ",
-                self.paint(Paint::Bold, &format!("Grant this to {}?", address.for_display())),
+                self.paint(Paint::Bold, printable!("Grant this to {}?", address.for_display())),
                 self.paint(Paint::Bold, "Enter a value:")
             ),
         };
-        Ok(self.ask(&text).await?.map(|answer| answer.trim() == "yes"))
+        Ok(self.ask(text).await?.map(|answer| answer.trim() == "yes"))
     }
 }
 
-fn copy_states_question(shell: &Shell, copies: &[StateCopy]) -> String {
-    let mut question =
-        format!("\n{}\n", shell.paint(Paint::Bold, "Do you want to copy the states to their new location?"));
+fn copy_states_question(shell: &Shell, copies: &[StateCopy]) -> PrintableText {
+    let mut question = printable!(
+        "\n{}\n",
+        shell.paint(Paint::Bold, "Do you want to copy the states to their new location?")
+    );
     for StateCopy { workspace, from, to, replaces } in copies {
         let over = match replaces {
-            Some(state) => format!(
+            Some(state) => printable!(
                 ", replacing a state at serial {} with {} resources",
                 state.serial,
                 state.resources().len()
             ),
-            None => String::new(),
+            None => PrintableText::new(),
         };
-        let _ =
-            writeln!(question, "  {} to {}{over} (workspace \"{workspace}\")", from.display(), to.display());
+        append_line!(question, "  {} to {}{over} (workspace \"{workspace}\")", from.display(), to.display());
     }
-    let _ = write!(
+    append!(
         question,
         "  Only 'yes' copies them. With any other answer they stay where they are, and the new location is \
          used as it is.\n\n  {} ",

@@ -11,6 +11,7 @@ use wardian_engine::{Stop, StopSignal, stop_channel};
 
 use crate::failure::Failure;
 use crate::shell::{Paint, Shell};
+use wardian_printable::printable;
 
 /// Starts to listen for signals.
 ///
@@ -44,7 +45,7 @@ pub(crate) fn listen(shell: &Arc<Shell>) -> Result<StopSignal, Failure> {
                      as it is known. Objects that were being changed may differ from the state."
                 }
             };
-            shell.say(format_args!("\n{}\n", shell.paint(Paint::Warning, text)));
+            shell.say(printable!("\n{}\n", shell.paint(Paint::Warning, text)));
         }
     });
     Ok(signal)

@@ -18,6 +18,7 @@ mod bundle;
 mod command_context;
 mod command_spec;
 mod commands;
+mod crash;
 mod failure;
 mod frontend;
 mod interrupt;
@@ -34,6 +35,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use wardian_printable::PrintableText;
 
 use wardian_app::untrusted;
 use wardian_app::workspaces::Workspace;
@@ -50,6 +52,7 @@ const THREADS: usize = 8;
 /// Runs the command in the arguments. If the program's file name is that of a native plugin, it
 /// serves that plugin and ignores the arguments.
 pub fn main(program: Option<OsString>, arguments: Vec<OsString>) -> ExitCode {
+    crash::print_panics();
     let environment = process_environment();
     let (environment, arguments) = match program.filter(|program| is_plugin(Path::new(program))) {
         Some(_) => (environment.for_plugin(), vec!["serve".into(), own_file()]),
@@ -58,7 +61,8 @@ pub fn main(program: Option<OsString>, arguments: Vec<OsString>) -> ExitCode {
     let for_programs = arguments::wants_json_messages(&arguments);
     let status = match arguments::parse(arguments, &environment) {
         Ok(Request::Help(text, status)) => {
-            Shell::new(&environment, ViewOptions::default(), OutputKind::Report).print(&text);
+            Shell::new(&environment, ViewOptions::default(), OutputKind::Report)
+                .print(PrintableText::from_lines(&text));
             status
         }
         Ok(Request::Run(line)) => {

@@ -1,12 +1,16 @@
 //! Log lines for diagnosing internal problems. Logging is off by default: without a log setting,
 //! nothing is set up, and logging costs no time.
+//!
+//! A log line is printable text, on a terminal and in a file, and stays one line.
 
 use std::fs::OpenOptions;
-use std::sync::Mutex;
+use std::io::{self, Write};
+use std::sync::Arc;
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use wardian_app::ProcessEnvironment;
+use wardian_printable::escape::{Extent, escape, escape_json};
 
 /// Starts logging if an environment variable requests it.
 ///
@@ -19,19 +23,40 @@ pub(crate) fn start(environment: &ProcessEnvironment) -> Result<(), String> {
     let filter = EnvFilter::try_new(&filter)
         .map_err(|error| format!("the log setting \"{filter}\" cannot be read: {error}"))?;
     let writer = match environment.log_path() {
-        None => BoxMakeWriter::new(std::io::stderr),
+        None => BoxMakeWriter::new(move || LogLines { out: io::stderr(), is_json }),
         Some(path) => {
             let file = OpenOptions::new()
                 .create(true)
                 .append(true)
                 .open(&path)
                 .map_err(|error| format!("the log file {} cannot be opened: {error}", path.display()))?;
-            BoxMakeWriter::new(Mutex::new(file))
+            let file = Arc::new(file);
+            BoxMakeWriter::new(move || LogLines { out: Arc::clone(&file), is_json })
         }
     };
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(false);
     let started = if is_json { subscriber.json().try_init() } else { subscriber.try_init() };
     started.map_err(|error| error.to_string())
+}
+
+/// Writes log lines, each of which is passed in one piece.
+struct LogLines<W> {
+    out: W,
+    is_json: bool,
+}
+
+impl<W: Write> Write for LogLines<W> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        let text = text.strip_suffix('\n').unwrap_or(&text);
+        let shown = if self.is_json { escape_json(text) } else { escape(text, Extent::Line) };
+        self.out.write_all(format!("{shown}\n").as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// The target of plugins' log lines. All other targets of this program also begin with
@@ -97,6 +122,16 @@ mod tests {
         let environment: ProcessEnvironment =
             variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         LogSettings::from_environment(&environment).map(|wanted| (wanted.filter, wanted.is_json))
+    }
+
+    #[test]
+    fn log_line_stays_one_printable_line() {
+        for (is_json, expected) in [(false, "a\\nb\\u{1b}[2J\\u{202e}\n"), (true, "{\"a\":\"\\u202e\"}\n")] {
+            let mut lines = LogLines { out: Vec::new(), is_json };
+            let line = if is_json { "{\"a\":\"\u{202e}\"}\n" } else { "a\nb\u{1b}[2J\u{202e}\n" };
+            lines.write_all(line.as_bytes()).unwrap();
+            assert_eq!(String::from_utf8(lines.out).unwrap(), expected);
+        }
     }
 
     #[test]

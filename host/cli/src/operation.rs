@@ -16,6 +16,7 @@ use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_engine::{
     Applied, ChangeCounts, EngineContext, MissingConfiguration, Mode, Plan, PlanOptions, StopSignal,
 };
+use wardian_printable::{PrintableText, printable};
 use wardian_state::{State, StateFile, encode_state};
 
 use crate::arguments::{
@@ -230,7 +231,7 @@ fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics, context: &Comman
     };
     diagnostics.push(state_diagnostic(&error));
     if let Ok(text) = encode_state(state) {
-        context.shell.print(&text);
+        context.shell.print(PrintableText::from_lines(&text));
     }
     diagnostics.error(
         "State not saved",
@@ -274,12 +275,12 @@ pub(crate) async fn ask_for_approval(
         ),
     };
     let shell = &context.shell;
-    let question = format!(
+    let question = printable!(
         "\n{}\n  {explanation}\n\n  {} ",
         shell.paint(Paint::Bold, question),
         shell.paint(Paint::Bold, "Enter a value:")
     );
-    let answer = unless_stopped(stop, shell.ask(&question)).await.ok_or_else(AppError::interrupted)?;
+    let answer = unless_stopped(stop, shell.ask(question)).await.ok_or_else(AppError::interrupted)?;
     match answer {
         Ok(Some(answer)) if answer.trim() == "yes" => Ok(Approval::Given),
         Ok(Some(_)) => Ok(Approval::Refused),

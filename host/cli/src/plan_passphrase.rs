@@ -29,7 +29,11 @@ pub(crate) async fn new_passphrase(context: &CommandContext, stop: &StopSignal) 
     Ok(first)
 }
 
-async fn ask_passphrase(context: &CommandContext, stop: &StopSignal, question: &str) -> Outcome<String> {
+async fn ask_passphrase(
+    context: &CommandContext,
+    stop: &StopSignal,
+    question: &'static str,
+) -> Outcome<String> {
     let answer = unless_stopped(stop, context.shell.ask_secret(question)).await;
     match answer.ok_or_else(AppError::interrupted)? {
         Ok(Some(passphrase)) if !passphrase.is_empty() => Ok(passphrase),

@@ -1,12 +1,11 @@
 //! Progress of a run: as lines of text, or as JSON messages for programs.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use wardian_engine::{Action, EphemeralAction, Event, Events};
-use wardian_plugin::printable_line;
+use wardian_printable::{Printable, PrintableText, append, printable};
 
 use crate::render::json::hook;
 use crate::shell::{Paint, Shell};
@@ -30,22 +29,27 @@ impl Events for Progress {
                 self.shell.message(&message);
             }
         } else if let Event::ProvisionOutput { address, provisioner, text } = event {
-            let prefix = format!("{address} ({provisioner}):");
-            let prefix = self.shell.paint(Paint::Bold, &prefix);
-            self.shell.say(output_lines(text, &format!("{prefix} ")));
+            let prefix = self.shell.paint(Paint::Bold, printable!("{address} ({provisioner}):"));
+            self.shell.say(output_lines(text, &prefix));
         } else if let Some(line) = line(event) {
-            self.shell.say(self.shell.paint(Paint::Bold, &line));
+            self.shell.say(self.shell.paint(Paint::Bold, line));
         }
     }
 }
 
 /// Adds the prefix of the resource and provisioner to each line of a provisioner's output. A
 /// carriage return ends a line, as on a terminal. Lines without visible text are dropped.
-fn output_lines(text: &str, prefix: &str) -> String {
-    let lines = text.split(['\n', '\r']).map(str::trim_end).filter(|line| !line.is_empty());
-    let lines: Vec<String> =
-        lines.map(|line| format!("{prefix}{}", printable_line(&without_colours(line)))).collect();
-    lines.join("\n")
+fn output_lines(text: &str, prefix: &PrintableText) -> PrintableText {
+    let mut shown = PrintableText::new();
+    for line in text.split(['\n', '\r']).map(str::trim_end).filter(|line| !line.is_empty()) {
+        if !shown.is_empty() {
+            shown.push("\n");
+        }
+        append!(shown, "{prefix} ");
+        // The line has no line breaks, and its tabs are shown.
+        shown.append_lines(&without_colours(line));
+    }
+    shown
 }
 
 /// Removes the escape sequences that set colors on a terminal.
@@ -65,46 +69,44 @@ fn without_colours(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-fn line(event: &Event<'_>) -> Option<String> {
+fn line(event: &Event<'_>) -> Option<PrintableText> {
     Some(match event {
-        Event::RefreshStarted { address, id } => format!("{address}: Refreshing state...{}", Id(id)),
+        Event::RefreshStarted { address, id } => printable!("{address}: Refreshing state...{}", Id(id)),
         // The start was reported, and the plan shows that the refresh is complete.
         Event::RefreshCompleted { .. } => return None,
-        Event::ImportStarted { address, id } => format!("{address}: Preparing import... [{id}]"),
+        Event::ImportStarted { address, id } => printable!("{address}: Preparing import... [{id}]"),
         // The object is read next, and that step is reported.
         Event::ImportFound { .. } => return None,
-        Event::Importing { address, id } => format!("{address}: Importing... [{id}]"),
-        Event::Imported { address, id } => format!("{address}: Import complete [{id}]"),
+        Event::Importing { address, id } => printable!("{address}: Importing... [{id}]"),
+        Event::Imported { address, id } => printable!("{address}: Import complete [{id}]"),
         Event::Started { address, deposed, action, id } => {
-            let deposed = deposed.map_or(String::new(), |key| format!(" (deposed object {key})"));
-            format!("{address}{deposed}: {}...{}", ActionNames::for_action(*action)?.in_progress, Id(id))
+            let deposed =
+                deposed.map_or_else(PrintableText::new, |key| printable!(" (deposed object {key})"));
+            printable!("{address}{deposed}: {}...{}", ActionNames::for_action(*action)?.in_progress, Id(id))
         }
         Event::InProgress { address, action, id, elapsed } => {
             let in_progress = ActionNames::for_action(*action)?.in_progress.to_lowercase();
-            let id = match id {
-                Some(id) => format!("{id}, "),
-                None => String::new(),
-            };
-            format!("{address}: Still {in_progress}... [{id}{} elapsed]", Elapsed(*elapsed))
+            let id = id.as_ref().map_or_else(PrintableText::new, |id| printable!("{id}, "));
+            printable!("{address}: Still {in_progress}... [{id}{} elapsed]", Elapsed(*elapsed))
         }
         Event::Completed { address, action, id, elapsed } => {
             let words = ActionNames::for_action(*action)?;
             // A destroyed object no longer has an ID.
             let id = if *action == Action::Delete { &None } else { id };
-            format!("{address}: {} complete after {}{}", words.done, Elapsed(*elapsed), Id(id))
+            printable!("{address}: {} complete after {}{}", words.done, Elapsed(*elapsed), Id(id))
         }
         Event::ProvisionStarted { address, provisioner } => {
-            format!("{address}: Provisioning with '{provisioner}'...")
+            printable!("{address}: Provisioning with '{provisioner}'...")
         }
         Event::EphemeralStarted { address, action } => {
-            format!("{address}: {}...", ActionNames::for_ephemeral(*action).in_progress)
+            printable!("{address}: {}...", ActionNames::for_ephemeral(*action).in_progress)
         }
         Event::EphemeralInProgress { address, action, elapsed } => {
             let in_progress = ActionNames::for_ephemeral(*action).in_progress.to_lowercase();
-            format!("{address}: Still {in_progress}... [{} elapsed]", Elapsed(*elapsed))
+            printable!("{address}: Still {in_progress}... [{} elapsed]", Elapsed(*elapsed))
         }
         Event::EphemeralCompleted { address, action, elapsed } => {
-            format!(
+            printable!(
                 "{address}: {} complete after {}",
                 ActionNames::for_ephemeral(*action).done,
                 Elapsed(*elapsed)
@@ -151,11 +153,10 @@ impl ActionNames {
 
 struct Id<'a>(&'a Option<String>);
 
-impl fmt::Display for Id<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(id) => write!(f, " [{id}]"),
-            None => Ok(()),
+impl Printable for Id<'_> {
+    fn append_to(&self, text: &mut PrintableText) {
+        if let Some(id) = self.0 {
+            append!(text, " [{id}]");
         }
     }
 }
@@ -163,14 +164,14 @@ impl fmt::Display for Id<'_> {
 /// A duration in whole seconds: `0s`, `1m10s`, `2h0m5s`.
 struct Elapsed(Duration);
 
-impl fmt::Display for Elapsed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Printable for Elapsed {
+    fn append_to(&self, text: &mut PrintableText) {
         let seconds = self.0.as_secs();
         let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
         match (hours, minutes) {
-            (0, 0) => write!(f, "{seconds}s"),
-            (0, _) => write!(f, "{minutes}m{seconds}s"),
-            _ => write!(f, "{hours}h{minutes}m{seconds}s"),
+            (0, 0) => append!(text, "{seconds}s"),
+            (0, _) => append!(text, "{minutes}m{seconds}s"),
+            _ => append!(text, "{hours}h{minutes}m{seconds}s"),
         }
     }
 }
@@ -183,7 +184,9 @@ mod tests {
     fn events_are_rendered_as_lines() {
         let address = "random_id.a[0]".parse().unwrap();
         let (id, elapsed) = (Some("id=x".to_owned()), Duration::from_millis(70_900));
-        let check = |event: Event<'_>, expected: &str| assert_eq!(line(&event).unwrap_or_default(), expected);
+        let check = |event: Event<'_>, expected: &str| {
+            assert_eq!(line(&event).unwrap_or_default().as_str(), expected)
+        };
         check(
             Event::RefreshStarted { address: &address, id: id.clone() },
             "random_id.a[0]: Refreshing state... [id=x]",
@@ -235,11 +238,24 @@ mod tests {
     }
 
     #[test]
+    fn ids_do_not_control_the_terminal() {
+        let address = "random_id.a".parse().unwrap();
+        let id = Some("x]\nrandom_id.a: Refreshing\u{1b}[2J\u{202e}".to_owned());
+        let shown = line(&Event::RefreshStarted { address: &address, id }).unwrap();
+        assert_eq!(
+            shown.as_str(),
+            "random_id.a: Refreshing state... [x]\\nrandom_id.a: Refreshing\\u{1b}[2J\\u{202e}]"
+        );
+    }
+
+    #[test]
     fn provisioner_output_lines_have_prefix() {
-        assert_eq!(output_lines("one\n  two  \n\n", "a: "), "a: one\na:   two");
-        assert_eq!(output_lines("10 %\r20 %\n", "a: "), "a: 10 %\na: 20 %");
-        assert_eq!(output_lines("\n", "a: "), "");
-        assert_eq!(output_lines("\u{1b}[1;31mred\u{1b}[0m rest", "a: "), "a: red rest");
-        assert!(!output_lines("\u{1b}[2Jx\u{7}", "a: ").contains(['\u{1b}', '\u{7}']));
+        let lines = |text| output_lines(text, &"a:".into()).into_string();
+        assert_eq!(lines("one\n  two  \n\n"), "a: one\na:   two");
+        assert_eq!(lines("10 %\r20 %\n"), "a: 10 %\na: 20 %");
+        assert_eq!(lines("\n"), "");
+        assert_eq!(lines("a\tb"), "a: a\tb");
+        assert_eq!(lines("\u{1b}[1;31mred\u{1b}[0m rest"), "a: red rest");
+        assert_eq!(lines("\u{1b}[2Jx\u{7}"), "a: \\u{1b}[2Jx\\u{7}");
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use wardian_address::ResourceMode;
 use wardian_engine::{Action, ChangeCounts, Plan, ResourceChange};
+use wardian_printable::printable;
 use wardian_state::{OutputValue, State};
 use wardian_value::Str;
 
@@ -17,7 +18,7 @@ use crate::shell::{Paint, Shell};
 pub(crate) fn plan(shell: &Shell, plan: &Plan) {
     if !shell.is_for_programs() {
         if !plan.errored || plan.has_changes() {
-            shell.print(&render_plan(plan, PlanNote::None, shell.render_options()));
+            shell.print(render_plan(plan, PlanNote::None, shell.render_options()));
         }
         return;
     }
@@ -36,7 +37,7 @@ pub(crate) fn plan(shell: &Shell, plan: &Plan) {
 /// Writes how to apply a plan. Only text output contains this note.
 pub(crate) fn note(shell: &Shell, plan: &Plan, note: PlanNote<'_>) {
     if !shell.is_for_programs() && plan.is_applyable() {
-        shell.print(&render_note(note, shell.render_options()));
+        shell.print(render_note(note, shell.render_options()));
     }
 }
 
@@ -63,7 +64,7 @@ pub(crate) fn done(shell: &Shell, summary: Summary, counts: ChangeCounts, state:
     if shell.is_for_programs() {
         shell.message(&Message::Summary(summary, counts));
     } else {
-        shell.say(format_args!("\n{}", shell.paint(Paint::Success, &summary.text(counts))));
+        shell.say(printable!("\n{}", shell.paint(Paint::Success, printable!("{}", summary.text(counts)))));
     }
     if summary != Summary::Destroy {
         outputs(shell, &state.outputs);
@@ -76,6 +77,6 @@ pub(crate) fn outputs(shell: &Shell, outputs: &BTreeMap<Str, OutputValue>) {
         shell.message(&Message::Outputs(outputs));
     } else if !outputs.is_empty() {
         let heading = shell.paint(Paint::Success, "Outputs:");
-        shell.print(&format!("\n{heading}\n\n{}", render_outputs(outputs)));
+        shell.print(printable!("\n{heading}\n\n{}", render_outputs(outputs)));
     }
 }

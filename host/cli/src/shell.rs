@@ -1,14 +1,14 @@
 //! All output of the program, and all questions to the user.
 //!
 //! A command's result goes to standard output, and so do warnings unless the output is data for
-//! programs; errors go to standard error. Color is used only on terminals, and never conveys
+//! programs; errors go to standard error. Text for people is a [`PrintableText`]; data for programs
+//! is unchanged, except on a terminal. Color is used only on terminals, and never conveys
 //! information that is missing from the text. A closed output does not end a command: an apply
 //! whose output is no longer read must still save the state.
 
 mod style;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 use std::sync::Mutex;
@@ -19,12 +19,15 @@ use serde::Serialize;
 use wardian_app::ProcessEnvironment;
 use wardian_app::compatibility::TERRAFORM_VERSION;
 use wardian_diagnostic::{Diagnostic, DiagnosticOrigin, Diagnostics, NoStyle, Severity, Style};
+use wardian_printable::escape::escape_json;
+use wardian_printable::{PrintableText, append, append_line, printable};
 
 use crate::failure::{Failure, Outcome, Status, Usage};
 use crate::render::RenderOptions;
 use crate::render::json::{Message, write_compact};
 
-pub(crate) use style::{Paint, Painted};
+pub(crate) use style::Paint;
+use style::painted;
 
 /// The width if the environment does not specify one.
 const WIDTH: usize = 78;
@@ -102,8 +105,8 @@ impl Shell {
     }
 
     /// Returns a styled text for standard output.
-    pub(crate) fn paint<'a>(&self, paint: Paint, text: &'a str) -> Painted<'a> {
-        Painted::new(text, paint, self.out.color)
+    pub(crate) fn paint(&self, paint: Paint, text: impl Into<PrintableText>) -> PrintableText {
+        painted(text.into(), paint, self.out.color)
     }
 
     /// Returns whether the output consists of JSON messages.
@@ -121,12 +124,33 @@ impl Shell {
 
     /// Writes text to standard output unchanged. If the output consists of JSON messages, the text
     /// becomes a log message.
-    pub(crate) fn print(&self, text: &str) {
+    pub(crate) fn print(&self, text: impl Into<PrintableText>) {
+        let text = text.into();
         if self.for_programs {
-            self.message(&Message::Log(text.trim()));
+            self.message(&Message::Log(text.as_str().trim()));
         } else {
-            self.write(true, text);
+            self.write(true, text.as_str());
         }
+    }
+
+    /// Writes data for programs to standard output: unchanged, because programs depend on each
+    /// byte, but as printable text if a person reads it on a terminal. The data may be invalid
+    /// UTF-8.
+    pub(crate) fn print_data(&self, data: &[u8]) {
+        let _turn = self.turn();
+        let mut stream = io::stdout().lock();
+        if stream.is_terminal() {
+            let text = PrintableText::from_lines(&String::from_utf8_lossy(data));
+            self.out.write(&mut stream, text.as_str().as_bytes());
+        } else {
+            self.out.write(&mut stream, data);
+        }
+    }
+
+    /// Writes a JSON document to standard output, and a line break. In strings of the document,
+    /// escapes of JSON replace characters that a terminal must not get.
+    pub(crate) fn print_json(&self, document: &str) {
+        self.write(true, &format!("{}\n", escape_json(document)));
     }
 
     /// Writes a document incrementally to standard output, followed by a line break.
@@ -140,20 +164,18 @@ impl Shell {
         });
     }
 
-    /// Writes bytes to standard output; they may be invalid UTF-8.
-    pub(crate) fn print_bytes(&self, bytes: &[u8]) {
-        let _turn = self.turn();
-        self.out.write(&mut io::stdout().lock(), bytes);
+    /// Writes text and a line break to standard output.
+    pub(crate) fn say(&self, line: impl Into<PrintableText>) {
+        let mut text = line.into();
+        text.push("\n");
+        self.print(text);
     }
 
-    /// Writes a line to standard output.
-    pub(crate) fn say(&self, line: impl fmt::Display) {
-        self.print(&format!("{line}\n"));
-    }
-
-    /// Writes a line to standard error.
-    pub(crate) fn note(&self, line: impl fmt::Display) {
-        self.write(false, &format!("{line}\n"));
+    /// Writes text and a line break to standard error.
+    pub(crate) fn note(&self, line: impl Into<PrintableText>) {
+        let mut text = line.into();
+        text.push("\n");
+        self.write(false, text.as_str());
     }
 
     /// Shows errors and warnings, each on the corresponding stream.
@@ -178,21 +200,22 @@ impl Shell {
         let stream = if is_out { &self.out } else { &self.errors };
         let style: &dyn Style = if stream.color { &style::Terminal } else { &NoStyle };
         let text = diagnostic.to_text(stream.width, style);
-        self.write(is_out, &text);
+        self.write(is_out, text.as_str());
     }
 
     fn compactly(&self, warnings: &Diagnostics) {
         let stream = if self.data_only { &self.errors } else { &self.out };
-        let heading = Painted::new("Warnings:", Paint::Warning, stream.color);
-        let mut text = format!("{heading}\n\n");
+        let mut text = painted("Warnings:".into(), Paint::Warning, stream.color);
+        text.push("\n\n");
         for warning in warnings {
-            let place = warning.subject.as_ref().map_or(String::new(), |span| {
-                format!(" on {} line {}", span.file.name(), span.start_position().line)
-            });
-            let _ = writeln!(text, "- {}{place}", warning.summary);
+            append!(text, "- {}", warning.summary);
+            if let Some(span) = &warning.subject {
+                append!(text, " on {} line {}", span.file.name(), span.start_position().line);
+            }
+            append_line!(text);
         }
-        text.push_str("\nTo see the full warnings, run without -compact-warnings.\n");
-        self.write(!self.data_only, &text);
+        text.push("\nTo see the full warnings, run without -compact-warnings.\n");
+        self.write(!self.data_only, text.as_str());
     }
 
     /// Writes text to standard output or standard error.
@@ -217,7 +240,7 @@ impl Shell {
                 }
                 self.diagnostic(&problem);
                 let command = if command.is_empty() { String::new() } else { format!(" {command}") };
-                self.note(format_args!("\nFor more help on this, run:\n  wardian{command} -help"));
+                self.note(printable!("\nFor more help on this, run:\n  wardian{command} -help"));
             }
         }
         Status::Failed
@@ -232,7 +255,7 @@ impl Shell {
     ///
     /// # Errors
     /// If the input cannot be read.
-    pub(crate) async fn ask(&self, question: &str) -> io::Result<Option<String>> {
+    pub(crate) async fn ask(&self, question: impl Into<PrintableText>) -> io::Result<Option<String>> {
         self.print(question);
         let (sender, answer) = tokio::sync::oneshot::channel();
         // A separate thread that is not joined, since the user may interrupt the program instead of
@@ -254,7 +277,7 @@ impl Shell {
     ///
     /// # Errors
     /// If the input cannot be read.
-    pub(crate) async fn ask_secret(&self, question: &str) -> io::Result<Option<String>> {
+    pub(crate) async fn ask_secret(&self, question: &'static str) -> io::Result<Option<String>> {
         // When this is dropped, typed characters are shown again, even if the question was
         // abandoned.
         let silence = Silence::begin();

@@ -2,7 +2,6 @@
 //! and from the user, in that order. This module collects them, and `wardian-config` converts them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,6 +17,7 @@ use wardian_config::{
 use wardian_diagnostic::{Diagnostic, SourceFile};
 use wardian_engine::StopSignal;
 use wardian_lang::{EmptyScope, SourceBytes, parse_body, parse_expression};
+use wardian_printable::{append, append_line, printable};
 use wardian_value::{Str, Value};
 
 use crate::arguments::{VariableArgument, VariableArguments};
@@ -228,12 +228,12 @@ fn check_answer(variable: &Variable, text: &str) -> Outcome<()> {
 }
 
 async fn ask(variable: &Variable, shell: &Shell) -> Outcome<String> {
-    let mut question = format!("{}\n", shell.paint(Paint::Bold, &format!("var.{}", variable.name)));
+    let mut question = printable!("{}\n", shell.paint(Paint::Bold, printable!("var.{}", variable.name)));
     for line in variable.description.iter().flat_map(|text| text.trim().lines()) {
-        let _ = writeln!(question, "  {line}");
+        append_line!(question, "  {line}");
     }
-    let _ = write!(question, "\n  {} ", shell.paint(Paint::Bold, "Enter a value:"));
-    let answer = shell.ask(&question).await.map_err(|error| {
+    append!(question, "\n  {} ", shell.paint(Paint::Bold, "Enter a value:"));
+    let answer = shell.ask(question).await.map_err(|error| {
         Failure::error("No answer", format!("The value of var.{} cannot be read: {error}.", variable.name))
     })?;
     answer.ok_or_else(|| {

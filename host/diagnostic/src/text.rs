@@ -12,10 +12,9 @@
 //! This object has no attribute named "z".
 //! ```
 
-use std::fmt::Write as _;
-
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
+use wardian_printable::{PrintableText, append, append_line, printable};
 
 use crate::{Diagnostic, FunctionNote, Severity, Span};
 
@@ -37,7 +36,7 @@ pub enum Tone {
 /// Adds color to rendered text, which is also readable without color.
 pub trait Style {
     /// Returns the text to be written before and after text with this role.
-    fn around(&self, tone: Tone) -> (&str, &str);
+    fn around(&self, tone: Tone) -> (&'static str, &'static str);
 }
 
 /// A style without color.
@@ -45,7 +44,7 @@ pub trait Style {
 pub struct NoStyle;
 
 impl Style for NoStyle {
-    fn around(&self, _tone: Tone) -> (&str, &str) {
+    fn around(&self, _tone: Tone) -> (&'static str, &'static str) {
         ("", "")
     }
 }
@@ -57,58 +56,66 @@ impl Diagnostic {
     /// Renders the diagnostic for a terminal of `width` columns: a vertical line at the left, the
     /// source lines with the marked source span, the values that are involved, and the detail. The
     /// text ends with a line break.
-    pub fn to_text(&self, width: usize, style: &dyn Style) -> String {
+    pub fn to_text(&self, width: usize, style: &dyn Style) -> PrintableText {
         let tone = match self.severity {
             Severity::Error => Tone::Error,
             Severity::Warning => Tone::Warning,
         };
-        let rule = |sign: &str| {
-            let (before, after) = style.around(tone);
-            format!("{before}{sign}{after}")
+        let (before, after) = style.around(tone);
+        let mut text = PrintableText::new();
+        let rule = |text: &mut PrintableText, sign: &'static str| {
+            text.push(before);
+            text.push(sign);
+            text.push(after);
         };
         let width = width.saturating_sub(2).max(20);
-        let mut text = format!("{}\n", rule("╷"));
-        for line in self.body(tone, width, style).trim_end().lines() {
-            text.push_str(&rule("│"));
-            if !line.is_empty() {
-                text.push(' ');
-                text.push_str(line);
+        rule(&mut text, "╷");
+        text.push("\n");
+        let mut body = self.body(tone, width, style);
+        body.trim_end();
+        for line in body.lines() {
+            rule(&mut text, "│");
+            if !line.as_str().is_empty() {
+                append!(text, " {line}");
             }
-            text.push('\n');
+            text.push("\n");
         }
-        text.push_str(&rule("╵"));
-        text.push('\n');
+        rule(&mut text, "╵");
+        text.push("\n");
         text
     }
 
-    fn body(&self, tone: Tone, width: usize, style: &dyn Style) -> String {
+    fn body(&self, tone: Tone, width: usize, style: &dyn Style) -> PrintableText {
         let word = match self.severity {
             Severity::Error => "Error: ",
             Severity::Warning => "Warning: ",
         };
-        let mut text = String::new();
-        push(&mut text, style, tone, word);
-        push(&mut text, style, Tone::Bold, &self.summary);
-        text.push_str("\n\n");
+        let mut text = PrintableText::new();
+        push(&mut text, style, tone, word.into());
+        push(&mut text, style, Tone::Bold, PrintableText::from_lines(&self.summary));
+        text.push("\n\n");
         if let Some(span) = &self.subject {
             self.push_source(span, style, &mut text);
-            text.push('\n');
+            text.push("\n");
         } else if let Some(address) = &self.address {
-            let _ = writeln!(text, "  with {address},\n");
+            append_line!(text, "  with {address},\n");
         }
         if !self.detail.is_empty() {
-            text.push_str(&wrap(&self.detail, width));
+            append_wrapped(&self.detail, width, &mut text);
         }
         text
     }
 
-    fn push_source(&self, span: &Span, style: &dyn Style, text: &mut String) {
+    fn push_source(&self, span: &Span, style: &dyn Style, text: &mut PrintableText) {
         let start = span.start_position();
         if let Some(address) = &self.address {
-            let _ = writeln!(text, "  with {address},");
+            append_line!(text, "  with {address},");
         }
-        let context = self.context.as_ref().map_or_else(String::new, |c| format!(", in {c}"));
-        let _ = writeln!(text, "  on {} line {}{context}:", span.file.name(), start.line);
+        append!(text, "  on {} line {}", span.file.name(), start.line);
+        if let Some(context) = &self.context {
+            append!(text, ", in {context}");
+        }
+        text.push(":\n");
         let end = span.file.position(span.end.max(span.start));
         // A span that ends with a line break does not mark the next line.
         let last = if end.column == 1 && end.line > start.line { end.line - 1 } else { end.line };
@@ -116,20 +123,20 @@ impl Diagnostic {
             push_line(span, line, style, text);
         }
         if last >= start.line + MAX_LINES {
-            let _ = writeln!(text, "       ... to line {last}");
+            append_line!(text, "       ... to line {last}");
         }
         if !self.values.is_empty() || self.function.is_some() {
-            push(text, style, Tone::Dim, "    ├────────────────\n");
+            push(text, style, Tone::Dim, "    ├────────────────\n".into());
             if let Some(function) = &self.function {
-                push(text, style, Tone::Dim, "    │ ");
-                text.push_str("while calling ");
-                push(text, style, Tone::Bold, &function.called_as);
-                let _ = writeln!(text, "({})", parameters(function));
+                push(text, style, Tone::Dim, "    │ ".into());
+                text.push("while calling ");
+                push(text, style, Tone::Bold, printable!("{}", function.called_as));
+                append_line!(text, "({})", parameters(function));
             }
             for note in &self.values {
-                push(text, style, Tone::Dim, "    │ ");
-                push(text, style, Tone::Bold, &note.traversal);
-                let _ = writeln!(text, " {}", note.statement);
+                push(text, style, Tone::Dim, "    │ ".into());
+                push(text, style, Tone::Bold, printable!("{}", note.traversal));
+                append_line!(text, " {}", note.statement);
             }
         }
     }
@@ -144,7 +151,7 @@ fn parameters(function: &FunctionNote) -> String {
 }
 
 /// Writes a source line and, in the next line, a line that underlines the marked text.
-fn push_line(span: &Span, line: usize, style: &dyn Style, text: &mut String) {
+fn push_line(span: &Span, line: usize, style: &dyn Style, text: &mut PrintableText) {
     let code = span.file.line(line);
     let line_start = span.file.line_start(line);
     let inside = |byte: usize| {
@@ -158,58 +165,59 @@ fn push_line(span: &Span, line: usize, style: &dyn Style, text: &mut String) {
     // A line between the first and the last is marked completely, except for its indentation.
     let from = from.max(if span.start < line_start { code.len() - code.trim_start().len() } else { 0 });
     let to = to.max(from);
-    let _ = write!(text, "{line:>4}: {}", printable_code(&code[..from]));
-    push(text, style, Tone::Mark, &printable_code(&code[from..to]));
-    let _ = writeln!(text, "{}", printable_code(&code[to..]));
-    let before = printable_code(&code[..from]).width();
-    let marked = printable_code(&code[from..to]).width().max(usize::from(line_start + from == span.start));
-    if marked > 0 {
-        let _ = write!(text, "      {}", " ".repeat(before));
-        push(text, style, Tone::Mark, &"─".repeat(marked));
-        text.push('\n');
+    let (before, marked) = (printable_code(&code[..from]), printable_code(&code[from..to]));
+    let columns = before.as_str().width();
+    let marks = marked.as_str().width().max(usize::from(line_start + from == span.start));
+    append!(text, "{line:>4}: {before}");
+    push(text, style, Tone::Mark, marked);
+    append_line!(text, "{}", printable_code(&code[to..]));
+    if marks > 0 {
+        text.push("      ");
+        text.push_repeated(" ", columns);
+        let mut rule = PrintableText::new();
+        rule.push_repeated("─", marks);
+        push(text, style, Tone::Mark, rule);
+        text.push("\n");
     }
 }
 
-/// Replaces tabs with two spaces, so that the underline is aligned with the marked text, and
-/// replaces other control characters, which must not be printed.
-fn printable_code(code: &str) -> String {
-    code.replace('\t', "  ").chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+/// Replaces tabs with two spaces, so that the underline is aligned with the marked text.
+fn printable_code(code: &str) -> PrintableText {
+    PrintableText::from_line(code.replace('\t', "  "))
 }
 
-fn push(text: &mut String, style: &dyn Style, tone: Tone, part: &str) {
-    let (before, after) = style.around(tone);
+fn push(text: &mut PrintableText, style: &dyn Style, tone: Tone, part: PrintableText) {
     if part.is_empty() {
         return;
     }
-    text.push_str(before);
-    text.push_str(part);
-    text.push_str(after);
+    let (before, after) = style.around(tone);
+    text.push(before);
+    text.append(&part);
+    text.push(after);
 }
 
 /// Wraps paragraphs at spaces. Indented lines, which contain code or lists, are not changed.
-fn wrap(text: &str, width: usize) -> String {
-    let mut result = String::new();
-    for paragraph in text.lines() {
+fn append_wrapped(detail: &str, width: usize, text: &mut PrintableText) {
+    for paragraph in PrintableText::from_lines(detail).as_str().lines() {
         if paragraph.starts_with(' ') || paragraph.width() <= width {
-            result.push_str(paragraph);
-            result.push('\n');
+            text.append_lines(paragraph);
+            text.push("\n");
             continue;
         }
         let mut column = 0;
         for word in paragraph.split(' ') {
             let length: usize = word.graphemes(true).map(UnicodeWidthStr::width).sum();
             if column > 0 && column + 1 + length > width {
-                result.push('\n');
+                text.push("\n");
                 column = 0;
             }
             if column > 0 {
-                result.push(' ');
+                text.push(" ");
                 column += 1;
             }
-            result.push_str(word);
+            text.append_lines(word);
             column += length;
         }
-        result.push('\n');
+        text.push("\n");
     }
-    result
 }

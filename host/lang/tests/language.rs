@@ -269,7 +269,7 @@ fn marks_propagate_and_errors_reveal_nothing_sensitive() {
     for text in ["tonumber(var.secret)", "var.secret + 1", "regex(\"z\", var.secret)"] {
         let problems = parse(text).evaluate(&world()).unwrap_err();
         for problem in &problems {
-            let text = problem.to_text(80, &wardian_diagnostic::NoStyle);
+            let text = problem.to_text(80, &wardian_diagnostic::NoStyle).into_string();
             assert!(!text.contains("hidden"), "{text}");
         }
     }

@@ -12,7 +12,7 @@ fn problems(text: &str) -> String {
     if found.is_empty() {
         return "(none)".to_owned();
     }
-    found.iter().map(|problem| problem.to_text(80, &NoStyle)).collect()
+    found.iter().map(|problem| problem.to_text(80, &NoStyle).into_string()).collect()
 }
 
 fn body(file: &Arc<SourceFile>) -> Body {
@@ -221,6 +221,6 @@ fn renders_diagnostics_with_values() {
     let mut found = parse_expression(&file).unwrap().evaluate(&EmptyScope).unwrap_err();
     found = found.in_block("resource \"null_resource\" \"x\"");
     let problem = found.iter().next().unwrap();
-    insta::assert_snapshot!(problem.to_text(60, &NoStyle));
+    insta::assert_snapshot!(problem.to_text(60, &NoStyle).as_str());
     insta::assert_snapshot!(serde_json::to_string_pretty(&problem.to_json()).unwrap());
 }

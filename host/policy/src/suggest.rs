@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use wardian_access::{AccessRequest, AddressKind, Host, NetworkRequest, Scheme, canonical};
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
-use wardian_lang::parse_expression;
+use wardian_lang::{parse_expression, quote_string};
 
 use crate::glob::{Glob, MAX_TEXT_LENGTH};
 use crate::policy::PluginPolicy;
@@ -119,8 +119,7 @@ pub(crate) fn string_literal(text: &str) -> Option<String> {
     if text.chars().any(char::is_control) {
         return None;
     }
-    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace("${", "$${").replace("%{", "%%{");
-    let quoted = format!("\"{escaped}\"");
+    let quoted = quote_string(text);
     let read = parse_expression(&SourceFile::new("", &*quoted)).ok()?;
     (read.as_quoted() == Some(text)).then_some(quoted)
 }

@@ -208,7 +208,7 @@ mod tests {
             diagnostic(wit::Severity::Error, "second", ""),
         ]);
         let shown: Vec<_> = said.iter().map(|d| (d.is_error(), &*d.summary, &*d.detail)).collect();
-        assert_eq!(shown, [(false, "first", "a\u{fffd}"), (true, "second", "")]);
+        assert_eq!(shown, [(false, "first", "a\\u{1b}"), (true, "second", "")]);
     }
 
     #[test]

@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn names_from_components_are_shown_without_control_characters() {
         let name = "acme:\u{1b}[2J/\u{202e}x";
-        let shown = "acme:\u{fffd}[2J/\\u{202e}x";
+        let shown = "acme:\\u{1b}[2J/\\u{202e}x";
         assert_eq!(surplus(World::Provider, name).map(|surplus| surplus.name).as_deref(), Some(shown));
         let error = check_exports("acme/x", World::Provider, vec![name.into()]).unwrap_err();
         assert!(error.to_string().contains(shown), "{error}");

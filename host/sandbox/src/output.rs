@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(output.last_output(), None);
         feed(&output, "panicked at ");
         feed(&output, "lib.rs:1\n\u{1b}[31mred\n");
-        assert_eq!(output.last_output().as_deref(), Some("panicked at lib.rs:1\n\u{fffd}[31mred"));
+        assert_eq!(output.last_output().as_deref(), Some("panicked at lib.rs:1\n\\u{1b}[31mred"));
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::render::json::Summary;
 use crate::report;
 use crate::shell::{OutputKind, ViewOptions};
 use crate::variables;
+use wardian_printable::printable;
 
 #[async_trait(?Send)]
 impl CommandSpec for ApplyArguments {
@@ -124,7 +125,7 @@ async fn plan_and_apply(
             Approval::Given => {}
             Approval::Refused => {
                 let what = if mode == Mode::Destroy { "Destroy" } else { "Apply" };
-                context.shell.say(format_args!("{what} cancelled."));
+                context.shell.say(printable!("{what} cancelled."));
                 return Ok(Status::Failed);
             }
         }

@@ -15,6 +15,7 @@ use crate::failure::{Failure, Outcome, Status};
 use crate::render::audit::summary_text;
 use crate::render::json::{AuditDocument, pretty};
 use crate::shell::ViewOptions;
+use wardian_printable::{PrintableText, printable};
 
 #[async_trait(?Send)]
 impl CommandSpec for AuditCommandArguments {
@@ -37,19 +38,19 @@ fn run(context: &CommandContext, arguments: &AuditCommandArguments) -> Outcome {
     warn_of_unreadable(context, &arguments.file, &summary);
     if arguments.suggest_policy {
         let least = summary.least_privilege_policy(&context.app.directory);
-        context.shell.print(&least.text);
+        context.shell.print(PrintableText::from_lines(&least.text));
         if !least.left_out.is_empty() {
             let list: Vec<String> = least.left_out.iter().map(|one| format!(" - {one}")).collect();
             let detail = format!(
                 "No rule can allow exactly these accesses. Write rules by hand if the run needs them:\n{}",
                 list.join("\n")
             );
-            context.shell.note(format_args!("Warning: {detail}"));
+            context.shell.note(PrintableText::from_lines(&format!("Warning: {detail}")));
         }
     } else if arguments.json {
-        context.shell.say(pretty(&AuditDocument::new(&summary)));
+        context.shell.print_json(&pretty(&AuditDocument::new(&summary)));
     } else {
-        context.shell.print(&summary_text(&summary, context.shell.render_options()));
+        context.shell.print(summary_text(&summary, context.shell.render_options()));
     }
     Ok(Status::Success)
 }
@@ -64,7 +65,7 @@ fn read(path: &Path) -> Outcome<Summary> {
 
 fn warn_of_unreadable(context: &CommandContext, path: &Path, summary: &Summary) {
     let Some(first) = summary.unreadable.first() else { return };
-    context.shell.note(format_args!(
+    context.shell.note(printable!(
         "Warning: {} lines of {} are not audit records, the first of them line {first}. A killed run may \
          leave one such line; more of them mean that another program has written to the file.",
         summary.unreadable.len(),

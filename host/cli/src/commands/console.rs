@@ -22,6 +22,7 @@ use crate::shell::ViewOptions;
 use crate::variables;
 use continuation::is_open;
 use lines::{Line, Lines};
+use wardian_printable::PrintableText;
 
 /// The history file in the user's data directory.
 const HISTORY: &str = "console_history";
@@ -136,7 +137,7 @@ async fn interactive(context: &CommandContext, console: Console) -> Outcome {
 /// Evaluates piped lines: the first error ends the command, and only the last result is printed.
 fn piped(context: &CommandContext, console: &Console) -> Outcome {
     let mut input = String::new();
-    let mut last = String::new();
+    let mut last = PrintableText::new();
     let mut lines = io::stdin().lock().lines();
     loop {
         let line = lines.next().transpose().map_err(unreadable)?;
@@ -152,7 +153,7 @@ fn piped(context: &CommandContext, console: &Console) -> Outcome {
             break;
         }
         match evaluate(console, std::mem::take(&mut input).trim()) {
-            Answer::Nothing => last.clear(),
+            Answer::Nothing => last = PrintableText::new(),
             Answer::End => return Ok(Status::Success),
             Answer::Text(text) => last = text,
             Answer::Problems(problems) => return Err(problems.into()),
@@ -168,7 +169,7 @@ fn piped(context: &CommandContext, console: &Console) -> Outcome {
 enum Answer {
     Nothing,
     End,
-    Text(String),
+    Text(PrintableText),
     Problems(Diagnostics),
 }
 
@@ -176,7 +177,7 @@ fn evaluate(console: &Console, input: &str) -> Answer {
     match input {
         "" => return Answer::Nothing,
         "exit" => return Answer::End,
-        "help" => return Answer::Text(HELP.trim_end().to_owned()),
+        "help" => return Answer::Text(PrintableText::from(HELP.trim_ascii_end())),
         _ => {}
     }
     let file = SourceFile::new("<console-input>", input);
@@ -189,7 +190,9 @@ fn evaluate(console: &Console, input: &str) -> Answer {
             return Ok(render_value(&console.evaluate(&expression)?, 0));
         };
         match (&call.arguments[..], call.expands) {
-            ([argument], false) => Ok(types::render_type(console.evaluate(argument)?.ty())),
+            ([argument], false) => {
+                Ok(PrintableText::from_lines(&types::render_type(console.evaluate(argument)?.ty())))
+            }
             _ => Err(Diagnostic::error(
                 "Invalid use of type function",
                 "The function \"type\" takes one argument: the value whose type is printed.",

@@ -18,6 +18,7 @@ use crate::command_spec::CommandSpec;
 use crate::failure::{Outcome, Status};
 use crate::shell::{Shell, ViewOptions};
 use targets::Target;
+use wardian_printable::{PrintableText, append_line};
 
 /// The name of standard input in messages.
 const STANDARD_INPUT: &str = "<stdin>";
@@ -58,11 +59,12 @@ fn run(context: &CommandContext, arguments: &FmtArguments) -> Status {
     }
     let failed = problems.has_errors();
     // If there were errors, the list of files is incomplete.
+    let is_unformatted = formatter.check && !formatter.found.is_empty();
     if formatter.check && !failed && arguments.list && formatter.list {
-        context.shell.print_bytes(&formatter.found);
+        context.shell.print(formatter.found);
     }
     context.shell.diagnostics(&problems);
-    match (failed, formatter.check && !formatter.found.is_empty()) {
+    match (failed, is_unformatted) {
         (true, _) => Status::NotFormatted,
         (false, true) => Status::Unformatted,
         (false, false) => Status::Success,
@@ -75,7 +77,7 @@ struct Formatter {
     diff: bool,
     check: bool,
     /// With `-check`, the output of the command without `-check`.
-    found: Vec<u8>,
+    found: PrintableText,
 }
 
 impl Formatter {
@@ -85,7 +87,7 @@ impl Formatter {
             write: arguments.write && !arguments.check,
             diff: arguments.diff,
             check: arguments.check,
-            found: Vec::new(),
+            found: PrintableText::new(),
         }
     }
 
@@ -116,11 +118,10 @@ impl Formatter {
             Ok(formatted) => formatted,
             Err(found) => return problems.extend(found),
         };
-        let mut shown = String::new();
+        let mut shown = PrintableText::new();
         if formatted != file.text() {
             if self.list || self.check {
-                shown.push_str(name);
-                shown.push('\n');
+                append_line!(shown, "{name}");
             }
             if let (true, Some(path)) = (self.write, path)
                 && let Err(error) = replace(path, &source.bytes_of(&formatted))
@@ -128,19 +129,18 @@ impl Formatter {
                 problems.error("File cannot be written", format!("{name} cannot be written: {error}."));
             }
             if self.diff {
-                shown.push_str(&difference::unified(name, file.text(), &formatted));
+                shown.append_lines(&difference::unified(name, file.text(), &formatted));
             }
         }
-        if !self.list && !self.write && !self.diff && !self.check {
-            // Text is printed as complete lines, even if its last line has no line break.
-            shown.push_str(formatted.strip_suffix('\n').unwrap_or(&formatted));
-            shown.push('\n');
-        }
-        let shown = source.bytes_of(&shown);
         if self.check {
-            self.found.extend_from_slice(&shown);
-        } else {
-            shell.print_bytes(&shown);
+            self.found.append(&shown);
+            return;
+        }
+        shell.print(shown);
+        if !self.list && !self.write && !self.diff {
+            // Text is printed as whole lines, even if its last line has no line break.
+            let text = format!("{}\n", formatted.strip_suffix('\n').unwrap_or(&formatted));
+            shell.print_data(&source.bytes_of(&text));
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
 use crate::failure::{Outcome, Status};
 use crate::shell::{OutputKind, ViewOptions};
+use wardian_printable::printable;
 
 #[async_trait(?Send)]
 impl CommandSpec for GetArguments {
@@ -41,6 +42,6 @@ fn run(context: &CommandContext, arguments: &GetArguments) -> Outcome {
 /// Prints `- name in directory` for each module except the root module.
 pub(crate) fn report_modules(context: &CommandContext, records: &[ModuleRecord]) {
     for record in records.iter().filter(|record| !record.key.is_empty()) {
-        context.shell.say(format_args!("- {} in {}", record.key, record.directory));
+        context.shell.say(printable!("- {} in {}", record.key, record.directory));
     }
 }

@@ -19,6 +19,7 @@ use crate::failure::{Outcome, Status};
 use crate::plan_passphrase::read_plan;
 use crate::shell::ViewOptions;
 use resources::ResourceGraph;
+use wardian_printable::PrintableText;
 
 #[async_trait(?Send)]
 impl CommandSpec for GraphArguments {
@@ -36,7 +37,7 @@ impl CommandSpec for GraphArguments {
 async fn run(context: &CommandContext, arguments: &GraphArguments) -> Outcome {
     if let Some(path) = &arguments.plan {
         let nodes = planned(context, path, arguments.kind).await?;
-        context.shell.print(&whole(&nodes, arguments));
+        context.shell.print(whole(&nodes, arguments));
         return Ok(Status::Success);
     }
     let configuration = context.app.configuration()?;
@@ -52,11 +53,11 @@ async fn run(context: &CommandContext, arguments: &GraphArguments) -> Outcome {
             GraphFormat::Mermaid => mermaid::resources(&resources),
         }
     };
-    context.shell.print(&text);
+    context.shell.print(text);
     Ok(Status::Success)
 }
 
-fn whole(nodes: &[GraphNode], arguments: &GraphArguments) -> String {
+fn whole(nodes: &[GraphNode], arguments: &GraphArguments) -> PrintableText {
     match arguments.format {
         GraphFormat::Dot => dot::whole(nodes, arguments.draw_cycles),
         GraphFormat::Mermaid => mermaid::whole(nodes),

@@ -17,6 +17,7 @@ use crate::interrupt;
 use crate::progress::Progress;
 use crate::shell::{OutputKind, Paint, Shell, ViewOptions};
 use crate::variables::{self, Prompting};
+use wardian_printable::{PrintableText, printable};
 
 #[async_trait(?Send)]
 impl CommandSpec for ImportArguments {
@@ -66,7 +67,7 @@ async fn run(context: &CommandContext, arguments: &ImportArguments) -> Outcome {
     file.write(&imported)?;
     file.unlock();
     let text = context.shell.paint(Paint::Success, "Import successful!");
-    context.shell.say(format_args!(
+    context.shell.say(printable!(
         "\n{text}\n\nThe object shown above is now in the state and is managed by Wardian. `wardian plan` \
          shows how it differs from the configuration.\n"
     ));
@@ -147,7 +148,7 @@ impl ImportProgress {
         Self { shell: Arc::clone(shell), progress: Progress::new(shell) }
     }
 
-    fn say(&self, line: &str) {
+    fn say(&self, line: PrintableText) {
         self.shell.say(self.shell.paint(Paint::Bold, line));
     }
 }
@@ -157,12 +158,12 @@ impl Events for ImportProgress {
         match event {
             Event::ImportStarted { address, id } => {
                 let id = id.strip_prefix("id=").unwrap_or(id);
-                self.say(&format!("{address}: Importing from ID \"{id}\"..."));
+                self.say(printable!("{address}: Importing from ID \"{id}\"..."));
             }
             Event::ImportFound { address, count } => {
-                self.say(&format!("{address}: Import prepared!"));
+                self.say(printable!("{address}: Import prepared!"));
                 for _ in 0..*count {
-                    self.say(&format!("  Prepared {} for import", address.type_name()));
+                    self.say(printable!("  Prepared {} for import", address.type_name()));
                 }
             }
             other => self.progress.event(other),

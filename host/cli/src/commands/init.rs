@@ -26,6 +26,7 @@ use wardian_install::selection::{
     LockChange, LockFilePolicy, Notice, SelectedPlugin, Selection, SelectionError, SelectionOptions,
     SelectionReason, VersionPolicy, select,
 };
+use wardian_printable::{PrintableText, printable};
 use wardian_sandbox::LoadEvent;
 use wardian_state::State;
 
@@ -76,7 +77,7 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     let shell = &context.shell;
     let configuration = context.app.configuration()?;
     if configuration.files().next().is_none() {
-        shell.say(format_args!(
+        shell.say(printable!(
             "{}\n\nThis directory has no .tf files. Add some, and run `wardian init` again.",
             shell.paint(Paint::Bold, "Nothing to initialize: the directory has no configuration.")
         ));
@@ -106,7 +107,7 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     for (address, chosen) in &selection.plugins {
         install(chosen, &context.app.data_directory(), &Platform::current())
             .map_err(|error| Failure::error("Plugin cannot be installed", sentence(&error.to_string())))?;
-        shell.say(format_args!("- {}", described(address, chosen)));
+        shell.say(printable!("- {}", described(address, chosen)));
     }
     warn_of_native(context, &selection)?;
     warn_of_shadows(context, &selection);
@@ -114,8 +115,7 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     save_lock(context, &selection)?;
     consent::record(&context.app, &agreements)?;
     compile(context, &configuration, &state, &selection).await?;
-    shell
-        .say(format_args!("\n{}", shell.paint(Paint::Success, "Wardian has been successfully initialized!")));
+    shell.say(printable!("\n{}", shell.paint(Paint::Success, "Wardian has been successfully initialized!")));
     if !context.app.environment.in_automation() {
         shell.say(
             "\nNext, see the planned changes with `wardian plan`.\n\nWhenever you change module calls, \
@@ -139,13 +139,13 @@ fn choose(
         sources.is_in_directory(address) || lock.providers.contains_key(address)
     });
     for address in requirements.providers.keys().filter(|address| built_in::is_known(address)) {
-        context.shell.say(format_args!("- {address} is built in to Wardian"));
+        context.shell.say(printable!("- {address} is built in to Wardian"));
     }
     for (address, running) in
         context.app.reattached.iter().filter(|(address, _)| requirements.providers.contains_key(*address))
     {
         let address = address.for_display();
-        context.shell.say(format_args!("- {address} is already running ({running}) and is not installed"));
+        context.shell.say(printable!("- {address} is already running ({running}) and is not installed"));
     }
     let mut diagnostics = built_in::check(&requirements);
     let options = SelectionOptions {
@@ -217,7 +217,7 @@ fn warn_of_shadows(context: &CommandContext, selection: &Selection) {
 
 /// Describes a selected plugin:
 /// `hashicorp/random v3.7.2, the newest that meets ~> 3.7 (embedded component)`.
-fn described(address: &ProviderAddress, chosen: &SelectedPlugin) -> String {
+fn described(address: &ProviderAddress, chosen: &SelectedPlugin) -> PrintableText {
     let reason = match chosen.reason {
         SelectionReason::Locked => "as locked",
         SelectionReason::NewestMatching => "the newest that the configuration allows",
@@ -228,12 +228,14 @@ fn described(address: &ProviderAddress, chosen: &SelectedPlugin) -> String {
         PluginArtifact::Native(_) => "native program",
     };
     let origin = match chosen.artifact.origin() {
-        PluginOrigin::Embedded => format!("embedded {kind}"),
-        PluginOrigin::Mirror(location) => format!("{kind} from {}", location.path().display()),
-        PluginOrigin::Installed(path) => format!("{kind} installed previously, in {}", path.display()),
-        PluginOrigin::DevelopmentOverride(path) => format!("{kind} under development, in {}", path.display()),
+        PluginOrigin::Embedded => printable!("embedded {kind}"),
+        PluginOrigin::Mirror(location) => printable!("{kind} from {}", location.path().display()),
+        PluginOrigin::Installed(path) => printable!("{kind} installed previously, in {}", path.display()),
+        PluginOrigin::DevelopmentOverride(path) => {
+            printable!("{kind} under development, in {}", path.display())
+        }
     };
-    format!("{} v{}, {reason} ({origin})", address.for_display(), chosen.version)
+    printable!("{} v{}, {reason} ({origin})", address.for_display(), chosen.version)
 }
 
 fn report_notices(context: &CommandContext, notices: &[Notice]) {
@@ -247,7 +249,7 @@ fn report_notices(context: &CommandContext, notices: &[Notice]) {
                 context.shell.diagnostics(&warning.into());
             }
             Notice::EmbeddedHashAdded { .. } | Notice::HashNotRecorded { .. } => {
-                context.shell.say(format_args!("  Note: {notice}."));
+                context.shell.say(printable!("  Note: {notice}."));
             }
         }
     }
@@ -289,10 +291,10 @@ async fn compile(
         wardian_engine::provisioner_blocks(configuration).map(|block| &*block.type_name).collect();
     let told = plugins.load_all(&provisioners, move |event| match event {
         LoadEvent::Compiling { plugin, bytes } => {
-            shell.say(format_args!("- Compiling {plugin} ({} KiB)...", bytes.div_ceil(1024)));
+            shell.say(printable!("- Compiling {plugin} ({} KiB)...", bytes.div_ceil(1024)));
         }
         LoadEvent::Compiled { plugin, took } => {
-            shell.say(format_args!("- Compiled {plugin} in {:.1} s", took.as_secs_f64()));
+            shell.say(printable!("- Compiled {plugin} in {:.1} s", took.as_secs_f64()));
         }
     });
     told.await.map_err(|problems| {

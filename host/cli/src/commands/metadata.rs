@@ -31,7 +31,7 @@ impl CommandSpec for MetadataFunctionsArguments {
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {
-        context.shell.say(functions_json(function_signatures()));
+        context.shell.print_json(&functions_json(function_signatures()));
         Ok(Status::Success)
     }
 }

@@ -1,7 +1,5 @@
 //! `wardian modules`
 
-use std::fmt::Write as _;
-
 use async_trait::async_trait;
 use serde::Serialize;
 use wardian_address::ModulePath;
@@ -14,6 +12,7 @@ use crate::command_spec::CommandSpec;
 use crate::failure::{Outcome, Status};
 use crate::render::json::compact;
 use crate::shell::ViewOptions;
+use wardian_printable::{PrintableText, append_line, printable};
 
 /// The output of `modules -json`.
 #[derive(Serialize)]
@@ -51,10 +50,10 @@ fn run(context: &CommandContext, arguments: &ModulesArguments) -> Outcome {
     if arguments.json {
         let modules = has_modules.then(|| all(&configuration));
         let report = Report { format_version: "1.0", modules };
-        context.shell.say(compact(&report));
+        context.shell.print_json(&compact(&report));
     } else if has_modules {
-        let mut text = String::from("\nModules declared by configuration:\n.\n");
-        branch(&configuration, &ModulePath::root(), "", &mut text);
+        let mut text = PrintableText::from("\nModules declared by configuration:\n.\n");
+        branch(&configuration, &ModulePath::root(), &"".into(), &mut text);
         context.shell.say(text);
     } else {
         context.shell.say("The configuration calls no modules.");
@@ -73,13 +72,18 @@ fn all(configuration: &Configuration) -> Vec<Module<'_>> {
         .collect()
 }
 
-fn branch(configuration: &Configuration, path: &ModulePath, indent: &str, text: &mut String) {
+fn branch(
+    configuration: &Configuration,
+    path: &ModulePath,
+    indent: &PrintableText,
+    text: &mut PrintableText,
+) {
     let Some(node) = configuration.module(path) else { return };
     let calls = &node.module.module_calls;
     for (position, (name, call)) in calls.iter().enumerate() {
         let is_last = position + 1 == calls.len();
         let (twig, below) = if is_last { ("└── ", "    ") } else { ("├── ", "│   ") };
-        let _ = writeln!(text, "{indent}{twig}\"{name}\"[{}]", source_address(&call.source));
-        branch(configuration, &path.child(name.clone()), &format!("{indent}{below}"), text);
+        append_line!(text, "{indent}{twig}\"{name}\"[{}]", source_address(&call.source));
+        branch(configuration, &path.child(name.clone()), &printable!("{indent}{below}"), text);
     }
 }

@@ -50,9 +50,9 @@ fn run(context: &CommandContext, arguments: &OutputArguments) -> Outcome {
     }
     let Some(name) = &arguments.name else {
         if arguments.json {
-            context.shell.say(outputs_json(outputs));
+            context.shell.print_json(&outputs_json(outputs));
         } else {
-            context.shell.print(&render_outputs(outputs));
+            context.shell.print(render_outputs(outputs));
         }
         return Ok(Status::Success);
     };
@@ -68,9 +68,9 @@ fn run(context: &CommandContext, arguments: &OutputArguments) -> Outcome {
         ));
     };
     if arguments.json {
-        context.shell.say(output_json(&output.value));
+        context.shell.print_json(&output_json(&output.value));
     } else if arguments.raw {
-        context.shell.print(&raw(name, &output.value)?);
+        context.shell.print_data(raw(name, &output.value)?.as_bytes());
     } else {
         context.shell.say(render_value(&output.value, 0));
     }

@@ -19,6 +19,7 @@ use crate::plan_passphrase;
 use crate::render::plan::PlanNote;
 use crate::report;
 use crate::shell::{OutputKind, ViewOptions};
+use wardian_printable::printable;
 
 #[async_trait(?Send)]
 impl CommandSpec for PlanArguments {
@@ -120,7 +121,7 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
 
 fn report_generated(context: &CommandContext, path: Option<&PathBuf>) {
     if let Some(path) = path {
-        context.shell.say(format_args!(
+        context.shell.say(printable!(
             "\nThe configuration of imported objects was written to {}.\nReview it, edit it as needed, and \
              plan again.",
             path.display()

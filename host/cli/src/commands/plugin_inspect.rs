@@ -65,9 +65,9 @@ fn run(context: &CommandContext, arguments: &PluginInspectArguments) -> Outcome 
         wardian_sandbox::offers_import,
     );
     if arguments.json {
-        context.shell.say(pretty(&report));
+        context.shell.print_json(&pretty(&report));
     } else {
-        context.shell.print(&report_text(
+        context.shell.print(report_text(
             &report,
             &inspected.declaration.requests,
             context.shell.render_options(),

@@ -55,7 +55,7 @@ fn run(context: &CommandContext, arguments: &PolicyCheckArguments) -> Status {
     };
     let valid = !problems.has_errors();
     if arguments.json {
-        context.shell.say(pretty(&Report {
+        context.shell.print_json(&pretty(&Report {
             format_version: "1.0",
             valid,
             error_count: problems.len(),
@@ -66,7 +66,7 @@ fn run(context: &CommandContext, arguments: &PolicyCheckArguments) -> Status {
             diagnostics: problems.iter().map(Diagnostic::document).collect(),
         }));
     } else if valid {
-        context.shell.print(&files_text(&files, context.shell.render_options()));
+        context.shell.print(files_text(&files, context.shell.render_options()));
     } else {
         context.shell.diagnostics(&problems);
     }

@@ -39,9 +39,9 @@ fn run(context: &CommandContext, arguments: &PolicyExplainArguments) -> Outcome 
     };
     let explanation = policy.explain();
     if arguments.json {
-        context.shell.say(pretty(&PolicyDocument::new(&explanation)));
+        context.shell.print_json(&pretty(&PolicyDocument::new(&explanation)));
     } else {
-        context.shell.print(&explanation_text(&explanation, context.shell.render_options()));
+        context.shell.print(explanation_text(&explanation, context.shell.render_options()));
     }
     Ok(Status::Success)
 }

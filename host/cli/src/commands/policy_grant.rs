@@ -18,6 +18,7 @@ use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status, Usage};
 use crate::shell::ViewOptions;
+use wardian_printable::{PrintableText, printable};
 
 #[async_trait(?Send)]
 impl CommandSpec for PolicyGrantArguments {
@@ -59,10 +60,10 @@ async fn run(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outc
     if open.is_empty() {
         denied.into_result(())?;
         let what = if asked.is_empty() { "requests no access" } else { "already has these grants" };
-        context.shell.say(format_args!("{} {what}.", address.for_display()));
+        context.shell.say(printable!("{} {what}.", address.for_display()));
         return Ok(Status::Success);
     }
-    context.shell.print(&grant_block(address, &open));
+    context.shell.print(PrintableText::from_lines(&grant_block(address, &open)));
     // A user who names the capability knows it already.
     if !arguments.yes && arguments.capability.is_none() {
         if !context.shell.can_ask() || !context.app.environment.may_ask() {

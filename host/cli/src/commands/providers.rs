@@ -1,12 +1,12 @@
 //! `wardian providers` and `wardian providers schema`
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use async_trait::async_trait;
 use wardian_address::{Constraints, ModulePath, ProviderAddress};
 use wardian_app::state_access;
 use wardian_config::Configuration;
+use wardian_printable::{PrintableText, append_line, printable};
 use wardian_state::State;
 
 use crate::arguments::{ProvidersArguments, ProvidersSchemaArguments};
@@ -60,7 +60,7 @@ async fn schemas(context: &CommandContext) -> Outcome {
     let schemas = context.engine_run(configuration, plugins).schemas(Some(&look.state)).await?;
     let text = schemas_json(schemas.iter().map(|(address, schema)| (address.clone(), &**schema)));
     schemas.close().await;
-    context.shell.say(text);
+    context.shell.print_json(&text);
     Ok(Status::Success)
 }
 
@@ -68,17 +68,17 @@ async fn schemas(context: &CommandContext) -> Outcome {
 fn tree(context: &CommandContext) -> Outcome {
     let configuration = context.app.configuration_with_files()?;
     let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;
-    let mut text = String::from("\nProviders required by configuration:\n.\n");
-    branch(&by_module(&configuration), &configuration, &ModulePath::root(), "", &mut text);
+    let mut text = PrintableText::from("\nProviders required by configuration:\n.\n");
+    branch(&by_module(&configuration), &configuration, &ModulePath::root(), &"".into(), &mut text);
     let of_state = of_state(&look.state);
     if !of_state.is_empty() {
-        text.push_str("\nProviders required by state:\n\n");
+        text.push("\nProviders required by state:\n\n");
         for address in of_state {
-            let _ = writeln!(text, "    provider[{address}]");
+            append_line!(text, "    provider[{address}]");
         }
     }
-    text.push('\n');
-    context.shell.print(&text);
+    text.push("\n");
+    context.shell.print(text);
     Ok(Status::Success)
 }
 
@@ -97,8 +97,8 @@ fn branch(
     modules: &ByModule,
     configuration: &Configuration,
     path: &ModulePath,
-    indent: &str,
-    text: &mut String,
+    indent: &PrintableText,
+    text: &mut PrintableText,
 ) {
     let children: Vec<ModulePath> = configuration
         .module(path)
@@ -116,14 +116,15 @@ fn branch(
     };
     for (address, constraints) in providers {
         let (twig, _) = twig();
-        let constraints = if constraints.is_empty() { String::new() } else { format!(" {constraints}") };
-        let _ = writeln!(text, "{indent}{twig}provider[{address}]{constraints}");
+        let constraints =
+            if constraints.is_empty() { PrintableText::new() } else { printable!(" {constraints}") };
+        append_line!(text, "{indent}{twig}provider[{address}]{constraints}");
     }
     for child in children {
         let (twig, below) = twig();
         let name = child.names().last().map_or("", |name| name.as_str());
-        let _ = writeln!(text, "{indent}{twig}module.{name}");
-        branch(modules, configuration, &child, &format!("{indent}{below}"), text);
+        append_line!(text, "{indent}{twig}module.{name}");
+        branch(modules, configuration, &child, &printable!("{indent}{below}"), text);
     }
 }
 

@@ -23,6 +23,7 @@ use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
 use crate::shell::ViewOptions;
+use wardian_printable::printable;
 
 /// Maximum number of concurrent calls, regardless of how many the host sends.
 const PARALLELISM: usize = 10;
@@ -150,7 +151,7 @@ fn bundle(context: &CommandContext, arguments: &BundleArguments) -> Outcome {
     let mut out = File::create(path).map_err(failed)?;
     bundle.write(&mut File::open(&program).map_err(failed)?, &mut out).map_err(failed)?;
     make_executable(&out).map_err(failed)?;
-    context.shell.say(format_args!("Wrote {} for {}.", path.display(), bundle.address.for_display()));
+    context.shell.say(printable!("Wrote {} for {}.", path.display(), bundle.address.for_display()));
     Ok(Status::Success)
 }
 

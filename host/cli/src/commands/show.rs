@@ -76,7 +76,7 @@ async fn plan(context: &CommandContext, path: &Path, bytes: &[u8], as_json: bool
         std::mem::forget(document);
         return Ok(Status::Success);
     }
-    context.shell.print(&render_plan(&plan, PlanNote::None, context.shell.render_options()));
+    context.shell.print(render_plan(&plan, PlanNote::None, context.shell.render_options()));
     Ok(Status::Success)
 }
 
@@ -103,7 +103,7 @@ async fn state(context: &CommandContext, state: Option<&State>, as_json: bool) -
     } else if objects.is_empty() && state.outputs.is_empty() {
         context.shell.say("The state file is empty. No resources are represented.");
     } else {
-        context.shell.print(&render_state(objects, &state.outputs, context.shell.render_options()));
+        context.shell.print(render_state(objects, &state.outputs, context.shell.render_options()));
     }
     Ok(Status::Success)
 }

@@ -1,6 +1,5 @@
 //! `wardian state list`
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use async_trait::async_trait;
@@ -8,6 +7,7 @@ use wardian_address::ResourceInstanceAddress;
 use wardian_app::state_access::{self, UnlockedState};
 use wardian_app::state_change;
 use wardian_engine::TargetAddress;
+use wardian_printable::{PrintableText, append_line};
 use wardian_state::{Attributes, Instance};
 
 use crate::arguments::StateListArguments;
@@ -44,14 +44,14 @@ fn run(context: &CommandContext, arguments: &StateListArguments) -> Outcome {
     let is_wanted = |targets: &[TargetAddress], address: &_| {
         targets.is_empty() || targets.iter().any(|target| names(target, address))
     };
-    let mut text = String::new();
+    let mut text = PrintableText::new();
     for (address, _, instance) in look.state.instances() {
         let has_id = arguments.id.as_deref().is_none_or(|id| has_id(instance, id));
         if instance.current.is_some() && has_id && is_wanted(&arguments.addresses, &address) {
-            let _ = writeln!(text, "{address}");
+            append_line!(text, "{address}");
         }
     }
-    context.shell.print(&text);
+    context.shell.print(text);
     Ok(Status::Success)
 }
 

@@ -17,6 +17,7 @@ use wardian_address::{ModuleInstance, ResourceInstanceAddress, ResourceMode};
 use wardian_app::state_access::LockPurpose;
 use wardian_app::state_change::{self, ChangeRequest, DefaultBackup, backup_rule};
 use wardian_engine::{StopSignal, TargetAddress};
+use wardian_printable::printable;
 use wardian_state::{ResourceState, State};
 
 use crate::arguments::StateMvArguments;
@@ -106,7 +107,7 @@ async fn other(
 
 fn report(context: &CommandContext, what: &str, moved: &[(String, String)]) -> Status {
     for (from, to) in moved {
-        context.shell.say(format_args!("{what} {from:?} to {to:?}"));
+        context.shell.say(printable!("{what} {from:?} to {to:?}"));
     }
     Status::Success
 }

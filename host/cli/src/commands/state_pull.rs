@@ -28,7 +28,7 @@ fn run(context: &CommandContext) -> Outcome {
     if look.exists {
         let text = encode_state(&look.state)
             .map_err(|problem| Failure::error("State cannot be written", format!("{problem}.")))?;
-        context.shell.print(&text);
+        context.shell.print_data(text.as_bytes());
     }
     Ok(Status::Success)
 }

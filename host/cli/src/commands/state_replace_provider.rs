@@ -1,7 +1,5 @@
 //! `wardian state replace-provider`
 
-use std::fmt::Write as _;
-
 use async_trait::async_trait;
 use wardian_address::{
     AbsoluteResourceAddress, DEFAULT_HOST, LEGACY_NAMESPACE, ProviderAddress, ProviderAddressError,
@@ -18,6 +16,7 @@ use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
 use crate::shell::{Paint, ViewOptions};
+use wardian_printable::{append_line, printable};
 
 #[async_trait(?Send)]
 impl CommandSpec for StateReplaceProviderArguments {
@@ -57,21 +56,21 @@ async fn run(context: &CommandContext, arguments: &StateReplaceProviderArguments
         .collect();
     let shell = &context.shell;
     if changed.is_empty() {
-        shell.say(format_args!("No resource in the state belongs to {from}. Nothing was changed."));
+        shell.say(printable!("No resource in the state belongs to {from}. Nothing was changed."));
         return Ok(Status::Success);
     }
-    let mut text = format!("The provider of {} resources changes from {from} to {to}:\n\n", changed.len());
+    let mut text = printable!("The provider of {} resources changes from {from} to {to}:\n\n", changed.len());
     for address in &changed {
-        let _ = writeln!(text, "  {address}");
+        append_line!(text, "  {address}");
     }
-    shell.print(&text);
+    shell.print(text);
     if !arguments.auto_approve {
-        let question = format!(
+        let question = printable!(
             "\n{}\n  Only 'yes' will be accepted to continue.\n\n  {} ",
             shell.paint(Paint::Bold, "Do you want to make these changes?"),
             shell.paint(Paint::Bold, "Enter a value:")
         );
-        let answer = unless_stopped(&stop, shell.ask(&question)).await.ok_or_else(AppError::interrupted)?;
+        let answer = unless_stopped(&stop, shell.ask(question)).await.ok_or_else(AppError::interrupted)?;
         match answer {
             Ok(Some(answer)) if answer.trim() == "yes" => {}
             Ok(Some(_)) => {
@@ -99,7 +98,7 @@ async fn run(context: &CommandContext, arguments: &StateReplaceProviderArguments
         }
     }
     change.save(&state)?;
-    shell.say(format_args!("\nThe provider of {} resources was replaced.", changed.len()));
+    shell.say(printable!("\nThe provider of {} resources was replaced.", changed.len()));
     Ok(Status::Success)
 }
 

@@ -1,7 +1,5 @@
 //! `wardian state rm`
 
-use std::fmt::Write as _;
-
 use async_trait::async_trait;
 use wardian_address::ResourceInstanceAddress;
 use wardian_app::state_access::LockPurpose;
@@ -14,6 +12,7 @@ use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
 use crate::shell::ViewOptions;
+use wardian_printable::{PrintableText, append_line};
 
 #[async_trait(?Send)]
 impl CommandSpec for StateRmArguments {
@@ -59,17 +58,17 @@ async fn run(context: &CommandContext, arguments: &StateRmArguments) -> Outcome 
         ));
     }
     let what = if arguments.dry_run { "Would remove" } else { "Removed" };
-    let mut text = String::new();
+    let mut text = PrintableText::new();
     for address in &removed {
-        let _ = writeln!(text, "{what} {address}");
+        append_line!(text, "{what} {address}");
     }
     if !arguments.dry_run {
         change.save(&state)?;
-        let _ = match removed.len() {
-            1 => writeln!(text, "1 instance was removed from the state."),
-            count => writeln!(text, "{count} instances were removed from the state."),
+        match removed.len() {
+            1 => append_line!(text, "1 instance was removed from the state."),
+            count => append_line!(text, "{count} instances were removed from the state."),
         };
     }
-    context.shell.print(&text);
+    context.shell.print(text);
     Ok(Status::Success)
 }

@@ -42,6 +42,6 @@ async fn run(context: &CommandContext, arguments: &StateShowArguments) -> Outcom
     let provider = &resource.provider;
     let object: &Object = instance.current.as_deref().ok_or_else(missing)?;
     let shown = show::state_object(address.clone(), None, provider, object, &schemas)?;
-    context.shell.print(&render_object(&shown, context.shell.render_options()));
+    context.shell.print(render_object(&shown, context.shell.render_options()));
     Ok(Status::Success)
 }

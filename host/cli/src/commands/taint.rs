@@ -7,6 +7,7 @@ use wardian_address::ResourceMode;
 use wardian_app::state_access::LockPurpose;
 use wardian_app::state_change::{ChangeRequest, DefaultBackup};
 use wardian_diagnostic::Diagnostic;
+use wardian_printable::printable;
 use wardian_state::{Object, ObjectStatus};
 
 use crate::arguments::{TaintArguments, UntaintArguments};
@@ -87,8 +88,8 @@ async fn set(context: &CommandContext, arguments: &TaintArguments, status: Objec
     }
     change.save(&state)?;
     context.shell.say(match status {
-        ObjectStatus::Tainted => format!("{address} is tainted: the next apply replaces it."),
-        ObjectStatus::Ready => format!("{address} is no longer tainted."),
+        ObjectStatus::Tainted => printable!("{address} is tainted: the next apply replaces it."),
+        ObjectStatus::Ready => printable!("{address} is no longer tainted."),
     });
     Ok(Status::Success)
 }

@@ -13,6 +13,7 @@ use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
 use crate::render::json::pretty;
 use crate::shell::{OutputKind, Paint, ViewOptions};
+use wardian_printable::printable;
 
 /// The output of `validate -json`.
 #[derive(Serialize)]
@@ -59,13 +60,13 @@ async fn run(context: &CommandContext, arguments: &ValidateArguments) -> Outcome
     };
     let valid = !diagnostics.has_errors();
     if arguments.json {
-        context.shell.say(json(&diagnostics));
+        context.shell.print_json(&json(&diagnostics));
     } else {
         context.shell.diagnostics(&diagnostics);
         if valid {
             let word = context.shell.paint(Paint::Success, "Success!");
             let but = if diagnostics.is_empty() { "" } else { ", but there were warnings, as shown above" };
-            context.shell.say(format_args!("{word} The configuration is valid{but}.\n"));
+            context.shell.say(printable!("{word} The configuration is valid{but}.\n"));
         }
     }
     Ok(if valid { Status::Success } else { Status::Failed })

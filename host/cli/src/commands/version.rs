@@ -14,6 +14,7 @@ use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
 use crate::shell::ViewOptions;
+use wardian_printable::printable;
 
 /// The output of `version -json`: Terraform's members, followed by a member of Wardian.
 #[derive(Serialize)]
@@ -60,13 +61,13 @@ fn run(context: &CommandContext, arguments: &VersionArguments) -> Outcome {
         };
         let text = serde_json::to_string_pretty(&report)
             .map_err(|error| Failure::error("JSON cannot be written", error.to_string()))?;
-        context.shell.say(text);
+        context.shell.print_json(&text);
         return Ok(Status::Success);
     }
-    context.shell.say(format_args!("Wardian v{VERSION}"));
-    context.shell.say(format_args!("on {platform}, compatible with Terraform v{TERRAFORM_VERSION}"));
+    context.shell.say(printable!("Wardian v{VERSION}"));
+    context.shell.say(printable!("on {platform}, compatible with Terraform v{TERRAFORM_VERSION}"));
     for (address, version) in selections {
-        context.shell.say(format_args!("+ provider {address} v{version}"));
+        context.shell.say(printable!("+ provider {address} v{version}"));
     }
     Ok(Status::Success)
 }

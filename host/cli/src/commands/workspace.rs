@@ -11,6 +11,7 @@ use wardian_app::compatibility::DEFAULT_WORKSPACE;
 use wardian_app::state_access::{self, LockPurpose};
 use wardian_app::state_change::ChangeRequest;
 use wardian_app::workspaces::{self, RULE, SelectedBy};
+use wardian_printable::{PrintableText, append_line, printable};
 use wardian_state::{BackupRule, State, StateFile};
 
 use crate::arguments::{
@@ -41,7 +42,7 @@ impl CommandSpec for WorkspaceShowArguments {
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {
-        context.shell.say(&context.app.workspace.name);
+        context.shell.say(printable!("{}", context.app.workspace.name));
         Ok(Status::Success)
     }
 }
@@ -87,10 +88,10 @@ fn backend_in_effect(context: &CommandContext) -> Outcome<LocalBackend> {
 
 fn list(context: &CommandContext) -> Outcome {
     let backend = &backend_in_effect(context)?;
-    let mut text = String::new();
+    let mut text = PrintableText::new();
     for name in workspaces::all(backend)? {
         let mark = if name == context.app.workspace.name { "*" } else { " " };
-        let _ = writeln!(text, "{mark} {name}");
+        append_line!(text, "{mark} {name}");
     }
     context.shell.say(text);
     if context.app.workspace.selected_by == SelectedBy::Environment {
@@ -160,10 +161,10 @@ fn make(backend: &LocalBackend, name: &str) -> Outcome<()> {
 }
 
 fn report_new(context: &CommandContext, name: &str) {
-    let text = format!("The workspace \"{name}\" was created and selected.");
-    context.shell.say(format_args!(
+    let text = printable!("The workspace \"{name}\" was created and selected.");
+    context.shell.say(printable!(
         "{}\n\nIts state is separate: plans do not see the objects of other workspaces.",
-        context.shell.paint(Paint::Success, &text)
+        context.shell.paint(Paint::Success, text)
     ));
 }
 
@@ -185,8 +186,8 @@ fn select(context: &CommandContext, arguments: &WorkspaceSelectArguments) -> Out
         return Ok(Status::Success);
     }
     workspaces::select(&context.app.environment, name)?;
-    let text = format!("Selected the workspace \"{name}\".");
-    context.shell.say(context.shell.paint(Paint::Success, &text));
+    let text = printable!("Selected the workspace \"{name}\".");
+    context.shell.say(context.shell.paint(Paint::Success, text));
     Ok(Status::Success)
 }
 
@@ -234,10 +235,10 @@ async fn delete(context: &CommandContext, arguments: &WorkspaceDeleteArguments) 
         }
         _ => {}
     }
-    let text = format!("The workspace \"{name}\" was deleted.");
-    context.shell.say(context.shell.paint(Paint::Success, &text));
+    let text = printable!("The workspace \"{name}\" was deleted.");
+    context.shell.say(context.shell.paint(Paint::Success, text));
     if count > 0 {
-        context.shell.say(format_args!(
+        context.shell.say(printable!(
             "Its state had {count} instances. The objects may still exist, but Wardian no longer manages \
              them."
         ));

@@ -6,21 +6,22 @@ use wardian_monitor::{Outcome, PluginSummary, Summary, UseKey, UseTotals};
 
 use super::RenderOptions;
 use super::style::{Page, Style};
+use wardian_printable::{PrintableText, append_line, printable};
 
 /// Returns the accesses of all plugins in an audit log.
-pub(crate) fn summary_text(summary: &Summary, options: RenderOptions) -> String {
+pub(crate) fn summary_text(summary: &Summary, options: RenderOptions) -> PrintableText {
     let mut page = Page::new(options.color);
     if summary.plugins.is_empty() {
         page.push("The log records no access of any plugin.\n");
     }
     for (address, plugin) in &summary.plugins {
-        page.paint(Style::Bold, address);
+        page.paint(Style::Bold, printable!("{address}"));
         page.push("\n");
         for (version, sha256) in &plugin.codes {
             let version = version.as_deref().map_or("no version".to_owned(), |version| format!("v{version}"));
             let hash =
                 sha256.as_deref().map_or(String::new(), |hash| format!(", sha256 {}", shortened(hash)));
-            writeln!(page, "  {version}{hash}");
+            append_line!(page, "  {version}{hash}");
         }
         page.push("\n");
         uses("Allowed:", plugin, Outcome::Allowed, &mut page);
@@ -35,17 +36,17 @@ fn uses(title: &str, plugin: &PluginSummary, decision: Outcome, page: &mut Page)
     if found.peek().is_none() {
         return;
     }
-    page.paint(Style::Bold, format!("  {title}"));
+    page.paint(Style::Bold, printable!("  {title}"));
     page.push("\n");
     for (key, totals) in found {
-        writeln!(page, "    {:<12}  {}", key.capability.as_str(), what(key));
-        writeln!(page, "    {:<12}  {}", "", amounts(totals));
+        append_line!(page, "    {:<12}  {}", key.capability.as_str(), what(key));
+        append_line!(page, "    {:<12}  {}", "", amounts(totals));
         let why = match (decision, &totals.rule, &totals.reason) {
             (Outcome::Denied, _, Some(reason)) => Some(reason),
             (_, rule, _) => rule.as_ref(),
         };
         if let Some(why) = why {
-            writeln!(page, "    {:<12}  {why}", "");
+            append_line!(page, "    {:<12}  {why}", "");
         }
     }
     page.push("\n");
@@ -83,7 +84,7 @@ fn resources(plugin: &PluginSummary, page: &mut Page) {
     page.push("\n");
     for (resource, (allowed, denied)) in &plugin.resources {
         let denied = if *denied > 0 { format!(", {denied} denied") } else { String::new() };
-        writeln!(page, "    {resource}: {allowed} allowed{denied}");
+        append_line!(page, "    {resource}: {allowed} allowed{denied}");
     }
     page.push("\n");
 }

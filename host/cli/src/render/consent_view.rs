@@ -5,12 +5,13 @@ use wardian_policy::GrantStatus;
 
 use super::RenderOptions;
 use super::style::{Page, Style};
+use wardian_printable::{PrintableText, append};
 
 /// The column in which the text of a line starts.
 const INDENT: usize = 20;
 
 /// Returns one block of lines for each request.
-pub(crate) fn consent_text(requests: &[RequestedCapability<'_>], options: RenderOptions) -> String {
+pub(crate) fn consent_text(requests: &[RequestedCapability<'_>], options: RenderOptions) -> PrintableText {
     let mut page = Page::new(options.color);
     for request in requests {
         let (mark, style) = match request.change {
@@ -20,7 +21,7 @@ pub(crate) fn consent_text(requests: &[RequestedCapability<'_>], options: Render
         };
         page.push("    ");
         page.paint(style, mark);
-        write!(page, " {:<13} ", request.asked.capability());
+        append!(page, " {:<13} ", request.asked.capability());
         indented(&request.asked.description(), options.width, &mut page);
         indented_line(request.asked.reason(), options.width, &mut page);
         match request.standing {
@@ -36,7 +37,7 @@ pub(crate) fn consent_text(requests: &[RequestedCapability<'_>], options: Render
 
 fn indented_line(text: &str, width: usize, page: &mut Page) {
     if !text.is_empty() {
-        page.push(&" ".repeat(INDENT));
+        page.blanks(INDENT);
         indented(text, width, page);
     }
 }
@@ -49,13 +50,13 @@ pub(super) fn indented(text: &str, width: usize, page: &mut Page) {
         let count = word.chars().count();
         if length > 0 && length + 1 + count > room {
             page.push("\n");
-            page.push(&" ".repeat(INDENT));
+            page.blanks(INDENT);
             length = 0;
         } else if length > 0 {
             page.push(" ");
             length += 1;
         }
-        page.push(word);
+        page.append(word);
         length += count;
     }
     page.push("\n");

@@ -5,10 +5,11 @@
 
 use super::difference::{BlockGroup, Content, Difference, Effect, Secrecy};
 use super::style::{Page, Style};
+use wardian_printable::{PrintableText, append, append_line, printable};
 
 mod text;
 
-pub(super) use text::{harmless, quoted};
+pub(super) use text::{escaped_line, quoted};
 
 /// Display settings that a part inherits from the value that contains it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -137,13 +138,13 @@ fn forces_replacement(page: &mut Page, forces: bool) {
     }
 }
 
-fn hidden(page: &mut Page, count: usize, what: &str, indent: usize, context: Context) {
+fn hidden(page: &mut Page, count: usize, what: &'static str, indent: usize, context: Context) {
     if count == 0 {
         return;
     }
     line_start(page, Effect::None, indent, context);
     let plural = if count == 1 { "" } else { "s" };
-    page.paint(Style::Gray, format_args!("# ({count} unchanged {what}{plural} hidden)"));
+    page.paint(Style::Gray, printable!("# ({count} unchanged {what}{plural} hidden)"));
     page.push("\n");
 }
 
@@ -163,16 +164,16 @@ fn warning(page: &mut Page, difference: &Difference<'_>, indent: usize) {
     page.push("# ");
     page.paint(Style::Yellow, "Warning");
     if before {
-        writeln!(page, ": once this is applied, the {thing} is no longer sensitive");
+        append_line!(page, ": once this is applied, the {thing} is no longer sensitive");
         page.blanks(indent);
         page.push("# and will be shown.");
     } else {
-        writeln!(page, ": once this is applied, the {thing} is sensitive and will");
+        append_line!(page, ": once this is applied, the {thing} is sensitive and will");
         page.blanks(indent);
         page.push("# no longer be shown.");
     }
     if inner == Effect::None {
-        write!(page, " The {thing} itself stays the same.");
+        append!(page, " The {thing} itself stays the same.");
     }
     page.push("\n");
 }
@@ -283,17 +284,17 @@ fn map(
     page.push("\n");
     let hide_null = effect == Effect::Delete || nested;
     let inner = Context { hide_null, forces: forces && nested, ..context };
-    let keys: Vec<String> = elements.iter().map(|(key, _)| quoted(key)).collect();
+    let keys: Vec<PrintableText> = elements.iter().map(|(key, _)| quoted(key)).collect();
     let width = if nested { 0 } else { longest(&keys) };
     let mut unchanged = 0;
-    for (key, (_, element)) in keys.iter().zip(elements) {
+    for (key, (_, element)) in keys.into_iter().zip(elements) {
         if element.effect == Effect::None && !context.show_unchanged {
             unchanged += 1;
             continue;
         }
         warning(page, element, indent + 1);
         line_start(page, element.effect, indent + 1, inner);
-        write!(page, "{key:<width$} = ");
+        append!(page, "{} = ", key.padded_to(width));
         write(page, element, indent + 1, inner);
         if matches!(element.content, Content::Object { .. }) {
             page.push(",");
@@ -331,10 +332,10 @@ fn object(
 }
 
 fn write_attributes(page: &mut Page, attributes: &[(&str, Difference<'_>)], indent: usize, context: Context) {
-    let names: Vec<String> = attributes.iter().map(|(name, _)| text::name(name)).collect();
+    let names: Vec<PrintableText> = attributes.iter().map(|(name, _)| text::name(name)).collect();
     let width = longest(&names);
     let mut unchanged = 0;
-    for (shown, (name, attribute)) in names.iter().zip(attributes) {
+    for (shown, (name, attribute)) in names.into_iter().zip(attributes) {
         let mut context = context;
         if IDENTIFYING.contains(name) {
             context.show_unchanged = true;
@@ -344,15 +345,15 @@ fn write_attributes(page: &mut Page, attributes: &[(&str, Difference<'_>)], inde
         }
         warning(page, attribute, indent + 1);
         line_start(page, attribute.effect, indent + 1, context);
-        write!(page, "{shown:<width$} = ");
+        append!(page, "{} = ", shown.padded_to(width));
         write(page, attribute, indent + 1, context);
         page.push("\n");
     }
     hidden(page, unchanged, "attribute", indent + 1, context);
 }
 
-fn longest(names: &[String]) -> usize {
-    names.iter().map(|name| name.chars().count()).max().unwrap_or(0)
+fn longest(names: &[PrintableText]) -> usize {
+    names.iter().map(|name| name.as_str().chars().count()).max().unwrap_or(0)
 }
 
 fn block(
@@ -387,9 +388,9 @@ fn block(
             is_first = false;
             warning(page, block, indent + 1);
             line_start(page, block.effect, indent + 1, inner);
-            page.push(&text::name(group.name));
+            page.append(&text::name(group.name));
             if let Some(label) = label {
-                write!(page, " {}", quoted(label));
+                append!(page, " {}", quoted(label));
             }
             page.push(" ");
             write(page, block, indent + 1, Context { forces: group.replace, ..inner });
@@ -410,7 +411,7 @@ fn sensitive_block(page: &mut Page, forces: bool, indent: usize, context: Contex
     page.push("\n");
     for line in ["# Part of this block is or was sensitive, so its content", "# is not shown."] {
         line_start(page, Effect::None, indent, context);
-        writeln!(page, "  {line}");
+        append_line!(page, "  {line}");
     }
     line_start(page, Effect::None, indent, context);
     page.push("}");

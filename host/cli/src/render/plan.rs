@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use wardian_address::ResourceMode;
 use wardian_engine::{Action, ChangeCounts, Mode, OutputChange, Plan, ResourceChange};
+use wardian_printable::{PrintableText, append, append_line, printable};
 use wardian_value::{Str, Value};
 
 use super::RenderOptions;
@@ -43,7 +44,7 @@ enum Cause {
 
 /// Returns the whole plan: drift, changes, summary, outputs, note. Begins with an empty line and
 /// ends with a line break.
-pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOptions) -> String {
+pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOptions) -> PrintableText {
     let mut page = Page::new(options.color);
     let has_drift = drift::write(&mut page, plan, options);
     let changes: Vec<&ResourceChange> = plan.changes.iter().filter(|change| is_shown(change)).collect();
@@ -108,8 +109,8 @@ fn write_changes(page: &mut Page, plan: &Plan, changes: &[&ResourceChange], opti
     let summary = summary(plan.counts());
     let (start, rest) = summary.split_once(' ').unwrap_or((&summary, ""));
     page.push("\n");
-    page.paint(Style::Bold, start);
-    writeln!(page, " {rest}");
+    page.paint(Style::Bold, printable!("{start}"));
+    append_line!(page, " {rest}");
 }
 
 fn write_legend(page: &mut Page, changes: &[&ResourceChange], options: RenderOptions) {
@@ -138,7 +139,7 @@ fn write_legend(page: &mut Page, changes: &[&ResourceChange], options: RenderOpt
     for ((action, meaning), (_, is_used)) in legend.into_iter().zip(used) {
         if is_used {
             header::symbol(page, action);
-            writeln!(page, " {meaning}");
+            append_line!(page, " {meaning}");
         }
     }
 }
@@ -184,7 +185,7 @@ fn write_outputs(page: &mut Page, plan: &Plan, outputs: &[(&Str, Difference<'_>)
     let width = plan.outputs.keys().map(|name| name.chars().count()).max().unwrap_or(0);
     for (name, difference) in outputs {
         layout::symbol(page, difference.effect, Context::of_change());
-        write!(page, "{:<width$} = ", &***name);
+        append!(page, "{:<width$} = ", &***name);
         layout::write(page, difference, 0, Context::of_change());
         page.push("\n");
     }
@@ -221,7 +222,7 @@ fn write_no_changes(page: &mut Page, plan: &Plan, options: RenderOptions) {
 }
 
 /// Returns the note about applying a plan. Begins with an empty line.
-pub(crate) fn render_note(note: PlanNote<'_>, options: RenderOptions) -> String {
+pub(crate) fn render_note(note: PlanNote<'_>, options: RenderOptions) -> PrintableText {
     let mut page = Page::new(options.color);
     write_note(&mut page, note, options);
     page.finish()
@@ -243,9 +244,9 @@ fn write_note(page: &mut Page, note: PlanNote<'_>, options: RenderOptions) {
         PlanNote::Saved { path, apply_command } => {
             page.push("\n");
             page.rule(options.width);
-            writeln!(page, "\nSaved the plan to: {path}\n");
+            append_line!(page, "\nSaved the plan to: {path}\n");
             page.push("To perform exactly these actions, run:\n");
-            writeln!(page, "    {apply_command}");
+            append_line!(page, "    {apply_command}");
         }
     }
 }

@@ -8,6 +8,7 @@ use wardian_policy::CapabilityRequest;
 use super::RenderOptions;
 use super::consent_view::consent_text;
 use super::style::{Page, Style};
+use wardian_printable::{PrintableText, append_line, printable};
 
 /// The output of `plugin inspect -json`.
 #[derive(Serialize)]
@@ -134,11 +135,11 @@ pub(crate) fn report_text(
     report: &PluginReport<'_>,
     asked: &[CapabilityRequest],
     options: RenderOptions,
-) -> String {
+) -> PrintableText {
     let mut page = Page::new(options.color);
-    page.paint(Style::Bold, report.plugin);
+    page.paint(Style::Bold, printable!("{}", report.plugin));
     page.push("\n\n");
-    let mut fact = |name: &str, value: &str| writeln!(page, "  {name:<9} {value}");
+    let mut fact = |name: &str, value: &str| append_line!(page, "  {name:<9} {value}");
     if let Some(origin) = report.origin {
         fact("from", origin);
     }
@@ -161,13 +162,13 @@ pub(crate) fn report_text(
         .iter()
         .map(|asked| RequestedCapability { asked, change: CapabilityChange::Unchanged, standing: None })
         .collect();
-    page.push(&consent_text(&requests, options));
+    page.append(&consent_text(&requests, options));
     list_problems("It cannot be loaded:", &report.problems, options, &mut page);
     list_problems("Of note:", &report.warnings, options, &mut page);
     page.finish()
 }
 
-fn interfaces(title: &str, all: &[Interface<'_>], page: &mut Page) {
+fn interfaces(title: &'static str, all: &[Interface<'_>], page: &mut Page) {
     page.push("\n");
     page.paint(Style::Bold, title);
     page.push("\n");
@@ -176,11 +177,11 @@ fn interfaces(title: &str, all: &[Interface<'_>], page: &mut Page) {
     }
     for one in all {
         let missing = if one.offered == Some(false) { " (not offered here)" } else { "" };
-        writeln!(page, "  {:<40} {}{missing}", one.name, one.purpose.unwrap_or("not known"));
+        append_line!(page, "  {:<40} {}{missing}", one.name, one.purpose.unwrap_or("not known"));
     }
 }
 
-fn list_problems(title: &str, problems: &[String], options: RenderOptions, page: &mut Page) {
+fn list_problems(title: &'static str, problems: &[String], options: RenderOptions, page: &mut Page) {
     if problems.is_empty() {
         return;
     }
@@ -188,6 +189,6 @@ fn list_problems(title: &str, problems: &[String], options: RenderOptions, page:
     page.paint(Style::Bold, title);
     page.push("\n");
     for problem in problems {
-        page.paragraph(&format!("- {problem}"), options.width);
+        page.paragraph(printable!("- {problem}"), options.width);
     }
 }

@@ -6,14 +6,15 @@ use wardian_policy::{
 
 use super::RenderOptions;
 use super::style::{Page, Style};
+use wardian_printable::{PrintableText, append_line, printable};
 
 /// Returns the list of valid policy files.
-pub(crate) fn files_text(files: &[PolicyFile], options: RenderOptions) -> String {
+pub(crate) fn files_text(files: &[PolicyFile], options: RenderOptions) -> PrintableText {
     let mut page = Page::new(options.color);
     for file in files {
         let count = file.rule_count();
         let rules = if count == 1 { "rule" } else { "rules" };
-        writeln!(page, "{:<12}  {}: {count} {rules}", file.level().name(), file.name());
+        append_line!(page, "{:<12}  {}: {count} {rules}", file.level().name(), file.name());
     }
     if files.is_empty() {
         page.push("There is no policy, so nothing is granted.\n\n");
@@ -26,9 +27,9 @@ pub(crate) fn files_text(files: &[PolicyFile], options: RenderOptions) -> String
 }
 
 /// Returns the complete explanation for a plugin.
-pub(crate) fn explanation_text(explanation: &Explanation, options: RenderOptions) -> String {
+pub(crate) fn explanation_text(explanation: &Explanation, options: RenderOptions) -> PrintableText {
     let mut page = Page::new(options.color);
-    page.paint(Style::Bold, explanation.plugin.for_display());
+    page.paint(Style::Bold, printable!("{}", explanation.plugin.for_display()));
     page.push("\n\n");
     files(explanation, &mut page);
     if explanation.allowed.is_empty() && !explanation.files.is_empty() {
@@ -67,12 +68,12 @@ fn files(explanation: &Explanation, page: &mut Page) {
             DefaultAction::Deny => "",
             DefaultAction::Defer => " (defers to other policies for anything that it does not mention)",
         };
-        writeln!(page, "  {:<12}  {}{otherwise}", file.level.name(), file.name);
+        append_line!(page, "  {:<12}  {}{otherwise}", file.level.name(), file.name);
     }
     page.push("\n");
 }
 
-fn rules(title: &str, rules: &[Explained], page: &mut Page) {
+fn rules(title: &'static str, rules: &[Explained], page: &mut Page) {
     if rules.is_empty() {
         return;
     }
@@ -81,8 +82,8 @@ fn rules(title: &str, rules: &[Explained], page: &mut Page) {
     for rule in rules {
         let places: Vec<String> = rule.rules.iter().map(ToString::to_string).collect();
         let reason = rule.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-        writeln!(page, "  {:<12}  {}", rule.capability, rule.description);
-        writeln!(page, "  {:<12}  {}{reason}", "", places.join(", "));
+        append_line!(page, "  {:<12}  {}", rule.capability, rule.description);
+        append_line!(page, "  {:<12}  {}{reason}", "", places.join(", "));
     }
     page.push("\n");
 }
@@ -95,7 +96,7 @@ fn limits(explanation: &Explanation, page: &mut Page) {
     page.paint(Style::Bold, "Limits:");
     page.push("\n");
     for (name, value, place) in limits {
-        writeln!(page, "  {name:<20}  {value:<10}  {place}");
+        append_line!(page, "  {name:<20}  {value:<10}  {place}");
     }
     page.push("\n");
 }
@@ -119,9 +120,13 @@ fn native(explanation: &Explanation, page: &mut Page) {
         None if *native == NativePlugins::Deny => " (a policy does not mention it)".to_owned(),
         None => String::new(),
     };
-    writeln!(page, "As native code it {told}{by}.");
+    append_line!(page, "As native code it {told}{by}.");
     if let Some(set) = explanation.settings.deterministic.as_ref().filter(|set| set.value) {
-        writeln!(page, "Its clock is fixed, and its randomness is the same in each run ({}).", set.location);
+        append_line!(
+            page,
+            "Its clock is fixed, and its randomness is the same in each run ({}).",
+            set.location
+        );
     }
     page.push("\n");
 }
@@ -131,6 +136,6 @@ fn credential(one: &ExplainedCredential, page: &mut Page) {
         CredentialSource::Environment(name) => format!("the environment variable {name}"),
         CredentialSource::File(path) => format!("the file {}", path.display()),
     };
-    writeln!(page, "  {} from {source}, to {}", one.header, one.hosts.join(", "));
-    writeln!(page, "    {}", one.rule);
+    append_line!(page, "  {} from {source}, to {}", one.header, one.hosts.join(", "));
+    append_line!(page, "    {}", one.rule);
 }

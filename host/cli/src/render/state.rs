@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use wardian_address::{ProviderConfigAddress, ResourceAddress, ResourceInstanceAddress, ResourceMode};
 use wardian_plugin::Schema;
+use wardian_printable::{PrintableText, append};
 use wardian_state::OutputValue;
 use wardian_value::{Str, Value};
 
@@ -43,7 +44,7 @@ pub(crate) fn render_state<'a>(
     objects: impl IntoIterator<Item = StateObject<'a>>,
     outputs: &BTreeMap<Str, OutputValue>,
     options: RenderOptions,
-) -> String {
+) -> PrintableText {
     let tree = ModuleTree::new(objects);
     let mut page = Page::new(options.color);
     if tree.is_empty() && outputs.is_empty() {
@@ -56,7 +57,7 @@ pub(crate) fn render_state<'a>(
 }
 
 /// Returns one object. Ends with a line break.
-pub(crate) fn render_object(object: &StateObject<'_>, options: RenderOptions) -> String {
+pub(crate) fn render_object(object: &StateObject<'_>, options: RenderOptions) -> PrintableText {
     let mut page = Page::new(options.color);
     write_object(&mut page, object);
     page.finish()
@@ -64,7 +65,7 @@ pub(crate) fn render_object(object: &StateObject<'_>, options: RenderOptions) ->
 
 fn write_modules(page: &mut Page, tree: &ModuleTree<'_>) {
     for (place, object) in tree.objects().iter().enumerate() {
-        if !page.as_str().is_empty() {
+        if !page.text().is_empty() {
             page.push(if place == 0 { "\n\n" } else { "\n" });
         }
         write_object(page, object);
@@ -76,14 +77,14 @@ fn write_modules(page: &mut Page, tree: &ModuleTree<'_>) {
 
 fn write_object(page: &mut Page, object: &StateObject<'_>) {
     let address = &object.address;
-    write!(page, "# {address}:");
+    append!(page, "# {address}:");
     if let Some(key) = object.deposed {
-        write!(page, " (deposed object {key})");
+        append!(page, " (deposed object {key})");
     } else if object.tainted {
         page.push(" (tainted)");
     }
     let keyword = if address.mode() == ResourceMode::Data { "data" } else { "resource" };
-    write!(page, "\n{keyword} \"{}\" \"{}\" ", address.type_name(), address.name());
+    append!(page, "\n{keyword} \"{}\" \"{}\" ", address.type_name(), address.name());
     let sides = Sides::new(Some(&object.value), Some(&object.value));
     let shown = schema::of_block(sides, &object.schema.block, &Forcing::default());
     layout::write(page, &shown, 0, Context::of_state());
@@ -96,7 +97,7 @@ fn write_outputs(page: &mut Page, outputs: &BTreeMap<Str, OutputValue>) {
     }
     page.push("\n\nOutputs:\n\n");
     for (name, output) in outputs {
-        write!(page, "{name} = ");
+        append!(page, "{name} = ");
         if output.sensitive {
             page.push("(sensitive value)");
         } else {

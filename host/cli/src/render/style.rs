@@ -1,6 +1,6 @@
 //! Colors, and the page to which text is written.
 
-use std::fmt;
+use wardian_printable::{Printable, PrintableText};
 
 /// The style of a text; the colors are Terraform's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,14 +46,14 @@ const RESET: &str = "\u{1b}[0m";
 /// A text that is being written.
 #[derive(Debug)]
 pub(crate) struct Page {
-    text: String,
+    text: PrintableText,
     color: bool,
 }
 
 impl Page {
     /// Returns an empty page.
     pub(crate) fn new(color: bool) -> Self {
-        Self { text: String::new(), color }
+        Self { text: PrintableText::new(), color }
     }
 
     /// Returns an empty page with the same color setting.
@@ -61,71 +61,69 @@ impl Page {
         Self::new(self.color)
     }
 
-    /// Writes plain text.
-    pub(crate) fn push(&mut self, text: &str) {
-        self.text.push_str(text);
+    /// Writes a literal.
+    pub(crate) fn push(&mut self, literal: &'static str) {
+        self.text.push(literal);
+    }
+
+    /// Writes a value as a part of one line.
+    pub(crate) fn append(&mut self, value: &(impl Printable + ?Sized)) {
+        self.text.append(value);
     }
 
     /// Writes text in a style.
-    pub(crate) fn paint(&mut self, style: Style, text: impl fmt::Display) {
+    pub(crate) fn paint(&mut self, style: Style, text: impl Into<PrintableText>) {
         if self.color {
-            write!(self, "{}{text}{RESET}", style.code());
-        } else {
-            write!(self, "{text}");
+            self.text.push(style.code());
+        }
+        self.text.append(&text.into());
+        if self.color {
+            self.text.push(RESET);
         }
     }
 
     /// Writes blanks.
     pub(super) fn blanks(&mut self, count: usize) {
-        self.text.extend(std::iter::repeat_n(' ', count));
-    }
-
-    /// Makes `write!` work without returning an error, which writing to a string never does.
-    pub(crate) fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) {
-        match arguments.as_str() {
-            Some(text) => self.text.push_str(text),
-            None => {
-                let _ = fmt::Write::write_fmt(&mut self.text, arguments);
-            }
-        }
+        self.text.push_repeated(" ", count);
     }
 
     /// Returns the text.
-    pub(crate) fn as_str(&self) -> &str {
+    pub(crate) fn text(&self) -> &PrintableText {
         &self.text
     }
 
     /// Returns the text.
-    pub(crate) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> PrintableText {
         self.text
     }
 
     /// Writes a sentence, broken into lines of at most `width` columns. Existing line breaks are
     /// preserved.
-    pub(crate) fn paragraph(&mut self, text: &str, width: usize) {
-        for line in text.split('\n') {
+    pub(crate) fn paragraph(&mut self, text: impl Into<PrintableText>, width: usize) {
+        for line in text.into().as_str().split('\n') {
             let mut column = 0;
             for word in line.split(' ') {
                 let length = word.chars().count();
                 if column > 0 && column + 1 + length > width {
-                    self.text.push('\n');
+                    self.text.push("\n");
                     column = 0;
                 } else if column > 0 {
-                    self.text.push(' ');
+                    self.text.push(" ");
                     column += 1;
                 }
-                self.text.push_str(word);
+                self.text.append_lines(word);
                 column += length;
             }
-            self.text.push('\n');
+            self.text.push("\n");
         }
     }
 
     /// Writes a horizontal line of the page's width.
     pub(crate) fn rule(&mut self, width: usize) {
-        let line = "\u{2500}".repeat(width.saturating_sub(1).max(1));
+        let mut line = PrintableText::new();
+        line.push_repeated("\u{2500}", width.saturating_sub(1).max(1));
         self.paint(Style::Gray, line);
-        self.text.push('\n');
+        self.text.push("\n");
     }
 }
 
@@ -137,7 +135,7 @@ mod tests {
     fn paragraph_breaks_lines_between_words() {
         let mut page = Page::new(false);
         page.paragraph("one two three four\nfive averyveryverylongword x", 10);
-        assert_eq!(page.as_str(), "one two\nthree four\nfive\naveryveryverylongword\nx\n");
+        assert_eq!(page.text().as_str(), "one two\nthree four\nfive\naveryveryverylongword\nx\n");
     }
 
     #[test]
@@ -146,7 +144,7 @@ mod tests {
             let mut page = Page::new(color);
             page.paint(Style::Red, "-");
             page.push(" x");
-            assert_eq!(page.as_str(), expected);
+            assert_eq!(page.text().as_str(), expected);
         }
     }
 }

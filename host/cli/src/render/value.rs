@@ -5,15 +5,16 @@
 
 use std::collections::BTreeMap;
 
+use wardian_printable::{PrintableText, append, append_line};
 use wardian_state::OutputValue;
 use wardian_value::{Str, Type, Value, View};
 
-use super::layout::{harmless, quoted};
+use super::layout::{escaped_line, quoted};
 use super::style::Page;
 
 /// Returns a value as text, without a line break at its end. Continuation lines are indented by
 /// `indent` more columns.
-pub(crate) fn render_value(value: &Value, indent: usize) -> String {
+pub(crate) fn render_value(value: &Value, indent: usize) -> PrintableText {
     let mut page = Page::new(false);
     write(&mut page, value, indent);
     page.finish()
@@ -21,10 +22,10 @@ pub(crate) fn render_value(value: &Value, indent: usize) -> String {
 
 /// Returns `name = value` for each output, for `output` and for the end of an apply. Sensitive
 /// values are redacted. Each line ends with a line break.
-pub(crate) fn render_outputs(outputs: &BTreeMap<Str, OutputValue>) -> String {
+pub(crate) fn render_outputs(outputs: &BTreeMap<Str, OutputValue>) -> PrintableText {
     let mut page = Page::new(false);
     for (name, output) in outputs {
-        write!(page, "{name} = ");
+        append!(page, "{name} = ");
         if output.sensitive {
             page.push("<sensitive>");
         } else {
@@ -45,10 +46,10 @@ fn write(page: &mut Page, value: &Value, indent: usize) {
         return;
     }
     match value.view() {
-        View::Null => page.push(&null(value.ty())),
+        View::Null => page.append(&null(value.ty())),
         View::Unknown => page.push("(known after apply)"),
-        View::Bool(value) => write!(page, "{value}"),
-        View::Number(number) => write!(page, "{number}"),
+        View::Bool(value) => append!(page, "{value}"),
+        View::Number(number) => append!(page, "{number}"),
         View::String(text) => string(page, text, indent),
         View::List(elements) => {
             call(page, "tolist", |page| sequence(page, elements, indent));
@@ -64,7 +65,7 @@ fn write(page: &mut Page, value: &Value, indent: usize) {
     }
 }
 
-fn call(page: &mut Page, function: &str, argument: impl FnOnce(&mut Page)) {
+fn call(page: &mut Page, function: &'static str, argument: impl FnOnce(&mut Page)) {
     page.push(function);
     page.push("(");
     argument(page);
@@ -108,7 +109,7 @@ fn mapping(page: &mut Page, elements: &BTreeMap<Str, Value>, indent: usize) {
     page.push("{\n");
     for (key, element) in elements {
         page.blanks(indent + 2);
-        write!(page, "{} = ", quoted(key));
+        append!(page, "{} = ", quoted(key));
         write(page, element, indent + 2);
         page.push("\n");
     }
@@ -118,7 +119,7 @@ fn mapping(page: &mut Page, elements: &BTreeMap<Str, Value>, indent: usize) {
 
 fn string(page: &mut Page, text: &str, indent: usize) {
     if !text.contains('\n') {
-        page.push(&quoted(text));
+        page.append(&quoted(text));
         return;
     }
     let mut delimiter = String::from("EOT");
@@ -126,14 +127,14 @@ fn string(page: &mut Page, text: &str, indent: usize) {
         delimiter.push('_');
     }
     let dash = if indent > 0 { "-" } else { "" };
-    writeln!(page, "<<{dash}{delimiter}");
+    append_line!(page, "<<{dash}{delimiter}");
     for line in text.split('\n') {
         page.blanks(indent);
-        page.push(&harmless(line));
+        page.append(&escaped_line(line));
         page.push("\n");
     }
     page.blanks(indent);
-    page.push(&delimiter);
+    page.append(&delimiter);
 }
 
 #[cfg(test)]
@@ -195,7 +196,7 @@ mod tests {
             (Value::unknown(Type::String), "(known after apply)"),
         ];
         for (value, expected) in cases {
-            assert_eq!(render_value(&value, 0), expected);
+            assert_eq!(render_value(&value, 0).as_str(), expected);
         }
     }
 
@@ -206,6 +207,9 @@ mod tests {
             ("a".into(), output(list(["b".into()]), false)),
             ("long_name".into(), output("secret".into(), true)),
         ]);
-        assert_eq!(render_outputs(&outputs), "a = tolist([\n  \"b\",\n])\nlong_name = <sensitive>\n");
+        assert_eq!(
+            render_outputs(&outputs).as_str(),
+            "a = tolist([\n  \"b\",\n])\nlong_name = <sensitive>\n"
+        );
     }
 }

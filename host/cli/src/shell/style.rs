@@ -1,8 +1,7 @@
 //! Colors that every terminal supports.
 
-use std::fmt;
-
 use wardian_diagnostic::{Style, Tone};
+use wardian_printable::PrintableText;
 
 const RESET: &str = "\u{1b}[0m";
 const BOLD: &str = "\u{1b}[1m";
@@ -24,35 +23,26 @@ pub(crate) enum Paint {
 }
 
 /// A text with optional color.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Painted<'a> {
-    text: &'a str,
-    paint: Option<Paint>,
-}
-
-impl<'a> Painted<'a> {
-    pub(super) fn new(text: &'a str, paint: Paint, color: bool) -> Self {
-        Self { text, paint: color.then_some(paint) }
+pub(super) fn painted(text: PrintableText, paint: Paint, color: bool) -> PrintableText {
+    if !color {
+        return text;
     }
-}
-
-impl fmt::Display for Painted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let code = match self.paint {
-            None => return f.write_str(self.text),
-            Some(Paint::Bold) => BOLD,
-            Some(Paint::Success) => GREEN_BOLD,
-            Some(Paint::Warning) => YELLOW,
-        };
-        write!(f, "{code}{}{RESET}", self.text)
-    }
+    let code = match paint {
+        Paint::Bold => BOLD,
+        Paint::Success => GREEN_BOLD,
+        Paint::Warning => YELLOW,
+    };
+    let mut painted = PrintableText::from(code);
+    painted.append(&text);
+    painted.push(RESET);
+    painted
 }
 
 /// The styles of diagnostics on a terminal.
 pub(super) struct Terminal;
 
 impl Style for Terminal {
-    fn around(&self, tone: Tone) -> (&str, &str) {
+    fn around(&self, tone: Tone) -> (&'static str, &'static str) {
         let before = match tone {
             Tone::Error => RED,
             Tone::Warning => YELLOW,
@@ -70,7 +60,7 @@ mod tests {
 
     #[test]
     fn disabled_color_leaves_only_text() {
-        assert_eq!(Painted::new("x", Paint::Bold, false).to_string(), "x");
-        assert_eq!(Painted::new("x", Paint::Bold, true).to_string(), "\u{1b}[1mx\u{1b}[0m");
+        assert_eq!(painted("x".into(), Paint::Bold, false).as_str(), "x");
+        assert_eq!(painted("x".into(), Paint::Bold, true).as_str(), "\u{1b}[1mx\u{1b}[0m");
     }
 }

@@ -407,7 +407,7 @@ module "m" {
         for problem in &planned {
             let shown = format!(
                 "{problem} {} {}",
-                problem.to_text(80, &wardian_diagnostic::NoStyle),
+                problem.to_text(80, &wardian_diagnostic::NoStyle).as_str(),
                 problem.to_json()
             );
             let is_nonsensitive = text.contains("nonsensitive");

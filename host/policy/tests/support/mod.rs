@@ -81,5 +81,5 @@ pub fn request(text: &str) -> AccessRequest {
 
 /// Renders problems as the user sees them.
 pub fn shown(problems: &Diagnostics) -> String {
-    problems.iter().map(|problem| problem.to_text(80, &NoStyle)).collect()
+    problems.iter().map(|problem| problem.to_text(80, &NoStyle).into_string()).collect()
 }

@@ -180,7 +180,7 @@ async fn action_reports_progress_and_must_report_outcome() {
     let said =
         provider.invoke_action(&CallContext::default(), request("x"), &mut |text| progress.push(text)).await;
     assert_eq!(said, []);
-    assert_eq!(progress[0], "3 to go \u{fffd}[2J x", "no control characters reach the terminal");
+    assert_eq!(progress[0], "3 to go \\u{1b}[2J x", "no control characters reach the terminal");
     let said = provider.invoke_action(&CallContext::default(), request("vanish"), &mut |_| {}).await;
     assert!(said[0].detail.contains("without reporting whether it succeeded"), "{said:?}");
 }

@@ -24,7 +24,7 @@ fn state_matches_terraforms_document() {
 fn outputs_match_terraforms_document() {
     let outputs = recorded().outputs;
     assert_eq!(outputs_json(&outputs) + "\n", include_str!("../snapshots/outputs.json"));
-    assert_eq!(render_outputs(&outputs), include_str!("../snapshots/outputs.txt"));
+    assert_eq!(render_outputs(&outputs).as_str(), include_str!("../snapshots/outputs.txt"));
     assert_eq!(outputs_json(&BTreeMap::new()), "{}");
 }
 

@@ -1,8 +1,7 @@
 //! Scalars as text. For strings with several lines, or with JSON, only the changes in the string
 //! are shown.
 
-use std::borrow::Cow;
-
+use wardian_printable::{PrintableText, append, append_line};
 use wardian_value::{Value, View, go_quote, json};
 
 use super::{Context, arrow, forces_replacement, line_start, null_suffix, write};
@@ -100,12 +99,12 @@ fn whole(page: &mut Page, shape: &Shape<'_>, effect: Effect, forces: bool, inden
             forces_replacement(page, forces);
         }
         Shape::Plain(text) => {
-            page.push(text);
+            page.append(text);
             null_suffix(page, effect, context);
             forces_replacement(page, forces);
         }
         Shape::Short(text) => {
-            page.push(&quoted(text));
+            page.append(&quoted(text));
             null_suffix(page, effect, context);
             forces_replacement(page, forces);
         }
@@ -177,31 +176,22 @@ fn heredoc(
 
 fn heredoc_line(page: &mut Page, effect: Effect, line: &str, indent: usize, context: Context) {
     line_start(page, effect, indent + 1, context);
-    page.push(&harmless(line));
+    page.append(&escaped_line(line));
     page.push("\n");
 }
 
-/// Escapes invisible characters of a line, except for tabs and the carriage return of a Windows
-/// line end: otherwise a provider's response could move the terminal's cursor and overwrite the
-/// plan that the user is reading.
-pub(in crate::render) fn harmless(line: &str) -> Cow<'_, str> {
-    let (text, end) = line.strip_suffix('\r').map_or((line, ""), |text| (text, "\r"));
-    // The standard library also escapes quotes and backslashes, which do not need to be escaped
-    // here.
-    let is_harmless = |c: char| matches!(c, '\t' | '"' | '\'' | '\\') || is_visible(c);
-    if text.chars().all(is_harmless) {
-        return Cow::Borrowed(line);
-    }
-    let mut escaped = String::with_capacity(line.len());
-    for character in text.chars() {
-        if is_harmless(character) {
-            escaped.push(character);
-        } else {
-            escaped.extend(character.escape_debug());
+/// Returns a line of a string: tabs are shown, and other invisible characters are escaped.
+/// Otherwise, a provider's response could move the terminal's cursor and overwrite the plan that
+/// the user is reading.
+pub(in crate::render) fn escaped_line(line: &str) -> PrintableText {
+    let mut shown = PrintableText::new();
+    for (index, part) in line.split('\t').enumerate() {
+        if index > 0 {
+            shown.push("\t");
         }
+        shown.append(part);
     }
-    escaped.push_str(end);
-    Cow::Owned(escaped)
+    shown
 }
 
 fn json_string(
@@ -229,15 +219,15 @@ fn json_string(
         _ => "",
     };
     page.push("jsonencode(");
-    if !text.contains('\n') {
-        write!(page, "{text}){note}");
+    if !text.as_str().contains('\n') {
+        append!(page, "{text}){note}");
         forces_replacement(page, forces && !only_blanks);
         return;
     }
-    writeln!(page, "{note}");
+    append_line!(page, "{note}");
     let shown = if effect == Effect::Update && !only_blanks { Effect::Update } else { Effect::None };
     line_start(page, shown, indent + 1, context);
-    page.push(&text);
+    page.append(&text);
     forces_replacement(page, forces && !only_blanks);
     page.push("\n");
     line_start(page, Effect::None, indent, context);
@@ -246,8 +236,8 @@ fn json_string(
 }
 
 /// Returns a name in the notation before `=`: quoted if it is not an identifier.
-pub(super) fn name(name: &str) -> String {
-    if is_identifier(name) { name.into() } else { quoted(name) }
+pub(super) fn name(name: &str) -> PrintableText {
+    if is_identifier(name) { PrintableText::from_line(name) } else { quoted(name) }
 }
 
 fn is_identifier(name: &str) -> bool {
@@ -258,10 +248,10 @@ fn is_identifier(name: &str) -> bool {
 
 /// Quotes a string and escapes invisible characters. As in Go's quoting, which Terraform uses to
 /// show strings, template sequences are not escaped.
-pub(in crate::render) fn quoted(text: &str) -> String {
+pub(in crate::render) fn quoted(text: &str) -> PrintableText {
     let mut out = String::with_capacity(text.len() + 2);
     go_quote(text, is_visible, &mut out);
-    out
+    PrintableText::from_line(out)
 }
 
 fn is_visible(character: char) -> bool {
@@ -277,17 +267,17 @@ mod tests {
 
     #[test]
     fn escaped_line_moves_no_cursor() {
-        assert_eq!(harmless("a\tb\u{e9} \"q\" \\\r"), "a\tb\u{e9} \"q\" \\\r");
-        assert_eq!(harmless("\u{1b}[2Jgone\r\u{202e}\r"), "\\u{1b}[2Jgone\\r\\u{202e}\r");
+        assert_eq!(escaped_line("a\tb\u{e9} \"q\" \\\r").as_str(), "a\tb\u{e9} \"q\" \\\\r");
+        assert_eq!(escaped_line("\u{1b}[2Jgone\r\u{202e}").as_str(), "\\u{1b}[2Jgone\\r\\u{202e}");
     }
 
     #[test]
     fn invisible_characters_are_escaped() {
         assert_eq!(
-            quoted("a\u{2028}\u{200b}\u{ad}\u{1}b \u{e9}\u{301} \u{1f600}\u{feff}"),
+            quoted("a\u{2028}\u{200b}\u{ad}\u{1}b \u{e9}\u{301} \u{1f600}\u{feff}").as_str(),
             "\"a\\u2028\\u200b\\u00ad\\x01b \u{e9}\u{301} \u{1f600}\\ufeff\""
         );
-        assert_eq!(quoted("\"\\\t${x}%{y}"), "\"\\\"\\\\\\t${x}%{y}\"");
+        assert_eq!(quoted("\"\\\t${x}%{y}").as_str(), "\"\\\"\\\\\\t${x}%{y}\"");
     }
 
     #[test]
@@ -300,7 +290,7 @@ mod tests {
             ("", "\"\""),
             ("_", "_"),
         ] {
-            assert_eq!(name(given), expected);
+            assert_eq!(name(given).as_str(), expected);
         }
     }
 }

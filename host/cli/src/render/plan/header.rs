@@ -2,6 +2,7 @@
 
 use wardian_address::{InstanceKey, ResourceInstanceAddress, ResourceMode};
 use wardian_engine::{Action, ActionReason, Importing, ResourceChange};
+use wardian_printable::{append, append_line, printable};
 use wardian_value::json;
 
 use super::Cause;
@@ -12,15 +13,15 @@ pub(super) fn write(page: &mut Page, change: &ResourceChange, cause: Cause) {
     comment(page, change, cause);
     symbol(page, change.action);
     let keyword = if change.address.mode() == ResourceMode::Data { "data" } else { "resource" };
-    write!(page, " {keyword} \"{}\" \"{}\" ", change.address.type_name(), change.address.name());
+    append!(page, " {keyword} \"{}\" \"{}\" ", change.address.type_name(), change.address.name());
 }
 
 fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
     let moved_from = change.previous_address.as_ref().filter(|from| **from != change.address);
     if let (Action::NoOp, Some(from)) = (change.action, moved_from) {
-        page.paint(Style::Bold, format_args!("  # {from}"));
+        page.paint(Style::Bold, printable!("  # {from}"));
         page.push(" has moved to ");
-        page.paint(Style::Bold, subject(change));
+        page.paint(Style::Bold, printable!("{}", subject(change)));
         page.push("\n");
         return;
     }
@@ -28,7 +29,7 @@ fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
         forgetting(page, change, moved_from);
         return;
     }
-    page.paint(Style::Bold, format_args!("  # {}", subject(change)));
+    page.paint(Style::Bold, printable!("  # {}", subject(change)));
     match (change.action, cause) {
         (Action::NoOp, _) if change.importing.is_some() => page.push(" will be imported"),
         (Action::NoOp, _) => page.push(" stays as it is"),
@@ -53,7 +54,7 @@ fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
         page.push("  # (left over from a partially-failed replacement of this instance)\n");
     }
     if let Some(from) = moved_from {
-        writeln!(page, "  # (moved from {from})");
+        append_line!(page, "  # (moved from {from})");
     }
     if let Some(importing) = &change.importing {
         imported(page, change, importing);
@@ -68,7 +69,7 @@ fn imported(page: &mut Page, change: &ResourceChange, importing: &Importing) {
             Importing::Identity(identity) => format!("from {}", json::to_json_value(identity)),
             Importing::Unknown => "with an ID that is known after apply".to_owned(),
         };
-        writeln!(page, "  # (imported {origin})");
+        append_line!(page, "  # (imported {origin})");
     }
     if change.generated_config.is_some() {
         page.push("  # (config will be generated)\n");
@@ -82,7 +83,7 @@ fn imported(page: &mut Page, change: &ResourceChange, importing: &Importing) {
 
 /// Writes the header of a forgotten object, which is indented by one more column.
 fn forgetting(page: &mut Page, change: &ResourceChange, moved_from: Option<&ResourceInstanceAddress>) {
-    page.paint(Style::Bold, format_args!(" # {}", subject(change)));
+    page.paint(Style::Bold, printable!(" # {}", subject(change)));
     page.push(match change.deposed {
         Some(_) => " will be removed from the state, but ",
         None => " will no longer be managed by Wardian, but ",
@@ -94,7 +95,7 @@ fn forgetting(page: &mut Page, change: &ResourceChange, moved_from: Option<&Reso
     }
     page.push(" # (destroy = false is set in the configuration)\n");
     if let Some(from) = moved_from {
-        writeln!(page, "  # (moved from {from})");
+        append_line!(page, "  # (moved from {from})");
     }
 }
 
@@ -126,10 +127,10 @@ fn explanation(page: &mut Page, change: &ResourceChange, reason: ActionReason) {
         | ActionReason::ReplaceByTriggers => {}
         ActionReason::DeleteBecauseNoResourceConfig => {
             let (type_name, name) = (address.type_name(), address.name());
-            writeln!(page, "  # (because {type_name}.{name} is not in configuration)");
+            append_line!(page, "  # (because {type_name}.{name} is not in configuration)");
         }
         ActionReason::DeleteBecauseNoModule => {
-            writeln!(page, "  # (because {} is not in configuration)", address.module());
+            append_line!(page, "  # (because {} is not in configuration)", address.module());
         }
         ActionReason::DeleteBecauseWrongRepetition => {
             let what = match address.key {
@@ -137,17 +138,17 @@ fn explanation(page: &mut Page, change: &ResourceChange, reason: ActionReason) {
                 InstanceKey::Int(_) => "does not use count",
                 InstanceKey::String(_) => "does not use for_each",
             };
-            writeln!(page, "  # (because resource {what})");
+            append_line!(page, "  # (because resource {what})");
         }
         ActionReason::DeleteBecauseCountIndex => {
-            writeln!(page, "  # (because index {} is out of range for count)", address.key);
+            append_line!(page, "  # (because index {} is out of range for count)", address.key);
         }
         ActionReason::DeleteBecauseEachKey => {
-            writeln!(page, "  # (because key {} is not in for_each map)", address.key);
+            append_line!(page, "  # (because key {} is not in for_each map)", address.key);
         }
         ActionReason::DeleteBecauseNoMoveTarget => {
             let from = change.previous_address.as_ref().unwrap_or(address);
-            writeln!(page, "  # (because {from} was moved to {address}, which is not in configuration)");
+            append_line!(page, "  # (because {from} was moved to {address}, which is not in configuration)");
         }
         ActionReason::ReadBecauseCheckNested => {
             page.push("  # (config will be reloaded to verify a check block)\n");

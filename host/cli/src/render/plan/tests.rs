@@ -77,7 +77,7 @@ fn empty_plan(mode: Mode) -> Plan {
 fn rendered(change: &ResourceChange) -> String {
     let mut page = Page::new(false);
     write_change(&mut page, change, Cause::Planned);
-    page.finish()
+    page.finish().into_string()
 }
 
 /// Builds a value from JSON. Two further documents of the same structure contain `true` for unknown

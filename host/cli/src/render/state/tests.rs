@@ -85,13 +85,13 @@ fn schema<const N: usize>(attributes: [(&str, Type); N]) -> Schema {
 #[test]
 fn state_is_rendered_like_terraforms() {
     let state = recorded();
-    let text = render_state(objects(&state), &state.outputs, RenderOptions::default());
+    let text = render_state(objects(&state), &state.outputs, RenderOptions::default()).into_string();
     assert_eq!(text, include_str!("../snapshots/state.txt"));
 }
 
 #[test]
 fn empty_state_has_a_message() {
-    let text = render_state([], &BTreeMap::new(), RenderOptions::default());
+    let text = render_state([], &BTreeMap::new(), RenderOptions::default()).into_string();
     assert_eq!(text, "The state file is empty. No resources are represented.\n");
 }
 
@@ -100,7 +100,7 @@ fn single_object_is_rendered() {
     let state = recorded();
     let objects = objects(&state);
     let tainted = objects.iter().find(|object| object.tainted).unwrap();
-    let text = render_object(tainted, RenderOptions::default());
+    let text = render_object(tainted, RenderOptions::default()).into_string();
     assert!(
         text.starts_with("# terraform_data.t: (tainted)\nresource \"terraform_data\" \"t\" {\n"),
         "{text}"

@@ -11,7 +11,7 @@ fn none() -> Value {
 }
 
 fn text(plan: &Plan) -> String {
-    render_plan(plan, PlanNote::None, RenderOptions::default())
+    render_plan(plan, PlanNote::None, RenderOptions::default()).into_string()
 }
 
 fn with_changes(changes: Vec<ResourceChange>) -> Plan {
@@ -75,7 +75,7 @@ Saved the plan to: p
 To perform exactly these actions, run:
     wardian apply \"p\"
 ";
-    assert_eq!(render_plan(&plan, note, RenderOptions::default()), expected);
+    assert_eq!(render_plan(&plan, note, RenderOptions::default()).as_str(), expected);
 }
 
 #[test]
@@ -87,7 +87,8 @@ fn plan_uses_terraforms_colors() {
         Value::object([("id", Value::unknown(Type::String)), ("input", 1.into())]),
         terraform_data(),
     )]);
-    let colored = render_plan(&plan, PlanNote::NotSaved, RenderOptions { color: true, width: 40 });
+    let colored =
+        render_plan(&plan, PlanNote::NotSaved, RenderOptions { color: true, width: 40 }).into_string();
     let shown = colored.replace('\u{1b}', "^");
     for part in [
         "^[32m+^[0m/^[31m-^[0m create replacement and then destroy\n",
@@ -109,7 +110,7 @@ fn missing_changes_are_explained_in_every_mode() {
         (Mode::RefreshOnly, "\nNo changes. Your infrastructure still matches the configuration.\n\n"),
         (Mode::Destroy, "\nNo changes. No objects need to be destroyed.\n\n"),
     ] {
-        let text = render_plan(&empty_plan(mode), PlanNote::NotSaved, RenderOptions::default());
+        let text = render_plan(&empty_plan(mode), PlanNote::NotSaved, RenderOptions::default()).into_string();
         assert!(text.starts_with(headline), "{text}");
         assert!(text.ends_with(".\n") && !text.contains("Note"), "{text}");
     }

@@ -1,0 +1,56 @@
+//! Text that may reach a terminal.
+//!
+//! Text from outside of this program (plugins, configurations, states, file names, policies, logs,
+//! answers of servers) can contain characters that control a terminal, hide text or change its
+//! order. [`PrintableText`] cannot: it consists of literals of this program, and of other text
+//! whose [deceptive](escape) characters were replaced by escapes. Everything that is shown to
+//! people has this type.
+//!
+//! [`printable!`] is `format!` with this result. Its arguments are escaped unless they are
+//! printable already, line breaks included, so that no argument can forge a line:
+//!
+//! ```
+//! use wardian_printable::printable;
+//!
+//! let id = "x]\nPlan: 0 to add\u{1b}[2J";
+//! let text = printable!("Refreshing state... [id={id}]\n");
+//! assert_eq!(text.as_str(), "Refreshing state... [id=x]\\nPlan: 0 to add\\u{1b}[2J]\n");
+//! ```
+//!
+//! Other strings are not printable, whatever they contain:
+//!
+//! ```compile_fail,E0521
+//! fn show(id: &str) -> wardian_printable::PrintableText {
+//!     id.into()
+//! }
+//! ```
+//!
+//! ```compile_fail,E0277
+//! fn show(id: String) -> wardian_printable::PrintableText {
+//!     id.into()
+//! }
+//! ```
+//!
+//! ```compile_fail,E0277
+//! fn show(id: &str) -> wardian_printable::PrintableText {
+//!     format_args!("[id={id}]").into()
+//! }
+//! ```
+//!
+//! ```compile_fail,E0521
+//! fn show(id: &str, text: &mut wardian_printable::PrintableText) {
+//!     text.push(id);
+//! }
+//! ```
+//!
+//! This crate does no I/O and depends on no other crate, except for its macros.
+
+pub mod escape;
+mod text;
+
+pub use text::{Printable, PrintableLine, PrintableText};
+pub use wardian_printable_macros::{append, append_line, printable};
+
+// The macros name this crate by its name, also in its own tests.
+#[cfg(test)]
+extern crate self as wardian_printable;
