@@ -62,7 +62,7 @@ impl Options {
                         .next()
                         .and_then(|runs| runs.parse().ok())
                         .filter(|runs| *runs > 0)
-                        .context("--runs needs a number above 0")?;
+                        .context("--runs needs a number greater than 0")?;
                 }
                 other => bail!("`bench` does not accept `{other}`"),
             }

@@ -23,7 +23,8 @@ pub fn open(
         untrusted::check_written(&path)?;
     }
     AuditLog::open(&path).map_err(|error| {
-        let detail = format!("{} Nothing runs without the requested record.", sentence(&error.to_string()));
+        let detail =
+            format!("{} No command runs without the requested audit log.", sentence(&error.to_string()));
         AppError::new("Audit log cannot be written", detail)
     })
 }

@@ -113,7 +113,7 @@ impl LocalBackend {
     }
 }
 
-pub(crate) const EMPTY: &str = "It must not be empty. Leave the argument out for the default.";
+pub(crate) const EMPTY: &str = "It must not be empty. Omit the argument to use the default.";
 
 pub(crate) fn empty_summary(argument: &str) -> &'static str {
     if argument == "path" {

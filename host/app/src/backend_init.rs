@@ -29,7 +29,8 @@ pub async fn initialize(
     let recorded = Record::read(&context.data_directory())?;
     let Some(block) = configured_block(Some(configuration)) else {
         if !options.config.is_empty() {
-            let detail = "-backend-config completes a backend block, and the configuration has none.";
+            let detail = "-backend-config completes a backend block, but the configuration has no backend \
+                block.";
             context.frontend.warn(&Diagnostic::warning("Missing backend configuration", detail).into());
         }
         let here = LocalBackend::default();

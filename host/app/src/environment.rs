@@ -37,12 +37,12 @@ variables! {
     DATA_DIRECTORY = "TF_DATA_DIR": "the directory used instead of .terraform";
     INPUT = "TF_INPUT": "`0` or `false`: never ask for values of variables";
     IN_AUTOMATION = "TF_IN_AUTOMATION": "not empty: do not suggest the next commands";
-    WORKSPACE = "TF_WORKSPACE": "the workspace, whatever `workspace select` selected";
+    WORKSPACE = "TF_WORKSPACE": "the selected workspace (overrides `workspace select`)";
     CLI_CONFIG_FILE = "TF_CLI_CONFIG_FILE": "the CLI configuration file used instead of ~/.terraformrc";
     LOG = "WARDIAN_LOG": "what is logged to standard error: trace, debug, info, warn, error, or filters as `wardian_engine=debug`";
     TERRAFORM_LOG = "TF_LOG": "the same, if WARDIAN_LOG is not set; JSON means trace as JSON";
     CORE_LOG = "TF_LOG_CORE": "a level for everything but plugins, if neither of them is set";
-    PROVIDER_LOG = "TF_LOG_PROVIDER": "a level for the output of plugins, whatever else is set";
+    PROVIDER_LOG = "TF_LOG_PROVIDER": "a level only for the output of plugins";
     LOG_PATH = "TF_LOG_PATH": "a file that log lines are appended to, instead of standard error";
     PLAN_PASSPHRASE = "WARDIAN_PLAN_PASSPHRASE": "the passphrase of encrypted plan files";
     POLICY = "WARDIAN_POLICY": "a policy of the organisation, in addition to the one in /etc/wardian";
@@ -58,7 +58,7 @@ variables! {
         debugger prints: JSON with their addresses";
     DISABLE_PLUGIN_TLS = "TF_DISABLE_PLUGIN_TLS": "not empty: connections to native plugins are not secured";
     STRICT = "WARDIAN_STRICT_PLUGINS": "not empty: native plugins are hashed and asked for their schemas in \
-        every run, whatever is cached";
+        every run, without the cache";
     PLUGIN_COOKIE = "TF_PLUGIN_MAGIC_COOKIE": "what a host passes to a plugin that it starts, for `wardian \
         serve`";
     PLUGIN_VERSIONS = "PLUGIN_PROTOCOL_VERSIONS": "the protocol versions that the host supports";

@@ -26,8 +26,8 @@ pub fn for_program(
         refused(
             address,
             &format!(
-                "the kernel cannot exclude a part of a directory, and {denial}. Grant directories in which \
-                 nothing is denied"
+                "the kernel cannot exclude files from a granted directory, and {denial}. Grant directories \
+                 that contain no denied files"
             ),
         )
     })?;
@@ -72,7 +72,7 @@ pub fn is_wanted(native: NativePlugins) -> bool {
 
 fn refused(address: &ProviderAddress, problem: &str) -> AppError {
     let detail = format!(
-        "Policy lets {} run only if the kernel confines it to its grants: {problem}. To let it run anyway, \
+        "Policy allows {} to run only if the kernel confines it to its grants: {problem}. To run it anyway, \
          set native = \"confine-or-warn\" or \"warn\" for it in the policy.",
         address.for_display()
     );

@@ -328,7 +328,7 @@ fn native_denied(address: &ProviderAddress, policy: &PluginPolicy) -> AppError {
         _ => "a policy file has no rule for it, and does not leave the decision to other files".to_owned(),
     };
     let detail = format!(
-        "{} is a native plugin, which would run outside of the sandbox, and policy does not let it run: \
+        "{} is a native plugin, which would run outside of the sandbox, and policy does not allow it to run: \
          {why}. Use a plugin that is a component, or set native = \"warn\" for it in the policy.",
         address.for_display()
     );

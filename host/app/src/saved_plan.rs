@@ -135,8 +135,8 @@ impl SavedPlan {
             return Ok(());
         }
         let detail = if !planned.lineage.is_empty() && planned.lineage != state.lineage {
-            "The saved plan was made from the state of another lineage, so it does not apply to this one. \
-             Make a new plan."
+            "The saved plan was made from the state of another lineage, so it cannot be applied to this \
+             state. Make a new plan."
                 .to_owned()
         } else {
             format!(
@@ -184,7 +184,7 @@ impl SavedPlan {
                     "Saved plan was made with another plugin",
                     format!(
                         "The plugin for {address} is not the one that the plan was made with: their \
-                         contents differ, so it may not do what was planned. Make a new plan, or \
+                         contents differ, so its changes may differ from the plan. Make a new plan, or \
                          install that plugin again."
                     ),
                 );

@@ -115,13 +115,13 @@ async fn is_wanted(
         AppError::new(
             "State migration needs an answer",
             format!(
-                "There are states in the old place, and {why}. Run `wardian init -force-copy` to copy them \
-                 without a question. Nothing was changed."
+                "There are states in the old location, and {why}. Run `wardian init -force-copy` to copy \
+                 them without a question. Nothing was changed."
             ),
         )
     };
     if !options.input || !context.environment.may_ask() {
-        return Err(unanswered("asking whether to copy them is switched off"));
+        return Err(unanswered("questions are disabled"));
     }
     let question = Confirmation::CopyStates(copies);
     let answer = unless_stopped(stop, context.frontend.confirm(question)).await;

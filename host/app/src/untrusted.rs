@@ -177,8 +177,8 @@ impl HostConfinement {
         let all_within = [state].iter().chain(&sidecars).try_for_each(|path| self.check_host_file(path));
         let Err(reason) = all_within else { return Ok(()) };
         let detail = format!(
-            "The configuration stores its state in {}, outside its directory, where -untrusted lets it read \
-             nothing: {reason}. If that is the right place, name it with -state.",
+            "The configuration stores its state in {}, outside its directory, which -untrusted does not \
+             allow: {reason}. If that location is correct, name it with -state.",
             path.display()
         );
         Err(AppError::new("State file not permitted", detail))

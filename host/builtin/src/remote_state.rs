@@ -44,7 +44,7 @@ pub(crate) fn schema() -> Arc<Schema> {
                 described(
                     Type::Dynamic,
                     Setting::Optional,
-                    "Values of outputs that are missing in the state.",
+                    "Default values for outputs that the state does not contain.",
                 ),
             ),
             (
@@ -127,7 +127,7 @@ fn configured(
         BackendError::Unsupported(detail) => about("backend", "Backend not available", detail),
     })?;
     let arguments = Arguments::from_config(config, backend).map_err(|problem| {
-        about("config", INVALID, format!("The backend \"{name}\" cannot be configured like this: {problem}."))
+        about("config", INVALID, format!("The backend \"{name}\" has an invalid configuration: {problem}."))
     })?;
     backend.check(&arguments)?;
     Ok((backend, arguments))

@@ -285,7 +285,7 @@ fn usage(error: &clap::Error, command: &str) -> Usage {
         ErrorKind::UnknownArgument => (
             "Too many command line arguments".to_owned(),
             format!(
-                "\"{}\" is one argument too many. To work in another directory, use the global option \
+                "\"{}\" is an unexpected argument. To work in another directory, use the global option \
                  -chdir.",
                 context(ContextKind::InvalidArg)
             ),

@@ -125,7 +125,7 @@ pub(crate) fn unsupported_argument<'a>(
 ) -> Diagnostic {
     let name = &*attribute.name;
     let advice = if blocks.into_iter().any(|block| block == name) {
-        format!(" To write a block of that name, leave out the equals sign: {name} {{ ... }}.")
+        format!(" To write a block of that name, omit the equals sign: {name} {{ ... }}.")
     } else {
         did_you_mean(name, arguments)
     };

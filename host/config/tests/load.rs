@@ -303,9 +303,9 @@ fn warns_of_provider_configured_by_another_name() {
     check_main(&required("time"), &[]);
     check_main(
         &required("clock"),
-        &[
-            "main.tf:3,5-42: (warning) Duplicate required provider: registry.terraform.io/hashicorp/time is required as \"clock\" here, and the block provider \"time\" means the same provider. Use one of the two names in both places.",
-        ],
+        &["main.tf:3,5-42: (warning) Duplicate required provider: registry.terraform.io/hashicorp/time is \
+             required as \"clock\" here, and the block provider \"time\" refers to the same provider. Use \
+             one of the two names in both places."],
     );
 }
 

@@ -163,13 +163,12 @@ fn try_message(condition: &Condition, scope: &dyn Scope) -> Result<(String, Diag
         let mut warning = Diagnostic::warning(format!("Error message refers to {what} values"), detail)
             .at(expression.span().clone());
         warning.values = expression.value_notes(scope, cause);
-        let message =
-            format!("The condition does not hold. Its message contains {what} values and is not shown.");
+        let message = format!("The condition is false. Its message contains {what} values and is not shown.");
         return Ok((message, warning.into()));
     }
     let message = match text.as_str() {
         Some(text) => text.trim().to_owned(),
-        None => "The condition does not hold. Its message depends on values that are not known yet.".into(),
+        None => "The condition is false. Its message depends on values that are not known yet.".into(),
     };
     Ok((message, Diagnostics::new()))
 }

@@ -84,7 +84,7 @@ pub enum PlanFileError {
         found: u32,
     },
     /// An entry cannot be decoded.
-    #[error("its part {part} cannot be read: {problem}")]
+    #[error("its entry {part} cannot be read: {problem}")]
     Damaged {
         /// The name of the entry.
         part: &'static str,

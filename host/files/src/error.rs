@@ -16,8 +16,8 @@ pub enum FileAccessError {
     },
     /// A symbolic link in a directory that is writable for a plugin leads out of that directory.
     #[error(
-        "the link {} leads out of {}, which plugins may write; replace the link by a file, or name its \
-         target instead",
+        "the symbolic link {} leads out of {}, which is writable for plugins; replace it by a file, or \
+         name its target instead",
         .link.display(), .directory.display()
     )]
     PluginLink {

@@ -24,7 +24,8 @@ pub struct WritableDirectories {
 pub enum GrantedPathError {
     /// A component of the path is a symbolic link that a plugin may have created.
     #[error(
-        "{} is a link in {}, which a plugin may write, so a plugin may have created it; if the link is \
+        "{} is a symbolic link in {}, which is writable for a plugin, so a plugin may have created it; if \
+         the link is \
          intended, name its target in the policy instead",
         .link.display(), .directory.display()
     )]

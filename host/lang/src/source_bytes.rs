@@ -124,7 +124,7 @@ fn not_text(name: &str, text: &str, at: usize) -> Diagnostic {
     let file = SourceFile::new(name, before + &shown(text.get(at..).unwrap_or_default()));
     Diagnostic::error(
         "Invalid character encoding",
-        format!("A byte here is no part of a character in UTF-8. Save {name} in that encoding."),
+        format!("A byte here is not valid UTF-8. Save {name} in that encoding."),
     )
     .at(Span::new(&file, start, start + char::REPLACEMENT_CHARACTER.len_utf8()))
 }

@@ -135,7 +135,7 @@ impl fmt::Display for DenialReason {
             Self::Protected(path) => {
                 write!(
                     formatter,
-                    "{} controls which plugins run or what they may do, so no plugin may write it",
+                    "{} controls which plugins run or which access they have, so no plugin may write it",
                     path.display()
                 )
             }

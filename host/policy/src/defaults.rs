@@ -32,11 +32,11 @@ plugin "terraform.io/builtin/local-exec" {
   allow process {
     program   = "**"
     arguments = ["..."]
-    reason    = "runs what the configuration says"
+    reason    = "runs the configured commands"
   }
   allow environment {
     names  = ["*"]
-    reason = "what it runs finds what a shell would"
+    reason = "the commands receive the environment of a shell"
   }
 }
 
@@ -48,7 +48,7 @@ plugin "terraform.io/builtin/file" {
   }
   allow filesystem {
     directories = [".", "/"]
-    reason      = "copies what the configuration names"
+    reason      = "copies the files that the configuration names"
   }
 }
 
@@ -56,7 +56,7 @@ plugin "terraform.io/builtin/remote-exec" {
   allow communicator {
     hosts     = ["**", "0.0.0.0/0", "::/0"]
     addresses = ["public", "private", "loopback", "link-local"]
-    reason    = "runs what the configuration says on the machine that it names"
+    reason    = "runs the configured commands on the machine that the configuration names"
   }
   allow filesystem {
     directories = [".", "/"]

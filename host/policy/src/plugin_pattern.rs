@@ -30,11 +30,11 @@ pub(crate) enum PluginPatternProblem {
     Address(#[from] ProviderAddressError),
     #[error(transparent)]
     Glob(#[from] GlobError),
-    #[error("a single part with a wildcard is ambiguous; use \"hashicorp/{0}\", or \"*\" for every plugin")]
+    #[error("a single name with a wildcard is ambiguous; use \"hashicorp/{0}\", or \"*\" for every plugin")]
     OnePart(String),
-    #[error("a part with a wildcard must be lower case ASCII")]
+    #[error("a name with a wildcard must be lower case ASCII")]
     Ascii,
-    #[error("\"*\" matches any characters of a part; \"**\" is not supported here")]
+    #[error("\"*\" matches any characters of a name; \"**\" is not supported here")]
     DoubleStar,
 }
 

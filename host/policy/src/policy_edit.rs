@@ -23,8 +23,9 @@ use crate::rule::Effect;
 
 /// The beginning of a policy file that is created for a grant. The file defers, so that it does not
 /// narrow the grants of other files.
-const NEW_FILE: &str = "# What plugins of this configuration may do. `wardian policy explain` shows the effective policy.\n\n\
-                        otherwise = \"defer\" # other policies decide about everything else\n";
+const NEW_FILE: &str = "# The access of this configuration's plugins. `wardian policy explain` shows the \
+                        effective policy.\n\n\
+                        otherwise = \"defer\" # other policies decide on all other access\n";
 
 /// Renders the block that grants capability requests to a plugin.
 pub fn grant_block(plugin: &ProviderAddress, requests: &[&CapabilityRequest]) -> String {

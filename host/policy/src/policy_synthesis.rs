@@ -44,7 +44,7 @@ pub fn least_privilege_policy(
             left_out.insert(format!("{plugin}: {}", one.request));
         }
     }
-    let mut policy = String::from("# Accesses of plugins in a run, and nothing else.\n");
+    let mut policy = String::from("# Exactly the plugin accesses of a run.\n");
     for (plugin, accesses) in plugins {
         let rules = accesses.rules(root_module);
         match string_literal(&plugin) {
@@ -308,6 +308,6 @@ mod tests {
         let odd = [file("a*b", FileOperation::Read), process("git", &["log", "..."]), process("x", &["*"])];
         let least = least_privilege_policy(Path::new(ROOT), odd.map(needed));
         assert_eq!(least.left_out.len(), 3, "{:?}", least.left_out);
-        assert_eq!(least.text, "# Accesses of plugins in a run, and nothing else.\n");
+        assert_eq!(least.text, "# Exactly the plugin accesses of a run.\n");
     }
 }

@@ -94,7 +94,7 @@ fn check_kind(plugin: &str, bytes: &[u8]) -> Result<(), LoadError> {
         [b'M', b'Z', ..] => "it is a native program for Windows",
         [b'P', b'K', ..] => "it is a ZIP archive",
         [0x1f, 0x8b, ..] => "it is compressed with gzip",
-        _ => "it does not begin like WebAssembly",
+        _ => "it has no WebAssembly header",
     };
     Err(LoadError::NotAComponent { plugin: plugin.to_owned(), found: found.to_owned() })
 }

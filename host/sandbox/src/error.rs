@@ -21,7 +21,7 @@ pub enum LoadError {
         reason: String,
     },
     /// The component imports interfaces that its world does not allow.
-    #[error("{plugin} imports interfaces that it may not use:\n{}", lines(.imports))]
+    #[error("{plugin} imports interfaces that it is not allowed to use:\n{}", lines(.imports))]
     Imports {
         plugin: String,
         /// All such imports.

@@ -96,7 +96,7 @@ pub enum DecodeProblem {
         found: &'static str,
     },
     /// A tuple or object does not have the same number of elements as its type.
-    #[error("{expected} parts are required, but {found} were found")]
+    #[error("{expected} elements are required, but {found} were found")]
     Length {
         /// The number of elements of the type.
         expected: usize,

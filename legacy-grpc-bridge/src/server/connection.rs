@@ -36,7 +36,7 @@ pub(super) async fn serve(
         let (service, end) = (Arc::clone(&service), Arc::clone(&end));
         tokio::spawn(async move {
             if let Err(error) = call(request, respond, &service, &end).await {
-                tracing::debug!(target: "wardian::plugin", "a call was not answered: {error}");
+                tracing::debug!(target: "wardian::plugin", "a call received no response: {error}");
             }
         });
     }

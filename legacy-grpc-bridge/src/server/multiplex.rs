@@ -44,7 +44,7 @@ pub enum MultiplexError {
     /// Two providers have different provider configurations.
     #[error(
         "{one} and {other} have different provider configurations, but plugins that are served as one \
-        share one"
+         provider must share a configuration"
     )]
     Configuration { one: Arc<str>, other: Arc<str> },
     /// Two providers have different schemas for a module's metadata.

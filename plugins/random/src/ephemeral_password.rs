@@ -19,8 +19,8 @@ impl EphemeralResource for EphemeralPassword {
     fn schema(&self) -> Schema {
         Schema::new()
             .description(
-                "A random password that exists only during one run: for write-only arguments, so that it is \
-                 in no plan or state.",
+                "A random password that exists only during one run: for write-only arguments, so that no \
+                 plan or state contains it.",
             )
             .attributes(string_arguments::ephemeral())
             .attributes(password::results())

@@ -28,7 +28,7 @@ pub(crate) async fn connection(stream: Box<dyn Stream>, words: Arc<Words>) {
         let (words, hang_up) = (Arc::clone(&words), Arc::clone(&hang_up));
         tokio::spawn(async move {
             if let Err(error) = call(request, respond, &words, &hang_up).await {
-                eprintln!("a call was not answered: {error}");
+                eprintln!("a call received no response: {error}");
             }
         });
     }

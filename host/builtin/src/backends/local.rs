@@ -29,7 +29,7 @@ impl Backend for Local {
         ] {
             if arguments.text(name) == Some("") {
                 let detail =
-                    format!("The argument \"{name}\" must not be empty. Leave it out for the default.");
+                    format!("The argument \"{name}\" must not be empty. Omit it to use the default.");
                 return Err(PluginDiagnostic::error(summary, detail));
             }
         }

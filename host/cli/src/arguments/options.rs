@@ -168,7 +168,7 @@ impl PlanningArguments {
         if self.refresh_only && !self.scope.refresh {
             return Err(InvalidOptions::new(
                 "Incompatible options",
-                "-refresh-only does nothing but read the real objects, so it cannot be combined with \
+                "-refresh-only only reads the real objects, so it cannot be combined with \
                  -refresh=false.",
             ));
         }

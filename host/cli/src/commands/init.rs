@@ -78,7 +78,7 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     if configuration.files().next().is_none() {
         shell.say(printable!(
-            "{}\n\nThis directory has no .tf files. Add some, and run `wardian init` again.",
+            "{}\n\nThis directory has no .tf files. Add a file, and run `wardian init` again.",
             shell.paint(Paint::Bold, "Nothing to initialize: the directory has no configuration.")
         ));
         return Ok(Status::Success);

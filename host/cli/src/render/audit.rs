@@ -12,7 +12,7 @@ use wardian_printable::{PrintableText, append_line, printable};
 pub(crate) fn summary_text(summary: &Summary, options: RenderOptions) -> PrintableText {
     let mut page = Page::new(options.color);
     if summary.plugins.is_empty() {
-        page.push("The log records no access of any plugin.\n");
+        page.push("The audit log contains no plugin accesses.\n");
     }
     for (address, plugin) in &summary.plugins {
         page.paint(Style::Bold, printable!("{address}"));

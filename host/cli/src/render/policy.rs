@@ -17,7 +17,7 @@ pub(crate) fn files_text(files: &[PolicyFile], options: RenderOptions) -> Printa
         append_line!(page, "{:<12}  {}: {count} {rules}", file.level().name(), file.name());
     }
     if files.is_empty() {
-        page.push("There is no policy, so nothing is granted.\n\n");
+        page.push("There is no policy, so no access is granted.\n\n");
     } else {
         page.push("\n");
         page.paint(Style::BoldGreen, "Success!");
@@ -33,7 +33,7 @@ pub(crate) fn explanation_text(explanation: &Explanation, options: RenderOptions
     page.push("\n\n");
     files(explanation, &mut page);
     if explanation.allowed.is_empty() && !explanation.files.is_empty() {
-        page.push("Nothing is allowed.\n\n");
+        page.push("No access is allowed.\n\n");
     }
     rules("Allowed, except for denied access:", &explanation.allowed, &mut page);
     rules("Denied:", &explanation.denied, &mut page);
@@ -58,7 +58,7 @@ pub(crate) fn explanation_text(explanation: &Explanation, options: RenderOptions
 
 fn files(explanation: &Explanation, page: &mut Page) {
     if explanation.files.is_empty() {
-        page.push("There is no policy, so nothing is granted.\n\n");
+        page.push("There is no policy, so no access is granted.\n\n");
         return;
     }
     page.paint(Style::Bold, "Policies:");

@@ -50,7 +50,7 @@ impl Agent {
         let mut identities = match timeout(LIST_TIMEOUT, self.client.request_identities()).await {
             Ok(Ok(identities)) => identities,
             Ok(Err(error)) => return Err(AuthError::Agent(error.to_string())),
-            Err(_) => return Err(AuthError::Agent("it did not list its keys in time".into())),
+            Err(_) => return Err(AuthError::Agent("it did not list its keys within the time limit".into())),
         };
         if let Some(preferred) = preferred {
             let preferred = Preferred::read(preferred);

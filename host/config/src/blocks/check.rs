@@ -66,7 +66,7 @@ impl Check {
 /// Checks that the nested data source has only one instance and no lifecycle rules.
 fn check_nested_data(block: &Block, problems: &mut Diagnostics) {
     for attribute in ["count", "for_each"].iter().filter_map(|name| block.body.attribute(name)) {
-        let detail = "A data block inside a check has one instance. Move it out of the check to have \
+        let detail = "A data block inside a check has one instance. Move it out of the check to create \
             several.";
         problems.push(
             Diagnostic::error(format!("Invalid \"{}\" attribute", attribute.name), detail)

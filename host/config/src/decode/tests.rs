@@ -218,7 +218,8 @@ fn reports_content_that_does_not_match_schema() {
             "main.tf:1,8-10: Incorrect attribute value type; Inappropriate value for attribute \"name\": a string is required.",
             "main.tf:6,11-15: Incorrect attribute value type; Inappropriate value for attribute \"objects\": element 0: attribute \"a\" is required.",
             "main.tf:2,1-4: Unsupported argument; This block has no argument named \"siz\". Did you mean \"size\"?",
-            "main.tf:5,1-5: Unsupported argument; This block has no argument named \"list\". To write a block of that name, leave out the equals sign: list { ... }.",
+            "main.tf:5,1-5: Unsupported argument; This block has no argument named \"list\". To write a \
+             block of that name, omit the equals sign: list { ... }.",
             "main.tf:3,1-6: Unsupported block type; This block has no blocks of type \"lists\". Did you mean \"list\"?",
             "main.tf:4,1-5: Unsupported block type; This block has no blocks of type \"size\". To set the argument of that name, write an equals sign: size = ...",
         ],

@@ -74,8 +74,8 @@ impl Configuration {
         for node in below.take_while(|node| node.path.names().starts_with(called.path.names())) {
             if let Some(config) = node.module.provider_configs.values().find(|config| !is_empty(config)) {
                 let detail = format!(
-                    "A module that is called with {argument} cannot have provider blocks of its own, and \
-                     there is one at {}. Configure the provider in the root module and pass it with \
+                    "A module that is called with {argument} cannot contain provider blocks, but there is \
+                     one at {}. Configure the provider in the root module and pass it with \
                      the argument providers.",
                     config.span
                 );
@@ -119,7 +119,7 @@ impl Configuration {
                 if let Some((name, entry)) = required {
                     let detail = format!(
                         "{address} is required as \"{name}\" here, and the block provider \"{local_name}\" \
-                         means the same provider. Use one of the two names in both places."
+                         refers to the same provider. Use one of the two names in both places."
                     );
                     problems.push(
                         Diagnostic::warning("Duplicate required provider", detail)

@@ -98,14 +98,17 @@ fn from_file(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, InputValue>, prob
             (
                 "Variable declaration in .tfvars file",
                 format!(
-                    "A values file does not declare variables. Write {name} = ... to set this one; the \
-                     block that declares it belongs in a file whose name ends in .tf."
+                    "A variable definitions file does not declare variables. Write {name} = ... to set \
+                     this one; the block that declares it belongs in a file whose name ends in .tf."
                 ),
             )
         } else {
             (
                 "Unexpected block",
-                format!("A values file has no blocks, so \"{}\" is not allowed here.", block.kind),
+                format!(
+                    "A variable definitions file has no blocks, so \"{}\" is not allowed here.",
+                    block.kind
+                ),
             )
         };
         problems.push(Diagnostic::error(summary, detail).at(block.header_span.clone()));

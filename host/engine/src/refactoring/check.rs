@@ -122,7 +122,7 @@ fn cycle_error<'a>(cycle: impl Iterator<Item = &'a Statement>) -> Diagnostic {
     Diagnostic::error(
         "Cyclic dependency in move statements",
         format!(
-            "Each of these moves must come before another one of them, so they have no order:{}\n\nRemove \
+            "Each of these moves must precede another one, so they cannot be ordered:{}\n\nRemove \
              moves that are no longer true: a chain of moves must end at an address in the \
              configuration.",
             each.concat()

@@ -6,8 +6,8 @@ pub(super) fn description(name: &str) -> &'static str {
     match name {
         "abs" => "The absolute value of a number, without its sign.",
         "abspath" => "The absolute form of a path; a relative path starts from the working directory.",
-        "alltrue" => "Whether every element is true. An empty list gives true.",
-        "anytrue" => "Whether at least one element is true. An empty list gives false.",
+        "alltrue" => "Whether every element is true. The result for an empty list is true.",
+        "anytrue" => "Whether at least one element is true. The result for an empty list is false.",
         "base64decode" => "The text that a Base64 string encodes. The content must be UTF-8.",
         "base64encode" => "The UTF-8 bytes of a string, encoded in Base64.",
         "base64gunzip" => "Decodes Base64 and decompresses the content with gzip. The content must be UTF-8.",
@@ -20,13 +20,13 @@ pub(super) fn description(name: &str) -> &'static str {
             "The SHA-512 digest of a string in Base64. That is not base64encode(sha512(...)), which \
              would encode the hexadecimal form."
         }
-        "basename" => "The last part of a path.",
+        "basename" => "The last component of a path.",
         "bcrypt" => {
             "A hash of a string for storing passwords, computed with bcrypt and a random salt: each call \
-             gives a different result. The cost is optional and defaults to 10."
+             returns a different result. The cost is optional and defaults to 10."
         }
         "can" => "Whether an expression can be evaluated without an error.",
-        "ceil" => "The smallest whole number that is not below the given one.",
+        "ceil" => "The smallest whole number that is greater than or equal to the given one.",
         "chomp" => "A string without the line breaks at its end.",
         "chunklist" => "Splits a list into lists of a given size; the last one may be shorter.",
         "cidrcontains" => "Whether a network in CIDR notation contains an address or all of another network.",
@@ -47,14 +47,14 @@ pub(super) fn description(name: &str) -> &'static str {
         "csvdecode" => {
             "Reads comma-separated values into a list of objects. The first line names the attributes."
         }
-        "dirname" => "A path without its last part.",
+        "dirname" => "A path without its last component.",
         "distinct" => "A list without repeated elements, in the order of their first occurrence.",
         "element" => {
             "One element of a list by its index. Indexes past the end wrap around to the \
             beginning."
         }
         "endswith" => "Whether a string ends with another one.",
-        "ephemeralasnull" => "A value with every ephemeral part replaced by null.",
+        "ephemeralasnull" => "A value in which every ephemeral value is replaced by null.",
         "file" => "The content of a file, which must be UTF-8 text.",
         "filebase64" => "The content of a file in Base64.",
         "filebase64sha256" => "The SHA-256 digest of a file's content in Base64.",
@@ -66,7 +66,7 @@ pub(super) fn description(name: &str) -> &'static str {
         "filesha256" => "The SHA-256 digest of a file's content in hexadecimal digits.",
         "filesha512" => "The SHA-512 digest of a file's content in hexadecimal digits.",
         "flatten" => "A list with every list inside it replaced by its elements, however deep.",
-        "floor" => "The greatest whole number that is not above the given one.",
+        "floor" => "The greatest whole number that is less than or equal to the given one.",
         "format" => {
             "Inserts values into a string at the positions and in the formats of verbs such as %s \
             and %d."
@@ -95,7 +95,7 @@ pub(super) fn description(name: &str) -> &'static str {
         }
         "max" => "The greatest of the given numbers.",
         "md5" => "The MD5 digest of a string in hexadecimal digits.",
-        "merge" => "Maps or objects joined into one. If keys are equal, later arguments win.",
+        "merge" => "Maps or objects joined into one. If keys are equal, later arguments take precedence.",
         "min" => "The smallest of the given numbers.",
         "nonsensitive" => {
             "A value without its sensitive mark: for values that are derived from a secret but do not \
@@ -106,15 +106,18 @@ pub(super) fn description(name: &str) -> &'static str {
         "pathexpand" => "A path with a ~ at its start replaced by the home directory.",
         "plantimestamp" => "The time at which the plan was created, in UTC, in RFC 3339 format.",
         "pow" => "A number raised to a power.",
-        "range" => "A list of numbers from a start to below a limit, in steps of one or of a given size.",
+        "range" => {
+            "A list of numbers from a start up to, but not including, a limit, in steps of one or of a \
+             given size."
+        }
         "regex" => {
             "The first match of a regular expression in a string: its text, or its groups as a list or, if \
              they have names, as an object."
         }
         "regexall" => "All matches of a regular expression in a string, each as `regex` returns it.",
         "replace" => {
-            "A string with every occurrence of a part replaced. A part between slashes is a regular \
-             expression."
+            "A string with every occurrence of a substring replaced. A substring between slashes is a \
+             regular expression."
         }
         "reverse" => "The elements of a list in reverse order.",
         "rsadecrypt" => {
@@ -131,11 +134,11 @@ pub(super) fn description(name: &str) -> &'static str {
         "signum" => "The sign of a number as -1, 0 or 1.",
         "slice" => "The elements of a list from one index up to, but not including, another.",
         "sort" => "A list of strings in the order of their characters.",
-        "split" => "The parts of a string between occurrences of a separator.",
+        "split" => "The substrings between occurrences of a separator.",
         "startswith" => "Whether a string begins with another one.",
         "strcontains" => "Whether a string occurs in another one.",
         "strrev" => "The characters of a string in reverse order.",
-        "substr" => "A part of a string: a number of characters from a given offset.",
+        "substr" => "A substring: a number of characters from a given offset.",
         "sum" => "The sum of a list or set of numbers.",
         "templatefile" => "Renders a file as a template with the given variables.",
         "templatestring" => {
@@ -168,7 +171,7 @@ pub(super) fn description(name: &str) -> &'static str {
             "A string with every character that has a meaning in URLs encoded as % and two \
             digits."
         }
-        "uuid" => "A random identifier. Each call gives a different one; it is unknown during planning.",
+        "uuid" => "A random identifier. Each call returns a different one; it is unknown during planning.",
         "uuidv5" => "The identifier of a name within a namespace: always the same one.",
         "values" => "The elements of a map, or the attributes of an object, in the order of their keys.",
         "yamldecode" => "The value that a YAML text represents.",

@@ -127,7 +127,7 @@ fn count(rest: &mut &str) -> Result<Option<usize>, Failure> {
     *rest = &rest[end..];
     match number {
         Some(number) => Ok(Some(number)),
-        None => Err(Failure::argument(0, format!("a width or precision is above {LIMIT}"))),
+        None => Err(Failure::argument(0, format!("a width or precision is greater than {LIMIT}"))),
     }
 }
 

@@ -201,11 +201,11 @@ fn transpose(arguments: &[Value]) -> Outcome {
     let mut turned: BTreeMap<Str, Vec<Value>> = BTreeMap::new();
     for (key, list) in arguments[0].as_mapping().into_iter().flatten() {
         let Some(elements) = list.as_elements() else {
-            return Err(Failure::argument(0, "no list may be null"));
+            return Err(Failure::argument(0, "a list must not be null"));
         };
         for element in elements {
             let Some(text) = element.as_str() else {
-                return Err(Failure::argument(0, "no list may have a null in it"));
+                return Err(Failure::argument(0, "a list must not contain null"));
             };
             turned.entry(Str::new(text)).or_default().push(Value::string(key.clone()));
         }

@@ -144,7 +144,7 @@ fn sum(arguments: &[Value]) -> Outcome {
         let element = wardian_value::convert::convert(element, &Type::Number)
             .map_err(|_| Failure::argument(0, "all elements must be numbers"))?;
         if element.is_null() {
-            return Err(Failure::argument(0, "all elements must be numbers, none may be null"));
+            return Err(Failure::argument(0, "all elements must be numbers that are not null"));
         }
         if let Some(number) = element.as_number() {
             total = total.add(number).map_err(failed)?;
@@ -171,8 +171,8 @@ fn range(arguments: &[Value]) -> Outcome {
     if (down && end > start) || (!down && end < start) {
         let wanted = if down { "negative" } else { "positive" };
         return Err(Failure::call(format!(
-            "with a {wanted} step, the end must be {} the start",
-            if down { "below" } else { "above" }
+            "with a {wanted} step, the end must not be {} than the start",
+            if down { "greater" } else { "less" }
         )));
     }
     let mut values = Vec::new();

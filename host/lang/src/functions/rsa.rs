@@ -33,7 +33,7 @@ fn rsadecrypt(arguments: &[Value]) -> Outcome {
     let ciphertext = STANDARD.decode(joined).map_err(|_| Failure::argument(0, "it is not valid Base64"))?;
     let key = private_key(text(arguments, 1)).map_err(|reason| Failure::argument(1, reason))?;
     let plain = key.decrypt(&ciphertext).ok_or_else(|| {
-        Failure::call("the text was not encrypted with the public half of this key, or is damaged")
+        Failure::call("the text was not encrypted with the public key of this key pair, or is damaged")
     })?;
     let plain = String::from_utf8(plain)
         .map_err(|_| Failure::argument(0, "the decrypted content is not UTF-8 text"))?;
@@ -52,7 +52,7 @@ impl PrivateKey {
         } else if consistent {
             Ok(Self { modulus, exponent })
         } else {
-            Err("the parts of the key are inconsistent")
+            Err("the components of the key are inconsistent")
         }
     }
 

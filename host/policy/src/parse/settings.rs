@@ -89,7 +89,7 @@ impl Reader<'_> {
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let value = text.parse().ok().filter(|number| is_number && *number > 0);
         if value.is_none() {
-            let detail = format!("\"{}\" must be an integer from 1 on, without quotes.", attribute.name);
+            let detail = format!("\"{}\" must be an integer of at least 1, without quotes.", attribute.name);
             self.problem("Invalid number", detail, attribute.expression.span());
         }
         self.set(value, attribute)

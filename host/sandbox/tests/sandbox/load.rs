@@ -31,8 +31,8 @@ fn other_file_formats_are_recognized() {
         (b"MZ\x90", "Windows"),
         (b"PK\x03\x04", "ZIP"),
         (b"\x1f\x8b\x08", "gzip"),
-        (b"terraform {}", "does not begin like WebAssembly"),
-        (b"(component)", "does not begin like WebAssembly"),
+        (b"terraform {}", "has no WebAssembly header"),
+        (b"(component)", "has no WebAssembly header"),
     ] {
         let error = load_error(bytes);
         assert!(error.starts_with("acme/x is not a WebAssembly component"), "{error}");

@@ -186,7 +186,7 @@ impl Parser<'_> {
 
 const INDEX_OPEN: &str = "An index ends before this without its closing bracket.";
 const SPLAT_OPEN: &str = "A splat before this lacks its closing bracket, which must directly follow the \
-    star.";
+    \"*\".";
 const NAME_REQUIRED: &str = "A dot must be followed by the name of an attribute.";
 
 impl Source {

@@ -79,7 +79,7 @@ impl ConnectionAuthority for CallAuthority {
     fn may_connect_at(&self, host: &str, port: u16, address: IpAddr) -> Result<(), Denied> {
         let mut used = self.used();
         let Some(machine) = used.machine(host, port) else {
-            return Err(Denied::new("nobody has asked for this machine by its name"));
+            return Err(Denied::new("no decision was made on this machine by its name"));
         };
         let checked = self.guard.monitor().check_at(&self.guard.call(), machine.begun.request(), address);
         checked?;

@@ -41,7 +41,7 @@ impl RequestAuthority {
             .map_err(|_| "the secret contains characters that a header must not contain".to_owned())?;
         value.set_sensitive(true);
         let name = HeaderName::from_bytes(binding.header.as_bytes())
-            .map_err(|_| "its name is none of a header".to_owned())?;
+            .map_err(|_| "its name is not a valid header name".to_owned())?;
         Ok(HttpCredential { name, value })
     }
 

@@ -74,7 +74,7 @@ fn resolve(state: &GuestState, name: &str) -> Result<Answers, ErrorCode> {
     let current_call = state.egress().current_call();
     let host = Host::parse(name).map_err(|problem| {
         let target = name.chars().take(80).collect::<String>().escape_debug().to_string();
-        let reason = format!("\"{target}\" is no host: {problem}");
+        let reason = format!("\"{target}\" is not a host: {problem}");
         current_call.monitor().reject(&current_call.get(), Capability::NameLookUp, target, reason);
         ErrorCode::InvalidArgument
     })?;
