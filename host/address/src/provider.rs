@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn short_source_gets_default_parts() {
+    fn short_source_has_default_host_and_namespace() {
         assert_eq!(full("random"), "registry.terraform.io/hashicorp/random");
         assert_eq!(full("X/Aws"), "registry.terraform.io/x/aws");
         assert_eq!(full("Example.COM/a/b"), "example.com/a/b");
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_source_error_names_part() {
+    fn invalid_source_error_names_component() {
         for source in [
             "",
             "/",

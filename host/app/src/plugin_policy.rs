@@ -44,13 +44,13 @@ mod tests {
     }
 
     #[test]
-    fn installed_plugin_gets_no_host_grants() {
+    fn installed_plugin_receives_no_host_grants() {
         let installed = PluginOrigin::Installed("terraform-provider-local.wasm".into());
         assert_eq!(directories("hashicorp/local", &installed), 0);
     }
 
     #[test]
-    fn only_default_file_providers_get_directories() {
+    fn only_default_file_providers_receive_directories() {
         for one in ["hashicorp/local", "hashicorp/tfcoremock"] {
             assert_eq!(directories(one, &PluginOrigin::Embedded), 1, "{one}");
         }

@@ -415,7 +415,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn implicit_files_must_not_be_outside_links() {
+    fn implicit_files_must_not_be_links_outside() {
         for name in ["x.auto.tfvars", "terraform.tfvars.json", ".terraform.lock.hcl", "wardian.policy.hcl"] {
             let place = place();
             let directory = place.root.path().join("project");

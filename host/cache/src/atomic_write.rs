@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn write_replaces_the_file_and_leaves_no_other() {
+    fn write_replaces_file_without_temporary_files() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         for content in [&[b"one".as_slice(), b" part"][..], &[b"two"], &[]] {

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn put_removes_oldest_entries_above_the_limit() {
+    fn put_removes_oldest_entries_beyond_limit() {
         let fixture = Fixture::new();
         let small = CacheFormat { max_total_bytes: 100, ..FORMAT };
         let cache = Cache::open(&fixture.entries, &fixture.key, small).unwrap();

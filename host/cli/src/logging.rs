@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn level_applies_to_everything_or_one_part() {
+    fn log_level_follows_environment_variables() {
         let some = |filter: &str, is_json| Some((filter.to_owned(), is_json));
         for (variables, expected) in [
             (&[][..], None),

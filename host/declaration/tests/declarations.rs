@@ -32,7 +32,7 @@ fn requests(declaration: &Declaration) -> Vec<String> {
 }
 
 #[test]
-fn component_without_section_declares_nothing() {
+fn component_without_section_has_empty_declaration() {
     let found = look(&component(&[import("wasi:cli/environment@0.2.6"), custom("other", b"{")])).unwrap();
     assert_eq!(found.declaration, Declaration::default());
     assert_eq!(found.imports, ["wasi:cli/environment@0.2.6".into()]);

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn path_through_cycle_leaves_out_nodes_off_the_path() {
+    fn path_through_cycle_omits_other_nodes() {
         let graph = graph(&[(0, 2), (2, 1), (1, 2), (2, 0)], 3);
         let cycles = cycles(&graph);
         assert_eq!(cycles.len(), 1);
@@ -221,13 +221,13 @@ mod tests {
     }
 
     #[test]
-    fn closure_holds_roots_and_dependencies() {
+    fn closure_contains_roots_and_dependencies() {
         let included = closure(&graph(&[(0, 1), (1, 2), (3, 2)], 4), [NodeId::new(1)]);
         assert_eq!(included.ones().collect::<Vec<_>>(), [1, 2]);
     }
 
     #[test]
-    fn dependents_closure_leaves_out_independent_roots() {
+    fn dependents_closure_omits_independent_roots() {
         let graph = graph(&[(0, 1), (1, 2), (3, 2)], 4);
         let found = dependents_closure(&graph, &[NodeId::new(1), NodeId::new(2)]);
         assert_eq!(found.ones().collect::<Vec<_>>(), [0, 1, 3]);

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn address_patterns_match_their_parts() {
+    fn address_patterns_match_each_component() {
         assert!(matches("*/*/*", "example.com/a/b"));
         assert!(matches("*/*", "a/b"));
         assert!(!matches("*/*", "example.com/a/b"));

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_in_comments_comes_back_as_it_was() {
+    fn comments_are_formatted_unchanged() {
         let bytes = b"# caf\xe9 \xff\x80\na=1 /* \xc3 \xc3\xa9 */\n// \xf0\x9f\x92\n";
         let read = SourceBytes::new("x.tf", bytes.to_vec()).unwrap();
         assert_eq!(read.bytes_of(read.file().text()), &bytes[..]);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_stay_what_they_are() {
+    fn texts_are_formatted_unchanged() {
         let text = "a = \"\u{10fe80}\u{10feff}\" # \u{10fe99}\n";
         let read = SourceBytes::new("x.tf", text.as_bytes().to_vec()).unwrap();
         assert_eq!(read.bytes_of(read.file().text()), text.as_bytes());
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_in_code_are_told_with_their_place() {
+    fn invalid_bytes_in_code_are_reported_with_position() {
         for (bytes, line, column) in [
             (&b"# \xe9\na = 1\nb = \"\xff\"\n"[..], 3, 6),
             (b"\xff = 1\n", 1, 1),

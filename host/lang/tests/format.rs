@@ -95,7 +95,7 @@ fn without_space(text: &str) -> String {
 }
 
 #[test]
-fn formatting_rewrites_only_documented_parts() {
+fn formatting_rewrites_only_documented_constructs() {
     let rewrites = ["block-header", "unwrapped", "variable-types", "whole-file", "top-level", "test-file"];
     let rewrites_more = ["blocks-one-line", "windows-line-ends", "byte-order-mark"];
     for input in files(".in.") {

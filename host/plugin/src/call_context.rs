@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unmark_and_register_registers_marked_parts() {
+    fn unmark_and_register_registers_marked_values() {
         let context = CallContext::new("a.b");
         let value = Value::object([("x", Value::from("hunter22").with_marks(Marks::SENSITIVE))]);
         let clone = context.clone();

@@ -173,7 +173,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn range_has_one_form() {
+    fn range_is_displayed_in_normalized_form() {
         for text in ["10.0.0.0/8", "0.0.0.0/0", "::/0", "fd00::/8", "192.0.2.7", "::1"] {
             assert_eq!(AddressRange::parse(text).unwrap().to_string(), text);
         }

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_policy_grants_nothing() {
+    fn empty_policy_grants_no_access() {
         let nothing = NativeConfinement { ports: Some(Vec::new()), ..NativeConfinement::default() };
         assert_eq!(confinement(""), Ok(nothing));
     }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_directory_with_denied_part() {
+    fn rejects_directory_with_denied_file() {
         let rules = r#"
             allow filesystem {
               directories = ["/srv/shared"]

@@ -21,7 +21,7 @@ fn check(policy: &Policy, address: &str, allowed: &[&str], denied: &[&str]) {
 }
 
 #[test]
-fn empty_policy_grants_nothing() {
+fn empty_policy_grants_no_access() {
     let policy = policy(&[]);
     check(
         &policy,

@@ -30,7 +30,7 @@ fn thousands_of_wildcards() {
 }
 
 #[test]
-fn thousands_of_rules_on_one_line() {
+fn thousands_of_rules_on_one_line_are_parsed() {
     // Each rule needs its line number, and counting columns is slow.
     let mut text = String::new();
     for index in 0..8_000 {

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn many_small_memories_count_as_one() {
+    fn many_small_memories_share_one_limit() {
         let mut budget =
             MemoryLimiter::new(&effective(&SandboxLimits { memory: 100, ..SandboxLimits::default() }, &[]));
         assert!(budget.memory_growing(0, 60, None).unwrap());

@@ -147,7 +147,7 @@ fn interrupted_first_run_is_folded_in() {
 }
 
 #[test]
-fn truncated_journal_yields_its_complete_lines() {
+fn complete_lines_of_truncated_journal_are_read() {
     let directory = TempDir::new().unwrap();
     interrupted(&directory);
     let whole = fs::read(journal(&directory)).unwrap();
@@ -174,7 +174,7 @@ fn truncated_journal_can_be_continued() {
 }
 
 #[test]
-fn kill_during_rewrite_loses_nothing() {
+fn kill_during_rewrite_preserves_state() {
     let directory = TempDir::new().unwrap();
     let mut file = open(&directory);
     let first = file.write(&with(&State::default(), "random_id.z", "0")).unwrap();
@@ -275,7 +275,7 @@ fn damaged_state_is_not_changed() {
 }
 
 #[test]
-fn changed_state_in_another_file_gets_next_serial() {
+fn changed_state_in_another_file_has_next_serial() {
     let directory = TempDir::new().unwrap();
     let first = open(&directory).write(&with(&State::default(), "random_id.a", "1")).unwrap();
     let elsewhere = |name: &str| {

@@ -89,7 +89,7 @@ fn with_resource(name: &str, provider: &str) -> String {
 }
 
 #[test]
-fn invalid_parts_are_reported_with_location() {
+fn invalid_members_are_reported_with_location() {
     for (name, expected) in [
         ("a", "resource a: this does not have the form TYPE.NAME, optionally followed by an index"),
         ("a.b.c", "resource a.b.c: \"c\", which is in the position of an index, is not a whole number"),

@@ -296,7 +296,7 @@ mod tests {
     use crate::testing::with_mock_http;
 
     #[test]
-    fn mock_server_answers_request() {
+    fn mock_server_responds_to_request() {
         let answer = with_mock_http(
             |request| {
                 assert_eq!((request.method(), request.url()), ("POST", "https://api.example/v1?key=1"));

@@ -9,7 +9,7 @@ fn host(text: &str) -> String {
 }
 
 #[test]
-fn host_has_one_canonical_form() {
+fn host_is_displayed_in_canonical_form() {
     for (text, expected) in [
         ("API.Example.COM", "api.example.com"),
         ("api.example.com.", "api.example.com"),

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn disabled_color_leaves_only_text() {
+    fn disabled_color_prints_plain_text() {
         assert_eq!(painted("x".into(), Paint::Bold, false).as_str(), "x");
         assert_eq!(painted("x".into(), Paint::Bold, true).as_str(), "\u{1b}[1mx\u{1b}[0m");
     }

@@ -21,7 +21,7 @@ async fn commands_return_output_and_exit_codes() {
 }
 
 #[tokio::test]
-async fn terminal_does_not_change_output() {
+async fn terminal_preserves_output_bytes() {
     let Some(sshd) = Sshd::start("") else { return };
     let connection = sshd.connection();
     let done = run(&connection, "test -t 0 && test -t 1 && echo $TERM").await.unwrap();
@@ -136,7 +136,7 @@ async fn dropped_command_is_terminated() {
 }
 
 #[tokio::test]
-async fn daemon_holding_output_does_not_block() {
+async fn daemon_with_open_output_does_not_block() {
     let Some(sshd) = Sshd::start("PermitTTY no") else { return };
     let began = Instant::now();
     let done = run(&sshd.connection(), "sleep 8 & echo on").await.unwrap();

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn ignored_map_keys_get_element_type() {
+    fn ignored_map_keys_have_element_type() {
         let number = |n: i64| Value::number(Number::from(n));
         let map = |ty: Type, elements: Vec<(&str, Value)>| {
             let elements = elements.into_iter().map(|(key, value)| (Str::new(key), value));

@@ -78,7 +78,7 @@ fn object_that_cannot_be_destroyed_stays_in_state() {
 }
 
 #[test]
-fn panic_in_operation_affects_nothing_else() {
+fn panic_in_operation_does_not_affect_other_operations() {
     let mut fixture = Fixture::new();
     let errors = fixture.apply_errors(
         r#"
@@ -94,7 +94,7 @@ fn panic_in_operation_affects_nothing_else() {
 }
 
 #[test]
-fn destroyed_configuration_leaves_empty_state() {
+fn state_is_empty_after_destroy() {
     let mut fixture = Fixture::new();
     let configuration = r#"
         resource "memory_thing" "a" { name = "a" }

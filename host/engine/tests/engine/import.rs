@@ -169,7 +169,7 @@ fn import_requires_configured_instance() {
 }
 
 #[test]
-fn destroy_and_refresh_only_plans_import_nothing() {
+fn destroy_and_refresh_only_plans_do_not_import() {
     let fixture = Fixture::new();
     for mode in [Mode::Destroy, Mode::RefreshOnly] {
         let options = PlanOptions { mode, ..PlanOptions::default() };

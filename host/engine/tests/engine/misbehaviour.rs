@@ -152,7 +152,7 @@ fn final_plan_must_match_approved_plan() {
 }
 
 #[test]
-fn update_may_become_no_op() {
+fn planned_update_without_changes_is_not_applied() {
     let mut fixture = Fixture::new();
     fixture.apply(THING);
     fixture.twist(|twist| {

@@ -96,7 +96,7 @@ fn removed_address_must_not_be_declared() {
 }
 
 #[test]
-fn destroy_plan_forgets_nothing() {
+fn destroy_plan_does_not_forget_objects() {
     let mut fixture = Fixture::new();
     fixture.apply(BOTH);
     let options = PlanOptions { mode: Mode::Destroy, ..PlanOptions::default() };

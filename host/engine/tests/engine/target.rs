@@ -23,7 +23,7 @@ fn target_includes_dependencies_only() {
 }
 
 #[test]
-fn exclusion_leaves_out_dependents_only() {
+fn exclusion_omits_only_object_and_dependents() {
     let mut fixture = Fixture::new();
     let configuration = r#"
         resource "memory_thing" "a" { name = "a" }

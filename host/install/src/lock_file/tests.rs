@@ -122,7 +122,7 @@ fn problems_have_a_position_and_reason() {
 }
 
 #[test]
-fn save_replaces_the_file_and_leaves_no_other() {
+fn save_replaces_file_without_temporary_files() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(LOCK_FILE_NAME);
     fs::write(&path, "old").unwrap();

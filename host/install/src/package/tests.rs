@@ -35,7 +35,7 @@ fn zip_of(path: &Path, files: &[(&str, &[u8])]) {
 }
 
 #[test]
-fn component_has_one_hash_in_every_packaging() {
+fn component_has_same_hash_in_every_package_layout() {
     let root = tempfile::tempdir().unwrap();
     let name = "terraform-provider-dns_v1.2.3.wasm";
     let directory = root.path().join("package");

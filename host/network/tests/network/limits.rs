@@ -148,7 +148,7 @@ async fn tickets_are_served_in_order() {
 
 /// A dropped ticket does not block the queue.
 #[tokio::test]
-async fn dropped_ticket_leaves_the_queue() {
+async fn dropped_ticket_is_removed_from_queue() {
     let patience = Duration::from_mins(1);
     let limiter = RequestLimiter::new(1);
     let (first, second, third) = (limiter.ticket(), limiter.ticket(), limiter.ticket());

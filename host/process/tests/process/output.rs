@@ -70,7 +70,7 @@ async fn unread_output_does_not_accumulate() {
 }
 
 #[tokio::test]
-async fn daemon_holding_output_does_not_block() {
+async fn daemon_with_open_output_does_not_block() {
     let began = Instant::now();
     let (launcher, _) = launcher();
     let mut running = launcher.start(shell("sleep 60 & echo $!")).await.unwrap();

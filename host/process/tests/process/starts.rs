@@ -8,7 +8,7 @@ use wardian_process::{Command, ProcessError};
 use crate::support::{finish, launcher, run, shell};
 
 #[tokio::test]
-async fn environment_is_exactly_the_given_one() {
+async fn environment_contains_only_given_variables() {
     let (launcher, records) = launcher();
     let mut command = Command::new("env", vec![], PathBuf::from("/tmp"));
     command.environment = vec![("ONE".into(), "1".into()), ("TWO".into(), "a b".into())];

@@ -12,7 +12,7 @@ use crate::guest::{
 };
 
 #[tokio::test]
-async fn default_grants_reach_nothing() {
+async fn default_grants_deny_files_and_environment() {
     let provider = provider(short());
     assert_eq!(probe(&*provider, "environment").await, "[] Args { inner: [] }");
     for attempt in ["read:/etc/passwd", "read:Cargo.toml", "list:/", "list:.", "write:/tmp/x", "write:x"] {

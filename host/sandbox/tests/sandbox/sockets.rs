@@ -102,7 +102,7 @@ async fn listening_is_denied() {
 }
 
 #[tokio::test]
-async fn granted_datagram_is_sent_and_answered() {
+async fn granted_datagram_receives_response() {
     let port = datagram_server().await;
     let reaching = Reaching::new(&allow("udp", "\"127.0.0.1\"", port));
     assert_eq!(probe(&*reaching.provider, &format!("datagram:127.0.0.1:{port}")).await, "ping");
@@ -131,7 +131,7 @@ fn bytes(reaching: &Reaching) -> Vec<(Option<u64>, Option<u64>)> {
 }
 
 #[tokio::test]
-async fn connection_is_one_use_with_its_bytes() {
+async fn connection_is_one_access_with_byte_counts() {
     let (port, _) = echo_server().await;
     let rules = allow("tcp", "\"127.0.0.1\"", port);
     for how in ["connect", "connect-nonblocking"] {
@@ -162,7 +162,7 @@ async fn concurrent_connections_are_counted_separately() {
 }
 
 #[tokio::test]
-async fn failed_connection_is_a_use_without_bytes() {
+async fn failed_connection_is_an_access_without_bytes() {
     let nobody = closed().port();
     let (port, _) = echo_server().await;
     for (attempt, port, said) in [
@@ -193,7 +193,7 @@ async fn connection_of_failed_call_is_recorded() {
 }
 
 #[tokio::test]
-async fn connection_kept_open_is_a_use_of_each_call() {
+async fn connection_kept_open_is_an_access_in_each_call() {
     let (port, heard) = echo_server().await;
     let reaching = Reaching::new(&allow("tcp", "\"127.0.0.1\"", port));
     let keep = format!("keep-connection:127.0.0.1:{port}");
@@ -205,7 +205,7 @@ async fn connection_kept_open_is_a_use_of_each_call() {
 }
 
 #[tokio::test]
-async fn each_datagram_destination_is_one_use_per_call() {
+async fn each_datagram_destination_is_one_access_per_call() {
     let port = datagram_server().await;
     let reaching = Reaching::new(&allow("udp", "\"127.0.0.1\"", port));
     let provider = &*reaching.provider;

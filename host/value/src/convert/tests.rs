@@ -116,7 +116,7 @@ fn converts_objects() {
 }
 
 #[test]
-fn unifies_elements_with_differing_dynamic_parts() {
+fn unifies_elements_with_differing_dynamic_types() {
     let ty = Type::list(optional(&[("a", Type::Dynamic, true)]));
     let tuple = Value::tuple([Value::object([("a", 1.into())]), Value::object([("a", "x".into())])]);
     let expected = Value::list(

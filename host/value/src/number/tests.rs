@@ -16,7 +16,7 @@ fn hash(number: &Number) -> u64 {
 
 /// Output of `terraform console` 1.11.4.
 #[test]
-fn literals_print_as_recorded() {
+fn literals_are_printed_as_in_terraform() {
     for (text, printed) in [
         ("1.50", "1.5"),
         ("1e3", "1000"),

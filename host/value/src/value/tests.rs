@@ -67,7 +67,7 @@ fn equals_uses_refinements() {
 }
 
 #[test]
-fn either_keeps_common_facts() {
+fn either_preserves_common_refinements() {
     let bound = |value: i64| Some(Bound { value: value.into(), inclusive: true });
     let a = Refinement {
         lower: bound(1),

@@ -52,7 +52,7 @@ fn official_password_state_plans_no_changes() {
 }
 
 #[test]
-fn password_of_schema_0_gets_hash() {
+fn hash_of_schema_0_password_is_computed() {
     let mut old = stored("");
     let attributes = old.as_object_mut().unwrap();
     attributes.retain(|name, _| name != "bcrypt_hash" && name != "numeric");

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn long_line_is_emitted_in_parts() {
+    fn long_line_is_emitted_in_pieces() {
         let found = lines(&[&vec![b'x'; 3 * MAX_LINE + 1]]);
         assert_eq!(found.iter().map(String::len).collect::<Vec<_>>(), [MAX_LINE, MAX_LINE, MAX_LINE, 1]);
     }

@@ -135,7 +135,7 @@ fn harness() -> ProviderHarness {
 }
 
 #[test]
-fn provider_with_all_parts_is_valid() {
+fn provider_with_all_features_is_valid() {
     crate::assert_valid_provider(provider());
 }
 

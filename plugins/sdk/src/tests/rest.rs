@@ -146,7 +146,7 @@ const CLIENT: types::ClientCapabilities =
     types::ClientCapabilities { deferral_allowed: false, write_only_attributes_allowed: false };
 
 #[test]
-fn provider_with_all_parts_is_valid() {
+fn provider_with_all_features_is_valid() {
     crate::assert_valid_provider(provider());
 }
 

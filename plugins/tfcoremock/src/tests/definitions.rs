@@ -18,7 +18,7 @@ fn predefined_types_are_valid() {
 }
 
 #[test]
-fn valid_definition_makes_valid_type() {
+fn valid_definition_produces_valid_type() {
     let project = defining(
         &json!({
             "everything": { "type": "object", "optional": true, "sensitive": true, "object": {
@@ -122,7 +122,7 @@ fn change_of_replace_attribute_replaces_object() {
 }
 
 #[test]
-fn skip_nested_metadata_makes_plain_type() {
+fn skip_nested_metadata_produces_plain_type() {
     let object =
         json!({ "type": "object", "object": { "a": { "type": "string" }, "b": { "type": "number" } } });
     let project = defining(

@@ -173,7 +173,7 @@ fn embedded_plugins_need_no_consent() {
 }
 
 #[test]
-fn init_without_input_installs_nothing_without_consent() {
+fn init_without_input_rejects_plugins_without_consent() {
     let Some(project) = mirrored("hostile", &[("1.0.0", declaring(line(&[NETWORK, VARIABLE]).as_bytes()))])
     else {
         return;

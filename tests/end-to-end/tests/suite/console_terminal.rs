@@ -146,7 +146,7 @@ fn control_c_clears_the_line_or_exits_the_console() {
 }
 
 #[test]
-fn dumb_terminal_gets_plain_text() {
+fn dumb_terminal_receives_plain_text() {
     let project = Project::new(&[]);
     for variables in [[("TERM", "dumb"), ("COLUMNS", "80")], [("TERM", "xterm"), ("NO_COLOR", "1")]] {
         let mut terminal = Terminal::start(&project, &variables);

@@ -72,7 +72,7 @@ fn built_in_provider_is_neither_installed_nor_locked() {
 }
 
 #[test]
-fn built_in_provider_has_no_version_and_is_the_only_one() {
+fn built_in_provider_has_no_version_and_other_names_are_rejected() {
     let required = "terraform {\n  required_providers {\n    terraform = {\n      source  = \"terraform.io/builtin/terraform\"\n      \
                     version = \"~> 1.0\"\n    }\n    other = {\n      source = \"terraform.io/builtin/other\"\n    }\n  }\n}\n";
     let project = Project::new(&[("main.tf", required)]);

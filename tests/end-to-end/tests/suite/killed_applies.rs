@@ -107,7 +107,7 @@ fn kill_once(project: &Project, generation: usize, chance: &mut Chance, whole: (
 }
 
 #[test]
-fn apply_killed_at_any_moment_loses_and_duplicates_nothing() {
+fn killed_apply_neither_loses_nor_duplicates_objects() {
     let seed =
         std::env::var("WARDIAN_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| {
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| u64::from(now.subsec_nanos()))

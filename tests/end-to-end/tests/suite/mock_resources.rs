@@ -259,7 +259,7 @@ fn operations_fail_on_request() {
 }
 
 #[test]
-fn impossible_operation_changes_nothing() {
+fn impossible_operation_has_no_effect() {
     let project = project(&failing("", "one"));
     project.write("terraform.resource/a.json", r#"{"values": {"id": {"string": "a"}}}"#);
     let failed = project.run("apply -auto-approve").ended_with(1);
@@ -308,7 +308,7 @@ fn invalid_definitions_end_every_command_with_the_provider() {
 }
 
 #[test]
-fn invalid_files_are_errors_and_lose_nothing() {
+fn invalid_files_are_reported_and_unchanged() {
     let project = project(&failing("", "one"));
     project.run("apply -auto-approve").success();
     let state = project.read("terraform.tfstate");

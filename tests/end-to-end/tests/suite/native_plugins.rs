@@ -180,7 +180,7 @@ fn native_plugin_override_runs_in_place() {
 }
 
 #[test]
-fn native_plugin_gets_its_environment() {
+fn native_plugin_receives_configured_environment() {
     let Some(project) = project() else { return };
     let variables = [
         ("FAKE_TOKEN", "its own"),

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_are_aligned_by_ends_and_anchors() {
+    fn long_lists_are_aligned_by_common_elements() {
         let before: Vec<u64> = (0..20_000).collect();
         let mut after = before.clone();
         after.remove(10_000);

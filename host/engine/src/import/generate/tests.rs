@@ -150,7 +150,7 @@ fn writes_collections_and_encodes_json_strings() {
 }
 
 #[test]
-fn writes_settable_parts_of_nested_attributes_and_blocks() {
+fn writes_settable_nested_attributes_and_blocks() {
     let schema = schema(
         &[
             ("list", nested(ObjectNesting::List)),
