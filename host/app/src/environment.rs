@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn root_variables_lose_their_prefix() {
+    fn prefix_of_root_variables_is_removed() {
         let environment = environment(&[("TF_VAR_a", "1"), ("TF_VAR_b_c", ""), ("TF_VARIABLE", "2")]);
         let expected = [("a".to_owned(), "1".to_owned()), ("b_c".to_owned(), String::new())];
         assert_eq!(environment.root_variables(), expected);

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secret_loses_last_line_break() {
+    fn last_line_break_of_secret_is_removed() {
         let place = tempfile::tempdir().unwrap();
         let environment = [("TOKEN", "from a variable"), ("EMPTY", "")];
         let environment: ProcessEnvironment =

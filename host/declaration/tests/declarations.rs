@@ -40,7 +40,7 @@ fn component_without_section_has_empty_declaration() {
 }
 
 #[test]
-fn all_sections_count() {
+fn all_sections_are_combined() {
     let module = nested(1, &[custom(SECTION_NAME, FILES.as_bytes())]);
     let inner = nested(4, &[custom(SECTION_NAME, NETWORK.as_bytes()), custom(SECTION_NAME, b"\n\n")]);
     let empty = r#"{"version":1,"capabilities":[]}"#;

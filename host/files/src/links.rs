@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn large_and_deep_trees_are_refused() {
+    fn large_and_deep_trees_are_rejected() {
         let root = tempfile::tempdir().unwrap();
         for index in 0..20 {
             fs::write(root.path().join(index.to_string()), "").unwrap();

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_beside_characters_that_would_stand_for_them_are_refused() {
+    fn invalid_bytes_next_to_their_placeholders_are_rejected() {
         let problem = SourceBytes::new("x.tf", b"# \xf4\x8f\xba\x80\n# \xff\n".to_vec()).unwrap_err();
         assert_eq!(problem.subject.unwrap().start_position().line, 2);
     }

@@ -110,7 +110,7 @@ fn formatting_rewrites_only_documented_constructs() {
 
 /// `terraform fmt` damages these files or changes their meaning.
 #[test]
-fn formatting_breaks_no_file() {
+fn formatting_keeps_files_valid() {
     for (text, expected) in [
         ("a \"b$c\" \"100%\" {\n}\n", "a \"b$c\" \"100%\" {\n}\n"),
         ("a \"$${b}\"   c {}\n", "a \"$${b}\" \"c\" {}\n"),

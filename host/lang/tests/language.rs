@@ -95,7 +95,7 @@ fn shown(text: &str) -> String {
 }
 
 #[test]
-fn references_resolve() {
+fn references_are_resolved() {
     for (text, expected) in [
         ("var.text", "\"x\""),
         ("a.b[0].id", "\"one\""),

@@ -71,7 +71,7 @@ fn difference(row: &Row) -> Option<String> {
 }
 
 #[test]
-fn answers_match_terraform_console() {
+fn results_match_terraform_console() {
     if std::env::var_os("WARDIAN_RECORD").is_some() {
         record();
     }

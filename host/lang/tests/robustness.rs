@@ -161,12 +161,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn noise_never_panics(text in "\\PC{0,80}") {
+    fn printable_text_never_panics(text in "\\PC{0,80}") {
         exercise(&text);
     }
 
     #[test]
-    fn pieces_of_the_language_never_panic(text in pieces()) {
+    fn random_tokens_never_panic(text in pieces()) {
         exercise(&text);
     }
 

@@ -149,7 +149,7 @@ fn sensitive_values_are_redacted_in_records() {
 }
 
 #[test]
-fn redacted_access_is_left_out_of_synthesized_policy() {
+fn redacted_access_is_omitted_from_synthesized_policy() {
     let line = |target: &str| {
         format!(
             "{{\"time\":\"2026-01-01T00:00:00.000Z\",\"plugin\":\"acme/cloud\",\"call\":\"read-resource\",\"capability\":\"filesystem\",\"target\":\"{target}\",\"access\":\"read\",\"decision\":\"allowed\"}}\n"

@@ -116,7 +116,7 @@ fn recreated_object_increments_serial() {
 }
 
 #[test]
-fn interrupted_run_is_reported_and_folded_in() {
+fn interrupted_run_is_reported_and_recovered() {
     let directory = TempDir::new().unwrap();
     open(&directory).write(&with(&State::default(), "random_id.z", "0")).unwrap();
     interrupted(&directory);
@@ -137,7 +137,7 @@ fn interrupted_run_is_reported_and_folded_in() {
 }
 
 #[test]
-fn interrupted_first_run_is_folded_in() {
+fn interrupted_first_run_is_recovered() {
     let directory = TempDir::new().unwrap();
     interrupted(&directory);
     let mut writer = open(&directory);

@@ -186,7 +186,7 @@ proptest! {
     /// Unknown content is preserved: for any attributes, the file that is written from a state is
     /// read as the same state.
     #[test]
-    fn attributes_pass_through(value in any_json(), key in any::<String>(), private in any::<Vec<u8>>()) {
+    fn attributes_and_keys_round_trip(value in any_json(), key in any::<String>(), private in any::<Vec<u8>>()) {
         use base64::Engine;
         let key = serde_json::to_string(&key).unwrap();
         let private = base64::prelude::BASE64_STANDARD.encode(private);

@@ -99,7 +99,7 @@ fn command_with_subcommands_runs_without_one() {
 }
 
 #[test]
-fn last_of_repeated_options_wins() {
+fn last_of_repeated_options_takes_precedence() {
     let Command::Plan(plan) = parsed(&["plan", "-parallelism=2", "-parallelism=3", "-lock=false", "-lock"])
     else {
         panic!("not a plan");

@@ -133,7 +133,7 @@ async fn connection_lost_during_command_is_an_error() {
 }
 
 #[tokio::test]
-async fn connection_lost_between_uses_is_reopened() {
+async fn connection_lost_between_commands_is_reopened() {
     let Some(sshd) = Sshd::start("") else { return };
     let records = Arc::<Records>::default();
     let connection = recorded(&sshd.values(), &records);

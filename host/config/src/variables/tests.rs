@@ -44,7 +44,7 @@ fn file(name: &str, text: &str) -> Arc<SourceFile> {
 }
 
 #[test]
-fn later_sources_win() {
+fn later_sources_take_precedence() {
     let environment = vec![("text".to_owned(), "env".to_owned()), ("nobody".to_owned(), "x".to_owned())];
     let mut inputs = VariableInputs { environment, ..VariableInputs::default() };
     check(&inputs, "text=\"env\"");

@@ -9,7 +9,7 @@ use wardian_engine::plan_file::{self, PlanFileError, PlanOrigin};
 use crate::fixture::{Fixture, actions};
 
 #[test]
-fn plan_survives_encoding() {
+fn plan_round_trips_through_plan_file() {
     let mut fixture = Fixture::new();
     fixture.apply(r#"resource "memory_thing" "old" { name = "old" }"#);
     let plan = fixture.plan(

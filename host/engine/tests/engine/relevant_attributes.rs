@@ -75,7 +75,7 @@ fn single_argument_is_followed_alone() {
 }
 
 #[test]
-fn mere_move_is_drift_of_refresh_only_plan() {
+fn move_alone_is_drift_in_refresh_only_plan() {
     let mut fixture = Fixture::new();
     fixture.apply(r#"resource "memory_thing" "a" { name = "a" }"#);
     let moved = r#"

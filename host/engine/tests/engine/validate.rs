@@ -141,7 +141,7 @@ fn for_each_must_be_map_or_set_of_strings() {
 }
 
 #[test]
-fn each_count_and_self_need_their_context() {
+fn each_count_and_self_are_rejected_elsewhere() {
     assert_problems(
         "output \"a\" { value = each.value }\noutput \"b\" { value = count.index }\noutput \"c\" { value = self.id }\nlocals { x = each.key }",
         &[

@@ -25,7 +25,7 @@ fn read(scope: &FileScope, path: &Path) -> String {
 }
 
 #[test]
-fn confined_scope_is_not_left() {
+fn paths_do_not_leave_confined_scope() {
     let root = project();
     let directory = root.path().join("project");
     symlink("../secret", directory.join("up")).unwrap();

@@ -50,7 +50,7 @@ fn empty_file_is_an_empty_lock() {
 }
 
 #[test]
-fn module_blocks_give_a_warning() {
+fn module_blocks_cause_a_warning() {
     let loaded = parse("\nmodule \"a\" {}\n").unwrap();
     let [LockFileWarning::ModuleBlock(position)] = loaded.warnings.as_slice() else { panic!("{loaded:?}") };
     assert_eq!(position.to_string(), ".terraform.lock.hcl:2");

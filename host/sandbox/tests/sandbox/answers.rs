@@ -33,7 +33,7 @@ async fn path_ends_before_impossible_attribute() {
 }
 
 #[tokio::test]
-async fn stored_states_cross_unchanged() {
+async fn stored_states_are_passed_unchanged() {
     let provider = provider(short());
     let json = RawState::Json(r#"{"a": 1e400}"#.into());
     let flatmap = RawState::Flatmap(std::sync::Arc::new([("a.#".into(), "1".into())].into()));

@@ -28,7 +28,7 @@ async fn randomness_is_the_same_in_each_run() {
 }
 
 #[tokio::test]
-async fn clocks_are_fixed_and_waits_end() {
+async fn clocks_are_fixed_and_waits_return() {
     let provider = deterministic();
     assert_eq!(probe(&*provider, "clocks").await, "946684800s true");
     assert_eq!(probe(&*provider, "clock").await, "946684800");

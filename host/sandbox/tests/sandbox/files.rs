@@ -308,7 +308,7 @@ fn lines(log: &Path) -> Vec<Record> {
 }
 
 #[tokio::test]
-async fn uses_are_recorded_with_bytes() {
+async fn accesses_are_recorded_with_byte_counts() {
     let project = Project::new();
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("audit");
@@ -349,7 +349,7 @@ async fn uses_are_recorded_with_bytes() {
 
 /// Access through a handle from an earlier call is recorded as a new access of the current call.
 #[tokio::test]
-async fn file_held_past_its_call_is_recorded_again() {
+async fn file_kept_open_after_call_is_recorded_again() {
     let project = Project::new();
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("audit");

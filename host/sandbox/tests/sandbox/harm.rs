@@ -38,7 +38,7 @@ async fn guest_exit_is_a_failure() {
 }
 
 #[tokio::test]
-async fn waiting_is_not_charged_as_computing() {
+async fn waiting_does_not_count_as_cpu_time() {
     let provider = provider(SandboxLimits { computation: Duration::from_millis(300), ..short() });
     let response = crate::guest::plan(&*provider, "hostile_naps").await;
     assert_eq!(response.diagnostics, [], "it slept for three times as long, and computed next to nothing");

@@ -57,7 +57,7 @@ async fn secure_host_must_match_its_certificate() {
 }
 
 #[tokio::test]
-async fn large_body_is_sent_in_portions() {
+async fn large_body_is_sent_in_pieces() {
     let (port, _) = http_server().await;
     let reaching = Reaching::new(&allow("\"api.example\"", port));
     let upload = format!("upload:20000000|http://api.example:{port}/count");
@@ -221,7 +221,7 @@ async fn request_without_its_credential_is_not_sent() {
 }
 
 #[tokio::test]
-async fn endless_response_is_cut_off() {
+async fn endless_response_is_rejected_at_limit() {
     let (port, _) = http_server().await;
     let rules = format!("{}\nlimits {{\n response_size = \"1 MiB\"\n}}", allow("\"api.example\"", port));
     for rules in [rules, allow("\"api.example\"", port)] {

@@ -81,7 +81,7 @@ async fn working_directory_has_relative_and_absolute_names() {
 /// contains that file, it is used; otherwise the guest learns nothing, and the access is recorded
 /// as denied.
 #[tokio::test]
-async fn absolute_name_without_grant_stays_inside() {
+async fn absolute_path_without_grant_stays_in_sandbox() {
     let place = Place::new();
     let (provider, log) = place.recorded(&allow("read write", &["."]));
     assert!(probe(&*provider, "read:/etc/passwd").await.starts_with("refused: No such file"));
@@ -125,7 +125,7 @@ async fn guest_can_enter_its_working_directory() {
 
 /// The error does not distinguish existing from missing files, or files from directories.
 #[tokio::test]
-async fn denied_paths_give_the_same_error() {
+async fn denied_paths_cause_the_same_error() {
     let place = Place::new();
     let root = place.root().to_str().unwrap().to_owned();
     for directory in ["denied/inner", "open"] {

@@ -56,7 +56,7 @@ async fn indices_must_refer_forward_to_an_entry() {
 }
 
 #[tokio::test]
-async fn excessive_unfolding_is_rejected() {
+async fn excessive_expansion_of_schema_is_rejected() {
     for (variant, part) in [
         ("block-bomb", "the schemas exceed"),
         ("object-bomb", "the schemas exceed"),

@@ -44,7 +44,7 @@ fn any_changed_argument_replaces_string() {
 }
 
 #[test]
-fn string_follows_its_arguments() {
+fn string_satisfies_its_arguments() {
     let config = json!({
         "length": 10, "upper": false, "special": false, "lower": false, "min_lower": 2, "min_special": 1,
         "override_special": "~"

@@ -213,7 +213,7 @@ fn init_without_input_rejects_plugins_without_consent() {
 }
 
 #[test]
-fn upgrade_with_new_capability_requests_stops() {
+fn upgrade_with_new_capability_requests_is_rejected() {
     let first = declaring(line(&[NETWORK]).as_bytes());
     let Some(project) = mirrored("hostile", &[("1.0.0", first)]) else { return };
     assert_seen!("declaration_granted", project.run(&format!("policy grant {ADDRESS} -yes")).success());
@@ -291,7 +291,7 @@ fn policy_grant_writes_a_rule() {
 }
 
 #[test]
-fn invalid_policy_ends_init_first() {
+fn init_rejects_invalid_policy_before_other_steps() {
     let project = Project::new(&[
         ("main.tf", "resource \"null_resource\" \"a\" {}\n"),
         ("wardian.policy.hcl", "plugin {"),

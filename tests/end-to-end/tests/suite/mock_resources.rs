@@ -280,7 +280,7 @@ fn use_only_state_writes_no_files() {
 }
 
 #[test]
-fn invalid_definitions_end_every_command_with_the_provider() {
+fn invalid_definitions_fail_every_command_with_the_provider() {
     let project = project("resource \"tfcoremock_made\" \"a\" {}\n");
     let missing = project.run("validate").ended_with(1);
     assert_says(&missing, "on main.tf line 1, in resource \"tfcoremock_made\" \"a\":");
@@ -374,7 +374,7 @@ fn files_outside_the_project_are_denied() {
 }
 
 #[test]
-fn unknown_directory_needs_no_grant_before_apply() {
+fn unknown_directory_requires_no_grant_before_apply() {
     let main = "provider \"tfcoremock\" {\n  resource_directory = terraform_data.place.output\n  data_directory \
                 = terraform_data.place.output\n}\nresource \"terraform_data\" \"place\" {\n  input = \"made\"\n  \
                 triggers_replace = var.again\n}\nvariable \"again\" {\n  default = 0\n}\n\

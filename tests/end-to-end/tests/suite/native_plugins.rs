@@ -138,7 +138,7 @@ fn diagnostics_of_native_plugin_have_positions() {
 }
 
 #[test]
-fn plugin_crash_during_create_loses_nothing() {
+fn plugin_crash_during_replacement_preserves_state() {
     let Some(project) = project() else { return };
     project.run("apply -auto-approve").success();
     let before = project.state()["resources"][1].clone();

@@ -24,7 +24,7 @@ fn truncated_state_is_rejected() {
 }
 
 #[test]
-fn foreign_state_files_are_rejected() {
+fn unsupported_state_files_are_rejected() {
     check("state_not_a_state", "{\"name\": \"something else\"}\n");
     check("state_text", "this is a letter to my mother\n");
     check("state_from_the_future", "{\"version\": 9, \"terraform_version\": \"9.0.0\", \"serial\": 1}\n");

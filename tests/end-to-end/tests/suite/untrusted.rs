@@ -133,7 +133,7 @@ fn state_and_symlink_targets_are_not_read() {
 
 #[cfg(unix)]
 #[test]
-fn automatically_read_files_must_not_lead_elsewhere() {
+fn automatically_read_files_must_not_link_outside() {
     let project = Project::new(&[("main.tf", "output \"x\" {\n  value = 1\n}\n")]);
     std::os::unix::fs::symlink("/proc/self/environ", project.path("a.auto.tfvars")).unwrap();
     let seen = project.run("plan -untrusted").ended_with(1);
@@ -143,7 +143,7 @@ fn automatically_read_files_must_not_lead_elsewhere() {
 /// Tests the files that each run reads first: the workspace, the backend, the journal.
 #[cfg(unix)]
 #[test]
-fn sidecar_and_data_files_must_not_lead_elsewhere() {
+fn sidecar_and_data_files_must_not_link_outside() {
     for (link, target) in [
         (".terraform/environment", "../../secret"),
         (".terraform/terraform.tfstate", "../../secret"),

@@ -113,7 +113,7 @@ fn winrm_copies_files_and_runs_scripts() {
 }
 
 #[test]
-fn failed_winrm_script_taints_and_is_removed() {
+fn failed_winrm_script_taints_object_and_is_removed() {
     let server = Server::start_in_thread(Proof::Basic, None);
     let failing = r#"provisioner "remote-exec" { inline = ["echo before", "exit /b 3", "echo after"] }"#;
     let project = project(&server, "user = \"Operator\"", failing);

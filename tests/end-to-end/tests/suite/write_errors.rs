@@ -71,7 +71,7 @@ fn full_disk_during_changes_loses_no_object() {
 }
 
 #[test]
-fn full_disk_while_writing_the_state_loses_nothing() {
+fn full_disk_while_writing_the_state_preserves_changes() {
     let project = Project::new(&[("main.tf", MANY)]);
     project.run("apply -auto-approve").success();
     let before = project.read("terraform.tfstate");

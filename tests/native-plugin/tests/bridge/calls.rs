@@ -310,7 +310,7 @@ async fn calls_run_concurrently() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn large_values_cross_in_both_directions() {
+async fn large_values_are_passed_in_both_directions() {
     let (_bridge, plugin) = fake("");
     let provider = configured(&plugin).await;
     let text = "x".repeat(20 << 20);
@@ -331,7 +331,7 @@ async fn large_values_cross_in_both_directions() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn process_gets_given_environment() {
+async fn process_receives_given_environment() {
     let (_bridge, plugin) = fake("");
     let provider = configured(&plugin).await;
     let (state, _) = create(&*provider, "it").await;

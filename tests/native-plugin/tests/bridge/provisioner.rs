@@ -36,7 +36,7 @@ async fn work(provisioner: &dyn Provisioner, message: &str) -> (String, PluginDi
 }
 
 #[tokio::test]
-async fn provisioner_answers_every_call_in_one_process() {
+async fn provisioner_responds_to_every_call_in_one_process() {
     let (_bridge, plugin) = fake("5");
     let provisioner = plugin.provisioner();
     let schema = provisioner.schema(&CallContext::default()).await.unwrap();

@@ -91,7 +91,7 @@ async fn running_plugin_serves_every_call_and_keeps_running() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn absent_plugin_is_reported_with_address() {
+async fn missing_plugin_is_reported_with_address() {
     let mut debugged = RunningPlugin::start("");
     let bridge = bridge();
     let plugin = debugged.plugin(&bridge, 6);
@@ -104,7 +104,7 @@ async fn absent_plugin_is_reported_with_address() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn plugin_that_hangs_up_is_not_killed() {
+async fn plugin_that_closes_connection_is_not_killed() {
     let mut debugged = RunningPlugin::start("drop@PlanResourceChange");
     let bridge = bridge();
     let plugin = debugged.plugin(&bridge, 6);

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn transitive_dependencies_are_left_out() {
+    fn transitive_dependencies_are_omitted() {
         let direct = vec![vec![1, 2, 3], vec![2], vec![], vec![]];
         assert_eq!(reduce(&direct), [vec![1, 3], vec![2], vec![], vec![]]);
     }
