@@ -163,7 +163,7 @@ pub fn in_effect(
         }
         (Some(_), None) => {
             return Err(not_initialized(
-                "The configuration has a backend \"local\" that `wardian init` has not seen yet.",
+                "The configuration has a backend \"local\" for which `wardian init` has not been run yet.",
             ));
         }
         (Some(block), Some(recorded)) => (block, recorded),
@@ -198,8 +198,8 @@ fn not_initialized(reason: &str) -> AppError {
     AppError::new(
         "Backend initialization required, please run \"wardian init\"",
         format!(
-            "{reason} The state would be searched for in another place than before, so nothing was done. \
-             `wardian init -migrate-state` copies the state to the new place; `wardian init \
+            "{reason} The state would be read from a different location than before, so nothing was changed. \
+             `wardian init -migrate-state` copies the state to the new location; `wardian init \
              -reconfigure` leaves it where it is."
         ),
     )

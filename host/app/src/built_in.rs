@@ -41,8 +41,8 @@ pub fn check(requirements: &Requirements) -> Diagnostics {
         }
         for required in required.iter().filter(|required| !required.constraints.is_empty()) {
             let detail = format!(
-                "{} requires version {} of {address}, which is part of this program and has no version of \
-                 its own. Remove the version constraint.",
+                "{} requires version {} of {address}, which is part of this program and has no separate \
+                 version. Remove the version constraint.",
                 required.origin, required.constraints
             );
             diagnostics.error("Invalid dependency on built-in provider", detail);

@@ -184,7 +184,7 @@ fn candidates<'a>(context: &AppContext, selection: &'a Selection) -> Result<Vec<
         };
         for unused in found.verify_imports().unused {
             let detail = format!(
-                "{} declares that it needs {unused}, but imports nothing that uses it.",
+                "{} declares that it needs {unused}, but imports no interface that uses it.",
                 component_name(component)
             );
             let warning = Diagnostic::warning("Plugin asks for what it cannot use", detail);
@@ -243,7 +243,7 @@ fn refusal(
     let address = &component.address;
     let upgrade = if options.upgrade { " -upgrade" } else { "" };
     let detail = format!(
-        "{} requests access that no policy grants or denies, and nobody can be asked. Nothing was \
+        "{} requests access that no policy grants or denies, and there is no user to ask. Nothing was \
          installed. Review the requests; to grant them, run `wardian policy grant {}{upgrade} -yes`, \
          or add this to {POLICY_FILE_NAME}:\n\n{}",
         component_name(component),

@@ -136,7 +136,7 @@ pub fn check(
             None => "does not mention it".to_owned(),
         };
         let detail = format!(
-            "{} declares capability requests that nobody has approved here: {CONSENT_LOCK_FILE_NAME} {why}. \
+            "{} declares capability requests that are not approved here: {CONSENT_LOCK_FILE_NAME} {why}. \
              Run `wardian init`, which shows the requests.",
             component_name(component)
         );

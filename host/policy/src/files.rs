@@ -112,8 +112,8 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 fn unreadable(name: &str, error: &io::Error) -> Diagnostic {
     let detail = format!(
-        "The policy file {name} cannot be read: {error}. Wardian does not run without it, since it might \
-         deny that. Correct or remove the file."
+        "The policy file {name} cannot be read: {error}. Wardian does not run without it, because it \
+         might deny access. Correct or remove the file."
     );
     Diagnostic::error("Policy file cannot be read", detail)
 }

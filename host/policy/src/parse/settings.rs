@@ -109,8 +109,8 @@ impl Reader<'_> {
         if self.level == Level::RootModule {
             self.problem(
                 "Credential in the root module's policy",
-                "This file is part of the configuration, and everybody who can change it could have a \
-                 secret sent anywhere. Bind credentials in the user's policy or in the \
+                "This file is part of the configuration, and everyone who can change it could send a \
+                 secret anywhere. Bind credentials in the user's policy or in the \
                  organisation's policy.",
                 &block.header_span,
             );
