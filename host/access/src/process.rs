@@ -14,6 +14,13 @@ pub trait ProcessAuthority: Send + Sync + 'static {
     /// Returns the denial.
     fn may_start(&self, launch: &ProgramLaunch<'_>) -> Result<(), Denied>;
 
+    /// Checks the file that the name of a program that [`may_start`](Self::may_start) allowed
+    /// was found to denote.
+    ///
+    /// # Errors
+    /// Returns the denial.
+    fn may_execute(&self, launch: &ProgramLaunch<'_>, executable: &Path) -> Result<(), Denied>;
+
     /// Records a program that ended or failed to launch.
     fn finished(&self, program: &FinishedProgram);
 }
@@ -25,8 +32,9 @@ pub struct ProgramLaunch<'a> {
     pub program: &'a str,
     /// The arguments, without the program's name.
     pub arguments: &'a [String],
-    /// The working directory.
+    /// The working directory: absolute.
     pub directory: &'a Path,
+    /// The complete environment.
     pub environment: &'a [(OsString, OsString)],
 }
 

@@ -14,6 +14,9 @@ use crate::path::{PathProblem, normalize};
 /// The maximum number of arguments of a program.
 const MAX_ARGUMENTS: usize = 10_000;
 
+/// The maximum number of variables that are set for a program.
+const MAX_VARIABLES: usize = 1_000;
+
 /// An access: one use of a capability.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccessRequest {
@@ -262,7 +265,7 @@ impl FileAccess {
 }
 
 /// The name of an environment variable.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EnvironmentName(Box<str>);
 
 impl EnvironmentName {
@@ -283,11 +286,15 @@ impl EnvironmentName {
     }
 }
 
-/// A program and its arguments.
+/// A program with its arguments, the names of the variables that are set for it, and its working
+/// directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessStart {
     program: Box<str>,
     arguments: Box<[String]>,
+    variables: Box<[EnvironmentName]>,
+    directory: Option<PathBuf>,
+    replaceable: Option<PathBuf>,
 }
 
 impl ProcessStart {
@@ -315,7 +322,52 @@ impl ProcessStart {
         if !is_bare && !is_absolute {
             return Err(AccessRequestError::Program(truncate(program)));
         }
-        Ok(Self { program: program.into(), arguments })
+        Ok(Self {
+            program: program.into(),
+            arguments,
+            variables: Box::default(),
+            directory: None,
+            replaceable: None,
+        })
+    }
+
+    /// Adds the names of the variables that the plugin sets for the program. Variables that the
+    /// host passes on, because policy grants them, are not among them.
+    ///
+    /// # Errors
+    /// Returns an error if no variable can have a name, or if a name occurs twice: programs
+    /// disagree about which of the values counts.
+    pub fn with_variables<'a>(
+        mut self,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self, AccessRequestError> {
+        let mut variables = Vec::new();
+        for name in names {
+            if variables.len() >= MAX_VARIABLES {
+                return Err(AccessRequestError::Variables);
+            }
+            variables.push(EnvironmentName::new(name)?);
+        }
+        variables.sort();
+        if let Some([name, _]) = variables.array_windows().find(|[one, two]| one == two) {
+            return Err(AccessRequestError::RepeatedVariable(truncate(name.as_str())));
+        }
+        self.variables = variables.into();
+        Ok(self)
+    }
+
+    /// Sets the working directory: absolute, without links.
+    #[must_use]
+    pub fn in_directory(mut self, directory: &Path) -> Self {
+        self.directory = Some(directory.to_owned());
+        self
+    }
+
+    /// Sets the file that the program's name was found to denote, if plugins may write it.
+    #[must_use]
+    pub fn with_replaceable_file(mut self, file: &Path) -> Self {
+        self.replaceable = Some(file.to_owned());
+        self
     }
 
     /// Returns the program.
@@ -326,6 +378,21 @@ impl ProcessStart {
     /// Returns the arguments.
     pub fn arguments(&self) -> &[String] {
         &self.arguments
+    }
+
+    /// Returns the names of the variables that the plugin sets, sorted.
+    pub fn variables(&self) -> &[EnvironmentName] {
+        &self.variables
+    }
+
+    /// Returns the working directory, if it is known.
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    /// Returns the program's file if plugins may write it.
+    pub fn replaceable_file(&self) -> Option<&Path> {
+        self.replaceable.as_deref()
     }
 }
 
@@ -373,7 +440,24 @@ impl fmt::Display for AccessRequest {
                 write!(formatter, "writing to {:?}", path.to_string_lossy())
             }
             Self::Environment(name) => write!(formatter, "the environment variable {:?}", name.0),
-            Self::Process(start) => write!(formatter, "running the program {:?}", start.program),
+            Self::Process(start) => {
+                write!(formatter, "running the program {:?}", start.program)?;
+                for (index, name) in start.variables.iter().enumerate() {
+                    let before = match index {
+                        0 if start.variables.len() == 1 => " with the environment variable ",
+                        0 => " with the environment variables ",
+                        _ => ", ",
+                    };
+                    write!(formatter, "{before}{:?}", name.0)?;
+                }
+                match &start.replaceable {
+                    Some(file) => {
+                        let file = file.to_string_lossy();
+                        write!(formatter, ", found as {file:?} in a directory that plugins may write")
+                    }
+                    None => Ok(()),
+                }
+            }
             Self::Communicator(connection) => {
                 write!(formatter, "a connection to {}, port {}", connection.host, connection.port)
             }
@@ -416,6 +500,12 @@ pub enum AccessRequestError {
     /// There are too many arguments.
     #[error("there are more than {MAX_ARGUMENTS} arguments")]
     Arguments,
+    /// There are too many variables.
+    #[error("there are more than {MAX_VARIABLES} environment variables")]
+    Variables,
+    /// A variable is set twice.
+    #[error("the environment variable {0:?} is set twice")]
+    RepeatedVariable(String),
     /// The input contains a NUL byte, which terminates strings in system calls.
     #[error("it contains a NUL byte")]
     NulByte,
@@ -519,5 +609,22 @@ mod tests {
         assert!(EnvironmentName::new("A").is_ok());
         assert!(EnvironmentName::new("A=B").is_err());
         assert!(EnvironmentName::new("").is_err());
+    }
+
+    #[test]
+    fn rejects_ambiguous_variables_of_programs() {
+        let start = |names: &[&str]| {
+            let start = ProcessStart::new("git", []).unwrap();
+            start.with_variables(names.iter().copied())
+        };
+        let names: Vec<String> =
+            start(&["B", "A"]).unwrap().variables().iter().map(|name| name.as_str().to_owned()).collect();
+        assert_eq!(names, ["A", "B"]);
+        for bad in [&["A", "B", "A"][..], &[""], &["A=B"], &["A\0"], &["LD_PRELOAD=x", "LD_PRELOAD"]] {
+            assert!(start(bad).is_err(), "{bad:?}");
+        }
+        let many: Vec<String> = (0..=MAX_VARIABLES).map(|number| format!("V{number}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(start(&many), Err(AccessRequestError::Variables));
     }
 }

@@ -114,7 +114,7 @@ impl Monitor {
         target: String,
         reason: impl fmt::Display,
     ) -> Denied {
-        let target = RecordedTarget { target, access: None, arguments: None };
+        let target = RecordedTarget::new(target);
         let mut record = self.record(call, capability, target, Outcome::Denied);
         let reason = reason.to_string();
         record.reason = Some(call.sensitive_values().redact(&reason).into_owned());
@@ -183,8 +183,9 @@ impl Monitor {
     ) -> Record {
         let identity = &self.inner.identity;
         call.sensitive_values().redact_in_place(&mut target.target);
-        for argument in target.arguments.iter_mut().flatten() {
-            call.sensitive_values().redact_in_place(argument);
+        let texts = target.arguments.iter_mut().chain(&mut target.environment).flatten();
+        for text in texts.chain(&mut target.directory) {
+            call.sensitive_values().redact_in_place(text);
         }
         Record {
             time: format_timestamp(Timestamp::now()),
@@ -197,6 +198,8 @@ impl Monitor {
             target: target.target,
             access: target.access,
             arguments: target.arguments,
+            environment: target.environment,
+            directory: target.directory,
             address: None,
             decision,
             rule: None,
@@ -248,6 +251,11 @@ impl Use {
     /// Returns the plugin call.
     pub fn call(&self) -> &PluginCall {
         &self.call
+    }
+
+    /// Ends the access without a record, because a later check denied and recorded it.
+    pub fn discard(mut self) {
+        self.began = None;
     }
 
     /// Sets the address to which the connection was opened.

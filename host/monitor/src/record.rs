@@ -88,6 +88,12 @@ pub struct Record {
     /// Arguments of a program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<String>>,
+    /// Names of the environment variables that the plugin set for a program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Vec<String>>,
+    /// Working directory of a program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// The resolved address, if it determined the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
@@ -118,6 +124,7 @@ pub(crate) fn parse_request(
     target: &str,
     access: Option<&str>,
     arguments: Option<&[String]>,
+    environment: Option<&[String]>,
 ) -> Option<AccessRequest> {
     match capability {
         Capability::Network => {
@@ -140,7 +147,10 @@ pub(crate) fn parse_request(
         Capability::Environment => EnvironmentName::new(target).ok().map(AccessRequest::Environment),
         Capability::Process => {
             let arguments = arguments.unwrap_or_default().iter().cloned();
-            ProcessStart::new(target, arguments).ok().map(AccessRequest::Process)
+            let variables = environment.unwrap_or_default().iter().map(String::as_str);
+            let start =
+                ProcessStart::new(target, arguments).and_then(|start| start.with_variables(variables));
+            start.ok().map(AccessRequest::Process)
         }
         Capability::Communicator => {
             let (host, port) = host_and_port(target)?;
@@ -159,11 +169,17 @@ pub(crate) struct RecordedTarget {
     pub(crate) target: String,
     pub(crate) access: Option<String>,
     pub(crate) arguments: Option<Vec<String>>,
+    pub(crate) environment: Option<Vec<String>>,
+    pub(crate) directory: Option<String>,
 }
 
 impl RecordedTarget {
+    pub(crate) fn new(target: String) -> Self {
+        Self { target, access: None, arguments: None, environment: None, directory: None }
+    }
+
     pub(crate) fn from_request(request: &AccessRequest) -> Self {
-        let target = |target: String| Self { target, access: None, arguments: None };
+        let target = Self::new;
         match request {
             AccessRequest::Network(network) => {
                 Self { access: network.method().map(str::to_owned), ..target(network.destination()) }
@@ -175,7 +191,13 @@ impl RecordedTarget {
             }
             AccessRequest::Environment(name) => target(name.as_str().to_owned()),
             AccessRequest::Process(start) => {
-                Self { arguments: Some(start.arguments().to_vec()), ..target(start.program().to_owned()) }
+                let names = start.variables().iter().map(|name| name.as_str().to_owned());
+                Self {
+                    arguments: Some(start.arguments().to_vec()),
+                    environment: Some(names.collect()).filter(|names: &Vec<String>| !names.is_empty()),
+                    directory: start.directory().map(|path| path.to_string_lossy().into_owned()),
+                    ..target(start.program().to_owned())
+                }
             }
             AccessRequest::Communicator(connection) => {
                 let host = match connection.host() {

@@ -52,6 +52,12 @@ pub struct UseKey {
     /// Arguments of a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<String>>,
+    /// Names of the variables that the plugin set for a program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Vec<String>>,
+    /// Working directory of a program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// The resolved address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
@@ -122,6 +128,8 @@ impl Summary {
             target: record.target,
             access: record.access,
             arguments: record.arguments,
+            environment: record.environment,
+            directory: record.directory,
             address: record.address,
         };
         let totals = plugin.uses.entry(key).or_default();
@@ -153,7 +161,7 @@ impl Summary {
 impl UseKey {
     /// Whether a sensitive value was redacted.
     fn is_redacted(&self) -> bool {
-        let arguments = self.arguments.iter().flatten();
+        let arguments = self.arguments.iter().chain(&self.environment).flatten();
         std::iter::once(&self.target).chain(arguments).any(|text| text.contains(REDACTED))
     }
 
@@ -164,6 +172,7 @@ impl UseKey {
             &self.target,
             self.access.as_deref(),
             self.arguments.as_deref(),
+            self.environment.as_deref(),
         )
     }
 }

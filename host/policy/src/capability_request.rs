@@ -23,12 +23,13 @@ const MAX_REASON_LENGTH: usize = 500;
 const MAX_COMBINATIONS: usize = 1000;
 
 /// The arguments of rules in the order of rendering.
-const ARGUMENT_ORDER: [&str; 11] = [
+const ARGUMENT_ORDER: [&str; 12] = [
     "hosts",
     "directories",
     "names",
     "program",
     "arguments",
+    "environment",
     "access",
     "schemes",
     "ports",

@@ -30,9 +30,14 @@ plugin "hashicorp/tfcoremock" {
 
 plugin "terraform.io/builtin/local-exec" {
   allow process {
-    program   = "**"
-    arguments = ["..."]
-    reason    = "runs the configured commands"
+    program     = "**"
+    arguments   = ["..."]
+    environment = ["**"]
+    reason      = "runs the configured commands"
+  }
+  allow filesystem {
+    directories = [".", "/"]
+    reason      = "runs them in the configured directory"
   }
   allow environment {
     names  = ["*"]
@@ -76,6 +81,6 @@ mod tests {
 
     #[test]
     fn default_policy_is_valid() {
-        assert_eq!(host_policy(Path::new("/srv")).map(|file| file.rule_count()), Some(8));
+        assert_eq!(host_policy(Path::new("/srv")).map(|file| file.rule_count()), Some(9));
     }
 }

@@ -112,6 +112,7 @@ pub(crate) struct PluginRules {
 pub struct Policy {
     files: Vec<PolicyFile>,
     protected: Arc<[PathBuf]>,
+    writable: Arc<[PathBuf]>,
     root_module: PathBuf,
     untrusted: Option<Arc<UntrustedRestrictions>>,
 }
@@ -129,7 +130,11 @@ impl Policy {
         files.sort_by_key(|file| file.level);
         let next_to_configuration = PROTECTED.iter().map(|name| root_module.join(name));
         let protected = next_to_configuration.chain(protected).collect();
-        Self { files, protected, root_module: root_module.to_owned(), untrusted: None }
+        let rules = files.iter().flat_map(|file| &file.plugins).flat_map(|plugin| &plugin.rules);
+        let writable: BTreeSet<PathBuf> =
+            rules.filter_map(|rule| rule.writable_directories()).flatten().cloned().collect();
+        let writable = writable.into_iter().collect();
+        Self { files, protected, writable, root_module: root_module.to_owned(), untrusted: None }
     }
 
     /// Applies the restrictions for untrusted configurations: the configuration's own policy
@@ -161,8 +166,15 @@ impl Policy {
             credentials.extend(file.blocks(plugin).flat_map(|block| block.credentials.iter().cloned()));
             files.push(view);
         }
-        let (protected, untrusted) = (Arc::clone(&self.protected), self.untrusted.clone());
-        PluginPolicy { plugin: plugin.clone(), files, settings, credentials, protected, untrusted }
+        PluginPolicy {
+            plugin: plugin.clone(),
+            files,
+            settings,
+            credentials,
+            protected: Arc::clone(&self.protected),
+            writable: Arc::clone(&self.writable),
+            untrusted: self.untrusted.clone(),
+        }
     }
 
     /// Returns the policy for a plugin whose code the host ships, or for which the user named a
@@ -191,6 +203,7 @@ pub struct PluginPolicy {
     pub(crate) settings: Settings,
     pub(crate) credentials: Vec<Arc<CredentialBinding>>,
     protected: Arc<[PathBuf]>,
+    writable: Arc<[PathBuf]>,
     untrusted: Option<Arc<UntrustedRestrictions>>,
 }
 
@@ -319,6 +332,15 @@ impl PluginPolicy {
             _ => None,
         });
         named.flatten().chain(self.protected.iter()).map(PathBuf::as_path).collect()
+    }
+
+    /// Returns the directories that a rule grants to any plugin for writing, or to this one by
+    /// default. Their content is not trustworthy. The default grants of other plugins are left
+    /// out: embedded plugins write what the configuration states.
+    pub fn writable_directories(&self) -> impl Iterator<Item = &Path> {
+        let own = self.files.iter().flat_map(|file| &file.rules);
+        let own = own.filter_map(|rule| rule.writable_directories()).flatten();
+        self.writable.iter().chain(own).map(PathBuf::as_path)
     }
 
     /// Returns limits, deterministic mode, and the setting for native code.

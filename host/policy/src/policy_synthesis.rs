@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use wardian_access::{AccessRequest, FileOperation, Scheme};
 use wardian_address::ProviderAddress;
 
-use crate::suggest::{addresses, list, literal, string_literal};
+use crate::suggest::{addresses, list, literal, string_literal, variables};
 
 /// An access that a policy must allow.
 #[derive(Clone, Debug)]
@@ -64,7 +64,8 @@ struct PluginAccesses {
     network: BTreeMap<(NetworkKey, String), BTreeSet<String>>,
     files: BTreeMap<PathBuf, BTreeSet<FileOperation>>,
     environment: BTreeSet<String>,
-    processes: BTreeSet<(String, String)>,
+    /// Program, arguments, and variables, if there are any.
+    processes: BTreeSet<(String, String, Option<String>)>,
     communicator: BTreeMap<(u16, Option<String>), BTreeSet<String>>,
 }
 
@@ -108,7 +109,8 @@ impl PluginAccesses {
                 if arguments.last() == Some(&"...") {
                     return None;
                 }
-                self.processes.insert((string_literal(literal(start.program())?)?, list(arguments)?));
+                let program = string_literal(literal(start.program())?)?;
+                self.processes.insert((program, list(arguments)?, variables(start)?));
             }
             AccessRequest::Communicator(connection) => {
                 let host = string_literal(&connection.host().to_string())?;
@@ -150,8 +152,10 @@ impl PluginAccesses {
             let names: Vec<String> = self.environment.into_iter().collect();
             rules.push(rule("environment", &[("names", list_literal(&names))]));
         }
-        for (program, arguments) in self.processes {
-            rules.push(rule("process", &[("program", program), ("arguments", arguments)]));
+        for (program, arguments, variables) in self.processes {
+            let mut all = vec![("program", program), ("arguments", arguments)];
+            all.extend(variables.map(|names| ("environment", names)));
+            rules.push(rule("process", &all));
         }
         for ((port, addresses), hosts) in self.communicator {
             let hosts: Vec<String> = hosts.into_iter().collect();
@@ -232,6 +236,11 @@ mod tests {
         AccessRequest::Process(ProcessStart::new(program, arguments).unwrap())
     }
 
+    fn with_variables(request: AccessRequest, names: &[&str]) -> AccessRequest {
+        let AccessRequest::Process(start) = request else { panic!("{request}") };
+        AccessRequest::Process(start.with_variables(names.iter().copied()).unwrap())
+    }
+
     fn uses() -> Vec<NeededAccess> {
         let private = NeededAccess {
             address: Some("10.1.2.3".parse().unwrap()),
@@ -250,6 +259,7 @@ mod tests {
             file("in/deeper", FileOperation::Read),
             AccessRequest::Environment(EnvironmentName::new("ACME_REGION").unwrap()),
             process("git", &["clone", "https://example.com/${x}"]),
+            with_variables(process("acme", &["sync"]), &["ACME_REGION", "LD_PRELOAD"]),
             AccessRequest::Communicator(CommunicatorConnection::new("web.example.com", 22).unwrap()),
         ]
         .map(needed)
@@ -293,6 +303,8 @@ mod tests {
             AccessRequest::Environment(EnvironmentName::new("ACME_REGIONS").unwrap()),
             process("git", &["clone"]),
             process("git", &["clone", "https://example.com/y"]),
+            with_variables(process("git", &["clone", "https://example.com/${x}"]), &["ACME_REGION"]),
+            with_variables(process("acme", &["sync"]), &["LD_AUDIT"]),
             AccessRequest::Communicator(CommunicatorConnection::new("web.example.com", 23).unwrap()),
         ] {
             assert!(!own.decide(&other).is_allowed(), "{other}");

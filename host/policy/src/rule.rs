@@ -6,17 +6,20 @@
 
 mod local;
 mod network;
+mod program_variables;
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use wardian_access::AccessRequest;
+use wardian_access::{AccessRequest, FileOperation};
 
 use crate::glob::OnUndecidable;
 use crate::source_location::SourceLocation;
 
-pub(crate) use local::{Arguments, EnvironmentRule, FilesystemRule, ProcessRule};
+pub(crate) use local::{Arguments, EnvironmentRule, FilesystemRule, ProcessRule, grants_all_programs};
 pub(crate) use network::{CommunicatorRule, Destination, HostSet, NetworkRule, Ports};
+pub(crate) use program_variables::{ProgramVariables, is_controlling};
 
 /// The effect of a matching rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,6 +60,18 @@ pub(crate) enum Conditions {
 }
 
 impl Rule {
+    /// Returns the directories that the rule grants for writing.
+    pub(crate) fn writable_directories(&self) -> Option<&[PathBuf]> {
+        match &self.conditions {
+            Conditions::Filesystem(rule)
+                if self.effect == Effect::Allow && rule.access.contains(&FileOperation::Write) =>
+            {
+                rule.directories.as_deref()
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the rule applies to a request. `address` is the resolved address of the request's
     /// host, if known.
     pub(crate) fn matches(&self, request: &AccessRequest, address: Option<IpAddr>) -> bool {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
-use wardian_access::{AccessRequest, AddressKind, Host, NetworkRequest, Scheme, canonical};
+use wardian_access::{AccessRequest, AddressKind, Host, NetworkRequest, ProcessStart, Scheme, canonical};
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
 use wardian_lang::{parse_expression, quote_string};
@@ -47,13 +47,15 @@ fn rule_for(plugin: &ProviderAddress, request: &AccessRequest, address: Option<I
             if arguments.last() == Some(&"...") {
                 return None;
             }
-            (
-                "process",
-                vec![
-                    ("program", string_literal(literal(start.program())?)?),
-                    ("arguments", list(arguments)?),
-                ],
-            )
+            // Only a rule that names the file allows it.
+            let program = match start.replaceable_file() {
+                Some(file) => file.to_str()?,
+                None => start.program(),
+            };
+            let mut rule =
+                vec![("program", string_literal(literal(program)?)?), ("arguments", list(arguments)?)];
+            rule.extend(variables(start)?.map(|names| ("environment", names)));
+            ("process", rule)
         }
         AccessRequest::Communicator(connection) => {
             let mut arguments = vec![
@@ -99,6 +101,12 @@ pub(crate) fn addresses(host: &Host, address: Option<IpAddr>) -> Option<Vec<(&'s
         }
         _ => Some(Vec::new()),
     }
+}
+
+/// Returns the `environment` argument, if a plugin sets variables.
+pub(crate) fn variables(start: &ProcessStart) -> Option<Option<String>> {
+    let names = start.variables().iter().map(|name| literal(name.as_str())).collect::<Option<Vec<_>>>()?;
+    if names.is_empty() { Some(None) } else { list(names).map(Some) }
 }
 
 /// Returns the string if it matches only itself as a pattern.

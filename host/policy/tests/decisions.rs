@@ -480,3 +480,79 @@ fn denial_suggests_the_missing_rule() {
     assert_eq!(rule("run git *"), "");
     assert!(matches!(request("lookup a"), AccessRequest::LookUp(_)));
 }
+
+#[test]
+fn programs_receive_only_listed_variables() {
+    let policy = policy(&[
+        (
+            Level::Organisation,
+            r#"
+            plugin "acme/*" {
+              allow process {
+                program     = "**"
+                arguments   = ["..."]
+                environment = ["**"]
+              }
+              deny process {
+                program     = "git"
+                arguments   = ["fetch"]
+                environment = ["GIT_SSH*"]
+              }
+            }
+            "#,
+        ),
+        (
+            Level::RootModule,
+            r#"
+            plugin "acme/tools" {
+              allow process {
+                program     = "git"
+                arguments   = ["fetch"]
+                environment = ["ACME_*", "GIT_SSH_COMMAND", "GIT_TRACE"]
+              }
+              allow process {
+                program   = "git"
+                arguments = ["status"]
+              }
+            }
+            "#,
+        ),
+    ]);
+    check(
+        &policy,
+        "acme/tools",
+        &["run git fetch", "run ACME_A= git fetch", "run ACME_A= GIT_TRACE= git fetch", "run git status"],
+        &[
+            // The organisation denies it, in each case.
+            "run GIT_SSH_COMMAND= git fetch",
+            "run git_ssh_command= git fetch",
+            // The root module does not grant it.
+            "run GIT_TRACE2= git fetch",
+            "run LD_PRELOAD= git fetch",
+            "run ACME_A= LD_PRELOAD= git fetch",
+            "run ACME_PATH= git fetch",
+            "run acme_a= git fetch",
+            "run ACME_A= git status",
+        ],
+    );
+    check(&policy, "acme/other", &[], &["run git fetch"]);
+}
+
+#[test]
+fn wildcard_for_controlling_variables_is_an_error() {
+    let rule = |names: &str, program: &str, arguments: &str| {
+        format!(
+            "plugin \"acme/tools\" {{\n  allow process {{\n    program = \"{program}\"\n    arguments = \
+             [{arguments}]\n    environment = [{names}]\n  }}\n}}\n"
+        )
+    };
+    let read = |names: &str| parse(Level::RootModule, &rule(names, "git", "\"...\""));
+    for bad in ["\"GIT_*\"", "\"LD_*\"", "\"*_PATH\"", "\"A=B\"", "\"\""] {
+        assert!(read(bad).is_err(), "{bad}");
+    }
+    assert!(shown(&read("\"GIT_*\"").unwrap_err()).contains("name each variable"));
+    for good in ["\"GIT_SSH\", \"LD_PRELOAD\"", "\"*\"", "\"ACME_*\"", ""] {
+        assert!(read(good).is_ok(), "{good}");
+    }
+    assert!(parse(Level::RootModule, &rule("\"GIT_*\"", "**", "\"...\"")).is_ok());
+}

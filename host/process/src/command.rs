@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A program that is to be run, with its arguments and options.
@@ -14,6 +16,9 @@ pub struct Command {
     pub arguments: Vec<String>,
     /// The working directory, an absolute path.
     pub directory: PathBuf,
+    /// The working directory itself, if it is open: the program starts there, whatever its path
+    /// leads to by then.
+    pub open_directory: Option<Arc<OwnedFd>>,
     /// The complete environment.
     pub environment: Vec<(OsString, OsString)>,
     /// The standard input.
@@ -33,6 +38,7 @@ impl Command {
             program: program.into(),
             arguments,
             directory,
+            open_directory: None,
             environment: Vec::new(),
             input: Vec::new(),
             timeout: None,

@@ -2,11 +2,14 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
 use tokio::net::unix::pipe::Receiver;
 
 use wardian_access::{FinishedProgram, ProcessAuthority, ProgramLaunch};
@@ -47,12 +50,7 @@ impl Launcher {
     pub async fn start(&self, command: Command) -> Result<ChildProcess, ProcessError> {
         validate(&command)?;
         let program = lookup::resolve_name(&command.program, &command.directory)?;
-        self.authority.may_start(&ProgramLaunch {
-            program: &program,
-            arguments: &command.arguments,
-            directory: &command.directory,
-            environment: &command.environment,
-        })?;
+        self.authority.may_start(&as_launch(&command, &program))?;
         let mut record = FinishedProgram {
             program,
             executable: None,
@@ -89,15 +87,17 @@ impl Launcher {
         command: &Command,
         record: &mut FinishedProgram,
     ) -> Result<(tokio::process::Child, Guarded, Outputs), ProcessError> {
-        if !command.directory.is_dir() {
-            return Err(ProcessError::Directory(command.directory.clone()));
-        }
+        let directory = match &command.open_directory {
+            Some(open) => Arc::clone(open),
+            None => open_directory(&command.directory)?,
+        };
         let executable = lookup::find_executable(&record.program, &self.search_path)?;
+        self.authority.may_execute(&as_launch(command, &record.program), &executable)?;
         record.executable = Some(executable.clone());
         let mut attempt = 0;
         loop {
             attempt += 1;
-            match self.spawn(command, &executable).await {
+            match self.spawn(command, &executable, &directory).await {
                 Ok(started) => return Ok(started),
                 Err(error)
                     if error.kind() == io::ErrorKind::ExecutableFileBusy && attempt < BUSY_ATTEMPTS =>
@@ -113,13 +113,13 @@ impl Launcher {
         &self,
         command: &Command,
         executable: &Path,
+        directory: &Arc<OwnedFd>,
     ) -> io::Result<(tokio::process::Child, Guarded, Outputs)> {
         let mut system = tokio::process::Command::new(executable);
         // The program receives the configured name as its first argument.
         system
             .arg0(&command.program)
             .args(&command.arguments)
-            .current_dir(&command.directory)
             .env_clear()
             .envs(command.environment.iter().map(|(name, value)| (name, value)))
             .stdin(if command.input.is_empty() { Stdio::null() } else { Stdio::piped() });
@@ -134,8 +134,28 @@ impl Launcher {
             }
         };
         system.stdout(writer);
-        let (child, guarded) = self.spawner.spawn_guarded(system).await?;
+        let (child, guarded) = self.spawner.spawn_guarded(system, Arc::clone(directory)).await?;
         Ok((child, guarded, outputs))
+    }
+}
+
+fn as_launch<'a>(command: &'a Command, program: &'a str) -> ProgramLaunch<'a> {
+    ProgramLaunch {
+        program,
+        arguments: &command.arguments,
+        directory: &command.directory,
+        environment: &command.environment,
+    }
+}
+
+fn open_directory(path: &Path) -> Result<Arc<OwnedFd>, ProcessError> {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    let flags = flags | OFlags::PATH;
+    match open(path, flags, Mode::empty()) {
+        Ok(directory) => Ok(Arc::new(directory)),
+        Err(Errno::NOENT | Errno::NOTDIR) => Err(ProcessError::Directory(path.to_owned())),
+        Err(error) => Err(ProcessError::Unreadable { path: path.to_owned(), error: error.into() }),
     }
 }
 

@@ -1,10 +1,10 @@
 //! Resolves a command's program to an executable file.
 
 use std::ffi::OsStr;
-use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Access, access};
+use wardian_access::normalize;
 
 use crate::error::ProcessError;
 
@@ -14,7 +14,7 @@ use crate::error::ProcessError;
 /// with which they are started.
 ///
 /// # Errors
-/// If the name is empty or not UTF-8, or if its directory does not exist.
+/// If the name is empty or not UTF-8.
 pub(crate) fn resolve_name(program: &str, directory: &Path) -> Result<String, ProcessError> {
     if program.is_empty() || program.contains('\0') {
         return Err(ProcessError::InvalidName(program.to_owned()));
@@ -32,12 +32,14 @@ pub(crate) fn resolve_name(program: &str, directory: &Path) -> Result<String, Pr
     let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
         return Err(ProcessError::InvalidName(program.to_owned()));
     };
-    let parent = directory.join(parent).canonicalize().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            ProcessError::NotFound { program: program.to_owned() }
+    let parent = directory.join(parent);
+    // The authority decides on a path that does not exist too: an error here would reveal that.
+    let parent = match parent.canonicalize() {
+        Ok(parent) => parent,
+        Err(_) => {
+            normalize(Path::new("/"), &parent).map_err(|_| ProcessError::InvalidName(program.to_owned()))?
         }
-        _ => ProcessError::Unreadable { path: directory.join(parent), error },
-    })?;
+    };
     parent
         .join(name)
         .into_os_string()
@@ -92,7 +94,8 @@ mod tests {
         for bad in ["", ".", "..", "/", "bin/..", "a\0b"] {
             assert!(matches!(resolve_name(bad, &base), Err(ProcessError::InvalidName(_))), "{bad:?}");
         }
-        assert!(matches!(resolve_name("absent/x", &base), Err(ProcessError::NotFound { .. })));
+        assert_eq!(at("absent/x"), below("absent/x"));
+        assert_eq!(at("absent/../../x"), Some(base.with_file_name("x").display().to_string()));
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //!    sessions that were not released.
 
 use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
 use std::process::{ChildStdin, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -115,7 +116,7 @@ impl Spawner {
     /// # Errors
     /// If the system cannot start it.
     pub async fn spawn(&self, command: Command) -> io::Result<Child> {
-        self.start(command, GuardScope::Process).await.map(|(child, _)| child)
+        self.start(command, GuardScope::Process, None).await.map(|(child, _)| child)
     }
 
     /// Spawns a process like [`Spawner::spawn`], and confines it.
@@ -127,17 +128,26 @@ impl Spawner {
         self.spawn(command).await
     }
 
-    /// Spawns a process in a separate session. The process ends when the host ends, and so do its
-    /// descendants while it is guarded.
+    /// Spawns a process in a separate session and in an open directory. The process ends when the
+    /// host ends, and so do its descendants while it is guarded.
     ///
     /// # Errors
     /// If the system cannot start it.
-    pub async fn spawn_guarded(&self, command: Command) -> io::Result<(Child, Guarded)> {
-        self.start(command, GuardScope::Descendants).await
+    pub async fn spawn_guarded(
+        &self,
+        command: Command,
+        directory: Arc<OwnedFd>,
+    ) -> io::Result<(Child, Guarded)> {
+        self.start(command, GuardScope::Descendants, Some(directory)).await
     }
 
-    async fn start(&self, mut command: Command, guard: GuardScope) -> io::Result<(Child, Guarded)> {
-        die_with_host(&mut command);
+    async fn start(
+        &self,
+        mut command: Command,
+        guard: GuardScope,
+        directory: Option<Arc<OwnedFd>>,
+    ) -> io::Result<(Child, Guarded)> {
+        die_with_host(&mut command, directory);
         let (started, answer) = oneshot::channel();
         let jobs = self.job_sender()?;
         let job = Job::Start {
@@ -276,13 +286,17 @@ impl Drop for Shell {
 }
 
 /// Creates a separate session for the process, so that it receives no interrupts from the terminal
-/// and can be killed as a group, and instructs the kernel to kill it when the host ends.
-fn die_with_host(command: &mut Command) {
+/// and can be killed as a group, and instructs the kernel to kill it when the host ends. The process
+/// starts in the given directory.
+fn die_with_host(command: &mut Command, directory: Option<Arc<OwnedFd>>) {
     command.kill_on_drop(true);
     #[cfg(target_os = "linux")]
     let us = rustix::process::getpid();
     let pre_exec = move || {
         rustix::process::setsid()?;
+        if let Some(directory) = &directory {
+            rustix::process::fchdir(directory)?;
+        }
         #[cfg(target_os = "linux")]
         {
             use rustix::process::{getppid, set_parent_process_death_signal};

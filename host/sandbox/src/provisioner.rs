@@ -204,13 +204,14 @@ impl ComponentProvisioner {
             config: config.map_err(|failure| failure.into_diagnostics(&call))?,
             connection_info: connection_info.map_err(|failure| failure.into_diagnostics(&call))?,
         };
-        let spawner = Spawner { programs: Arc::clone(&self.programs), call: call.clone() };
+        let (programs, for_call) = (Arc::clone(&self.programs), call.clone());
         let (sink, mut shown) = mpsc::channel(WAITING_TEXTS);
         let limit = &self.limits.remote_call;
         let work = self.call(&call, limit, Some(sink), move |guest, store| {
             Box::pin(async move {
                 let state = store.data_mut();
-                let own = state.table().push(spawner)?;
+                let guard = state.files().guard().clone();
+                let own = state.table().push(Spawner { programs, call: for_call, guard })?;
                 let spawner = Resource::new_borrow(own.rep());
                 let connection = if block.is_null() {
                     None

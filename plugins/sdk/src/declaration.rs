@@ -72,6 +72,8 @@ pub struct Process {
     pub program: &'static str,
     /// A pattern for each argument; `...` at the end accepts any number of further arguments.
     pub arguments: &'static [&'static str],
+    /// Names or patterns of the environment variables that the plugin sets for the program.
+    pub environment: &'static [&'static str],
     /// The reason, which is shown to users. Required.
     pub reason: &'static str,
 }
@@ -107,7 +109,7 @@ impl Environment {
 
 impl Process {
     /// A request without arguments.
-    pub const EMPTY: Self = Self { program: "", arguments: &[], reason: "" };
+    pub const EMPTY: Self = Self { program: "", arguments: &[], environment: &[], reason: "" };
 }
 
 impl Communicator {

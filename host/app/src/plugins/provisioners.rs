@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -53,6 +53,10 @@ struct DenyAll;
 
 impl ProcessAuthority for DenyAll {
     fn may_start(&self, _start: &ProgramLaunch<'_>) -> Result<(), Denied> {
+        Err(Denied::new("no plugin requested it"))
+    }
+
+    fn may_execute(&self, _start: &ProgramLaunch<'_>, _executable: &Path) -> Result<(), Denied> {
         Err(Denied::new("no plugin requested it"))
     }
 

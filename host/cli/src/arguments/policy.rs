@@ -85,6 +85,9 @@ pub(crate) struct PolicyGrantArguments {
     /// Patterns of the program's arguments (process); empty for none.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) arguments: Option<Vec<String>>,
+    /// Variables that the plugin may set for the program (process).
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) environment: Vec<String>,
     /// The reason, for readers of the policy.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,

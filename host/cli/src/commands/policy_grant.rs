@@ -93,6 +93,7 @@ fn rule_arguments(arguments: &PolicyGrantArguments) -> Vec<(String, RuleArgument
         ("directories", &arguments.directories),
         ("access", &arguments.access),
         ("names", &arguments.names),
+        ("environment", &arguments.environment),
     ];
     let texts = [("program", &arguments.program), ("reason", &arguments.reason)];
     let mut all = Vec::new();

@@ -58,6 +58,13 @@ fn what(key: &UseKey) -> String {
     for argument in key.arguments.iter().flatten() {
         let _ = write!(text, " {argument:?}");
     }
+    if let Some(names) = &key.environment {
+        let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+        let _ = write!(text, ", setting {}", names.join(", "));
+    }
+    if let Some(directory) = &key.directory {
+        let _ = write!(text, ", in {directory:?}");
+    }
     if let Some(address) = &key.address {
         let _ = write!(text, " ({address})");
     }

@@ -10,7 +10,7 @@ use wardian_access::{AddressKind, FileOperation, Scheme, is_within};
 use crate::address_pattern::AddressPattern;
 use crate::glob::Glob;
 use crate::host_pattern::HostPattern;
-use crate::rule::{Arguments, Conditions, Destination, Ports};
+use crate::rule::{Arguments, Conditions, Destination, Ports, ProgramVariables};
 
 use super::describe;
 
@@ -20,7 +20,7 @@ pub(crate) enum GrantedAccess {
     Network { scheme: Scheme, at: NetworkDestination, methods: Option<BTreeSet<Box<str>>> },
     Filesystem { directory: PathBuf, access: BTreeSet<FileOperation> },
     Environment { names: Vec<Glob> },
-    Process { programs: Vec<Glob>, arguments: Vec<Arguments> },
+    Process { programs: Vec<Glob>, arguments: Vec<Arguments>, environment: Vec<ProgramVariables> },
     Communicator { at: NetworkDestination },
 }
 
@@ -61,6 +61,7 @@ impl GrantedAccess {
             Conditions::Process(rule) => vec![Self::Process {
                 programs: vec![rule.program.clone()],
                 arguments: rule.arguments.iter().cloned().collect(),
+                environment: rule.environment.iter().cloned().collect(),
             }],
             Conditions::Communicator(rule) => NetworkDestination::from_rule(&rule.destination, None)
                 .map(|at| Self::Communicator { at })
@@ -119,11 +120,16 @@ impl GrantedAccess {
                 Some(Self::Environment { names: intersect_patterns(names, others)? })
             }
             (
-                Self::Process { programs, arguments },
-                Self::Process { programs: other_programs, arguments: other_arguments },
+                Self::Process { programs, arguments, environment },
+                Self::Process {
+                    programs: other_programs,
+                    arguments: other_arguments,
+                    environment: other_environment,
+                },
             ) => Some(Self::Process {
                 programs: intersect_patterns(programs, other_programs)?,
                 arguments: intersect_patterns(arguments, other_arguments)?,
+                environment: intersect_patterns(environment, other_environment)?,
             }),
             (Self::Communicator { at }, Self::Communicator { at: other }) => {
                 Some(Self::Communicator { at: at.intersection(other)? })
@@ -221,6 +227,16 @@ impl Pattern for Vec<AddressPattern> {
     }
 }
 
+impl Pattern for ProgramVariables {
+    fn covers(&self, other: &Self) -> bool {
+        self.covers(other)
+    }
+    /// A program without variables is granted by both.
+    fn excludes(&self, _other: &Self) -> bool {
+        false
+    }
+}
+
 impl Pattern for Arguments {
     fn covers(&self, other: &Self) -> bool {
         let lengths = if self.allows_more {
@@ -272,12 +288,16 @@ impl fmt::Display for GrantedAccess {
             Self::Environment { names } => {
                 formatter.write_str(&describe::join_with_and(names, |name| name.as_str().to_owned()))
             }
-            Self::Process { programs, arguments } => {
+            Self::Process { programs, arguments, environment } => {
                 formatter
                     .write_str(&describe::join_with_and(programs, |program| program.as_str().to_owned()))?;
                 for (index, arguments) in arguments.iter().enumerate() {
                     formatter.write_str(if index > 0 { " and" } else { "" })?;
                     describe::arguments(arguments, formatter)?;
+                }
+                for (index, names) in environment.iter().enumerate() {
+                    formatter.write_str(if index > 0 { " and" } else { "" })?;
+                    describe::variables(names, formatter)?;
                 }
                 Ok(())
             }

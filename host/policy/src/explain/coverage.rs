@@ -35,6 +35,8 @@ impl GrantedAccess {
                     vec![Self::Filesystem { directory: PathBuf::from("/"), access: rule.access.clone() }]
                 }
             },
+            // It denies some starts of the program, but not the one without variables.
+            Conditions::Process(rule) if rule.environment.is_some() => Vec::new(),
             Conditions::Environment(_) | Conditions::Process(_) => Self::from_conditions(conditions),
             Conditions::Communicator(rule) => NetworkDestination::from_denial(&rule.destination, None)
                 .into_iter()
@@ -85,10 +87,15 @@ impl GrantedAccess {
             ) => inner_access.is_subset(access) && is_within(inner, directory),
             (Self::Environment { names }, Self::Environment { names: others }) => each_covers(names, others),
             (
-                Self::Process { programs, arguments },
-                Self::Process { programs: other_programs, arguments: other_arguments },
+                Self::Process { programs, arguments, environment },
+                Self::Process {
+                    programs: other_programs,
+                    arguments: other_arguments,
+                    environment: other_environment,
+                },
             ) => {
                 each_covers(programs, other_programs)
+                    && each_covers(environment, other_environment)
                     && arguments.iter().all(|wide| {
                         other_arguments
                             .iter()

@@ -5,7 +5,8 @@ use std::fmt::{self, Write};
 
 use wardian_access::FileOperation;
 
-use crate::rule::{Arguments, Conditions, Destination, Ports};
+use crate::glob::Glob;
+use crate::rule::{Arguments, Conditions, Destination, Ports, ProgramVariables};
 
 /// Returns the name of a rule's capability.
 pub(super) fn capability(conditions: &Conditions) -> &'static str {
@@ -42,10 +43,11 @@ pub(crate) fn conditions(conditions: &Conditions) -> String {
         }
         Conditions::Process(rule) => {
             text.push_str(rule.program.as_str());
-            match &rule.arguments {
+            let _ = match &rule.arguments {
                 Some(patterns) => arguments(patterns, &mut text),
                 None => text.write_str(" with any arguments"),
-            }
+            };
+            rule.environment.as_ref().map_or(Ok(()), |names| variables(names, &mut text))
         }
         Conditions::Communicator(rule) => destination(&rule.destination, &mut text),
     };
@@ -97,6 +99,13 @@ pub(super) fn arguments(arguments: &Arguments, to: &mut impl Write) -> fmt::Resu
         write!(to, " {}", pattern.as_str())?;
     }
     to.write_str(if arguments.allows_more { " ..." } else { "" })
+}
+
+pub(super) fn variables(variables: &ProgramVariables, to: &mut impl Write) -> fmt::Result {
+    match variables.patterns() {
+        [] => Ok(()),
+        names => write!(to, ", setting {}", join_with_commas(names.iter().map(Glob::as_str))),
+    }
 }
 
 /// Joins values with commas.

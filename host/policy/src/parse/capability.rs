@@ -15,7 +15,7 @@ use crate::glob::Glob;
 use crate::host_pattern::HostPattern;
 use crate::rule::{
     Arguments, CommunicatorRule, Conditions, Destination, Effect, EnvironmentRule, FilesystemRule, HostSet,
-    NetworkRule, Ports, ProcessRule,
+    NetworkRule, Ports, ProcessRule, ProgramVariables, grants_all_programs, is_controlling,
 };
 
 #[derive(Clone, Copy)]
@@ -46,7 +46,7 @@ impl Capability {
             Self::Network => &["hosts", "schemes", "ports", "methods", "addresses", "reason"],
             Self::Filesystem => &["directories", "access", "reason"],
             Self::Environment => &["names", "reason"],
-            Self::Process => &["program", "arguments", "reason"],
+            Self::Process => &["program", "arguments", "environment", "reason"],
             Self::Communicator => &["hosts", "ports", "addresses", "reason"],
         }
     }
@@ -243,7 +243,38 @@ impl Reader<'_> {
                 None
             }
         };
-        Some(ProcessRule { program: program?, arguments: arguments? })
+        let (program, arguments) = (program?, arguments?);
+        let is_full = grants_all_programs(&program, arguments.as_ref());
+        let environment = match (block.body.attribute("environment"), effect) {
+            (Some(attribute), Effect::Deny) => {
+                Some(ProgramVariables::denied(self.each(attribute, "Invalid name", variable)?))
+            }
+            (None, Effect::Deny) => None,
+            (Some(attribute), Effect::Allow) => {
+                let names = self.granted_variables(attribute, is_full)?;
+                Some(ProgramVariables::granted(names, is_full))
+            }
+            (None, Effect::Allow) => Some(ProgramVariables::granted(Vec::new(), is_full)),
+        };
+        Some(ProcessRule { program, arguments, environment })
+    }
+
+    /// Parses the variables that a plugin may set for a program. An empty list means none.
+    fn granted_variables(&mut self, attribute: &Attribute, is_full: bool) -> Option<Vec<Glob>> {
+        if attribute.expression.as_tuple_items().is_some_and(|items| items.is_empty()) {
+            return Some(Vec::new());
+        }
+        let granted = |text: &str| {
+            let pattern = variable(text)?;
+            let without_stars = text.replace('*', "");
+            if !is_full && pattern.literal().is_none() && is_controlling(&without_stars) {
+                return Err("variables like these change what a program executes, and a wildcard does not \
+                            grant them; name each variable"
+                    .to_owned());
+            }
+            Ok(pattern)
+        };
+        self.each(attribute, "Invalid name", granted)
     }
 
     fn arguments(&mut self, attribute: &Attribute) -> Option<Arguments> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use wardian_access::{EnvironmentName, FileAccess, FileOperation, ProcessStart, is_within};
 
-use super::Effect;
+use super::{Effect, ProgramVariables};
 use crate::glob::Glob;
 
 /// `allow filesystem`, `deny filesystem`.
@@ -28,6 +28,8 @@ pub(crate) struct ProcessRule {
     pub(crate) program: Glob,
     /// [`None`] matches all arguments.
     pub(crate) arguments: Option<Arguments>,
+    /// [`None`] matches everything; a rule that allows always has patterns.
+    pub(crate) environment: Option<ProgramVariables>,
 }
 
 /// Patterns for arguments by position.
@@ -61,8 +63,18 @@ impl EnvironmentRule {
 
 impl ProcessRule {
     pub(crate) fn matches(&self, start: &ProcessStart, effect: Effect) -> bool {
-        self.names_program(start.program(), effect)
+        let is_reliable = start.replaceable_file().is_none() || self.trusts_replaceable_file(start.program());
+        (effect == Effect::Deny || is_reliable)
+            && self.names_program(start.program(), effect)
             && self.arguments.as_ref().is_none_or(|arguments| arguments.matches(start.arguments(), effect))
+            && self.environment.as_ref().is_none_or(|names| names.matches(start.variables(), effect))
+    }
+
+    /// Whether a rule that allows includes a program's file that plugins may write: only if its
+    /// author named that very file, or grants every program.
+    fn trusts_replaceable_file(&self, program: &str) -> bool {
+        self.program.literal().is_some() && program.starts_with('/')
+            || grants_all_programs(&self.program, self.arguments.as_ref())
     }
 
     /// `deny process` with a bare name applies to that program in any directory.
@@ -72,6 +84,12 @@ impl ProcessRule {
         self.program.matches(program, effect.on_undecidable())
             || effect == Effect::Deny && is_bare && self.program.matches(name, effect.on_undecidable())
     }
+}
+
+/// Whether a rule that allows grants every program with any arguments, and hence arbitrary code.
+pub(crate) fn grants_all_programs(program: &Glob, arguments: Option<&Arguments>) -> bool {
+    program.as_str() == "**"
+        && arguments.is_some_and(|arguments| arguments.patterns.is_empty() && arguments.allows_more)
 }
 
 impl Arguments {

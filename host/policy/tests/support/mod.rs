@@ -50,7 +50,7 @@ pub fn plugin(address: &str) -> ProviderAddress {
 }
 
 /// `GET https://a.example`, `tcp://a.example:5432`, `lookup a.example`, `read a/b`,
-/// `write a/b`, `env NAME`, `run PROGRAM ARGUMENTS`, `connect HOST PORT`.
+/// `write a/b`, `env NAME`, `run [VARIABLE=] PROGRAM ARGUMENTS`, `connect HOST PORT`.
 pub fn request(text: &str) -> AccessRequest {
     let (verb, rest) = text.split_once(' ').unwrap_or((text, ""));
     let file =
@@ -65,8 +65,13 @@ pub fn request(text: &str) -> AccessRequest {
         "write" => file(FileOperation::Write),
         "env" => AccessRequest::Environment(EnvironmentName::new(rest).unwrap()),
         "run" => {
-            let mut words = rest.split(' ').map(str::to_owned);
-            AccessRequest::Process(ProcessStart::new(&words.next().unwrap(), words).unwrap())
+            let mut words = rest.split(' ').map(str::to_owned).peekable();
+            let mut variables = Vec::new();
+            while let Some(variable) = words.next_if(|word| word.ends_with('=')) {
+                variables.push(variable.trim_end_matches('=').to_owned());
+            }
+            let start = ProcessStart::new(&words.next().unwrap(), words).unwrap();
+            AccessRequest::Process(start.with_variables(variables.iter().map(String::as_str)).unwrap())
         }
         "connect" => {
             let (host, port) = rest.split_once(' ').unwrap();

@@ -1,6 +1,6 @@
 //! An authority that records requests, and functions that run a command to completion.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,8 @@ pub struct Records {
     pub asked: Mutex<Vec<String>>,
     pub ended: Mutex<Vec<FinishedProgram>>,
     pub refuses: Mutex<bool>,
+    pub executed: Mutex<Vec<PathBuf>>,
+    pub refuses_files: Mutex<bool>,
 }
 
 impl ProcessAuthority for Records {
@@ -19,6 +21,14 @@ impl ProcessAuthority for Records {
         self.asked.lock().unwrap().push(start.program.to_owned());
         if *self.refuses.lock().unwrap() {
             return Err(Denied::new("no rule allows it"));
+        }
+        Ok(())
+    }
+
+    fn may_execute(&self, _start: &ProgramLaunch<'_>, executable: &Path) -> Result<(), Denied> {
+        self.executed.lock().unwrap().push(executable.to_owned());
+        if *self.refuses_files.lock().unwrap() {
+            return Err(Denied::new("the file may be written"));
         }
         Ok(())
     }

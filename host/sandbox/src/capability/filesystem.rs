@@ -47,7 +47,7 @@ use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 pub(super) use file_guard::{AccessScope, FileError, FileGuard, OpenFile};
 pub(super) use implicit_preopens::{PathRoot, Start};
 pub(super) use operations::{Directory, Opened, Opening, create_directories, open, set_mode};
-pub(super) use resolution::{LastLink, MAX_PATH_LENGTH};
+pub(super) use resolution::{Base, LastLink, MAX_PATH_LENGTH, descend};
 
 use super::{Capability, NewInstance};
 use crate::interface_name::InterfaceName;

@@ -1,26 +1,35 @@
 //! `wardian:plugin/process`: runs programs on this machine.
 //!
-//! A guest runs programs through a [`Spawner`] that the host passes to it for one call. Each start
-//! is submitted to the plugin's monitor on behalf of that call's resource, and recorded with its
-//! outcome. A program's environment consists of the host's variables that policy grants and those
-//! that the guest sets. Programs that are still running when the call ends are killed, even if the
-//! call failed.
+//! A guest runs programs through a [`Spawner`] that the host passes to it for one call. Each
+//! start is submitted to the plugin's monitor on behalf of that call's resource, and recorded
+//! with its outcome. A program's environment consists of the host's variables that policy grants
+//! and those that the guest sets, which the rule for the program has to grant. Programs that are
+//! still running when the call ends are killed, even if the call failed.
+//!
+//! A program starts in the root module's directory. Another working directory is an access like
+//! reading it: it is decided by its path without links, opened without following any, and the
+//! program starts in the open directory.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fs::File;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
 use wardian_access::{
-    AccessRequest, Denied, ExitStatus, FinishedProgram, ProcessAuthority, ProcessStart, ProgramLaunch,
+    AccessRequest, Denied, ExitStatus, FileOperation, FinishedProgram, ProcessAuthority, ProcessStart,
+    ProgramLaunch, normalize,
 };
 use wardian_monitor::{Capability as Used, Monitor, Use};
 use wardian_plugin::PluginCall;
+use wardian_policy::PluginPolicy;
 use wardian_process::{ChildProcess, Command, CommandEvent, DescendantPolicy, Launcher, Streams};
 use wasmtime::component::{HasSelf, Linker, Resource};
 
 use super::Capability;
+use super::filesystem::{AccessScope, Base, FileError, FileGuard, descend};
 use crate::bindings::provisioner::wardian::plugin::process::{
     self as wit, Host, HostRunningProcess, HostSpawner, OutputStreams, ProcessError, ProcessEvent,
 };
@@ -54,9 +63,12 @@ pub(crate) struct Programs {
 }
 
 /// Permission to run programs during one call.
+#[derive(Clone)]
 pub struct Spawner {
     pub(crate) programs: Arc<Programs>,
     pub(crate) call: PluginCall,
+    /// Decides on working directories.
+    pub(crate) guard: FileGuard,
 }
 
 /// A running program.
@@ -70,25 +82,56 @@ pub struct RunningProcess {
 struct StartAuthority {
     monitor: Monitor,
     call: PluginCall,
+    /// The names of the variables that the plugin sets.
+    variables: Vec<String>,
     begun: Mutex<Option<Use>>,
+}
+
+impl StartAuthority {
+    fn request(&self, start: &ProgramLaunch<'_>) -> Result<ProcessStart, Denied> {
+        ProcessStart::new(start.program, start.arguments.iter().cloned())
+            .and_then(|request| request.with_variables(self.variables.iter().map(String::as_str)))
+            .map(|request| request.in_directory(start.directory))
+            .map_err(|problem| {
+                self.monitor.reject(&self.call, Used::Process, start.program.to_owned(), problem)
+            })
+    }
+
+    fn take(&self) -> Option<Use> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 impl ProcessAuthority for StartAuthority {
     fn may_start(&self, start: &ProgramLaunch<'_>) -> Result<(), Denied> {
-        let request = ProcessStart::new(start.program, start.arguments.iter().cloned()).map_err(|problem| {
-            self.monitor.reject(&self.call, Used::Process, start.program.to_owned(), problem)
-        });
-        let begun =
-            request.and_then(|request| self.monitor.begin(&self.call, AccessRequest::Process(request)));
-        let begun = begun?;
+        let begun = self.monitor.begin(&self.call, AccessRequest::Process(self.request(start)?))?;
         *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
         Ok(())
     }
 
-    fn finished(&self, ended: &FinishedProgram) {
-        let Some(mut begun) = self.begun.lock().unwrap_or_else(PoisonError::into_inner).take() else {
-            return;
+    fn may_execute(&self, start: &ProgramLaunch<'_>, executable: &Path) -> Result<(), Denied> {
+        if !is_replaceable(executable, self.monitor.policy()) {
+            return Ok(());
+        }
+        let request = self.request(start)?.with_replaceable_file(executable);
+        let begun = match self.monitor.begin(&self.call, AccessRequest::Process(request)) {
+            Ok(begun) => Some(begun),
+            Err(denied) => {
+                if let Some(begun) = self.take() {
+                    begun.discard();
+                }
+                return Err(denied);
+            }
         };
+        let mut place = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(replaced) = std::mem::replace(&mut *place, begun) {
+            replaced.discard();
+        }
+        Ok(())
+    }
+
+    fn finished(&self, ended: &FinishedProgram) {
+        let Some(mut begun) = self.take() else { return };
         match ended.status {
             Some(ExitStatus::Code(code)) => begun.set_status(code.into()),
             // Shells use the same convention: 128 plus the number of the signal.
@@ -100,6 +143,37 @@ impl ProcessAuthority for StartAuthority {
 }
 
 impl Spawner {
+    /// Returns the path of a working directory, which the policy must allow the plugin to read
+    /// unless it is the root module's, and the directory itself.
+    fn working_directory(&self, named: &str) -> Result<(PathBuf, Option<Arc<OwnedFd>>), ProcessError> {
+        let root_module = &self.programs.directory;
+        let path = root_module.join(named);
+        let missing = || convert_error(wardian_process::ProcessError::Directory(path.clone()));
+        let Ok(lexical) = normalize(Path::new("/"), &path) else { return Err(missing()) };
+        // Before this decision nothing is looked up: the answer must not reveal what exists.
+        if lexical != *root_module && !self.guard.is_allowed(&lexical, FileOperation::Read, AccessScope::Path)
+        {
+            self.decide(&lexical)?;
+        }
+        let Some(real) = resolve_links(&path) else { return Err(missing()) };
+        if root_module.canonicalize().is_ok_and(|root_module| root_module == real) {
+            return Ok((root_module.clone(), None));
+        }
+        self.decide(&real)?;
+        let directory = open_absolute(&real).map_err(|_| missing())?;
+        Ok((real, Some(Arc::new(directory))))
+    }
+
+    /// Decides on a working directory, and records the access.
+    fn decide(&self, directory: &Path) -> Result<(), ProcessError> {
+        match self.guard.begin(directory, FileOperation::Read, AccessScope::Path) {
+            Ok(_recorded) => Ok(()),
+            Err(FileError::Denied(denied)) => Err(ProcessError::Denied(denied.to_string())),
+            Err(FileError::System(error)) => Err(ProcessError::Failed(error.to_string())),
+            Err(FileError::TooMuch(problem)) => Err(ProcessError::Failed(problem.to_string())),
+        }
+    }
+
     async fn start(&self, command: wit::Command) -> Result<RunningProcess, ProcessError> {
         let Programs { runner, monitor, directory, environment, stopping } = &*self.programs;
         if *stopping.borrow() {
@@ -107,15 +181,18 @@ impl Spawner {
                 "the run is being stopped, so no further program is started".into(),
             ));
         }
+        let (directory, open_directory) = match &command.working_directory {
+            Some(named) => self.working_directory(named)?,
+            None => (directory.clone(), None),
+        };
         let set = &command.environment;
+        let variables = set.iter().map(|(name, _)| name.clone()).collect();
         let kept = environment.iter().filter(|(name, _)| set.iter().all(|(other, _)| other != name));
         let command = Command {
             program: command.program,
             arguments: command.arguments,
-            directory: match command.working_directory {
-                Some(below) => directory.join(below),
-                None => directory.clone(),
-            },
+            directory,
+            open_directory,
             environment: kept
                 .chain(set)
                 .map(|(name, value)| (name.into(), value.into()))
@@ -128,12 +205,50 @@ impl Spawner {
             },
             descendants: DescendantPolicy::Detach,
         };
-        let authority =
-            StartAuthority { monitor: monitor.clone(), call: self.call.clone(), begun: Mutex::default() };
+        let authority = StartAuthority {
+            monitor: monitor.clone(),
+            call: self.call.clone(),
+            variables,
+            begun: Mutex::default(),
+        };
         let running =
             runner.for_authority(Arc::new(authority)).start(command).await.map_err(convert_error)?;
         Ok(RunningProcess { running, stopping: stopping.clone(), is_interrupted: false })
     }
+}
+
+/// Returns whether a plugin may be able to write a program's file or put another one in its
+/// place: it is in a directory that policy lets a plugin write, and so does the system.
+fn is_replaceable(executable: &Path, policy: &PluginPolicy) -> bool {
+    let real = executable.canonicalize().ok();
+    let paths = [Some(executable), real.as_deref()];
+    let is_writable = |path: &Path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok();
+    paths.into_iter().flatten().any(|path| {
+        policy.writable_directories().any(|directory| {
+            path.ancestors().take_while(|above| above.starts_with(directory)).any(is_writable)
+        })
+    })
+}
+
+/// Resolves the links of a path as far as it exists.
+fn resolve_links(path: &Path) -> Option<PathBuf> {
+    let (existing, real) = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)))?;
+    let rest = path.strip_prefix(existing).ok()?;
+    normalize(Path::new("/"), &real.join(rest)).ok()
+}
+
+/// Opens a directory by an absolute path, without following a link.
+fn open_absolute(path: &Path) -> std::io::Result<OwnedFd> {
+    let names: Vec<OsString> = path
+        .components()
+        .filter_map(|component| match component {
+            Component::Normal(name) => Some(name.to_owned()),
+            _ => None,
+        })
+        .collect();
+    let top = Base { handle: Arc::new(File::open("/")?), path: Arc::from(Path::new("/")) };
+    let base = descend(&top, &names)?;
+    base.handle.as_fd().try_clone_to_owned()
 }
 
 fn convert_error(error: wardian_process::ProcessError) -> ProcessError {
@@ -188,8 +303,7 @@ impl HostSpawner for GuestState {
         spawner: Resource<Spawner>,
         command: wit::Command,
     ) -> wasmtime::Result<Result<Resource<RunningProcess>, ProcessError>> {
-        let spawner = self.table().get(&spawner)?;
-        let spawner = Spawner { programs: Arc::clone(&spawner.programs), call: spawner.call.clone() };
+        let spawner = self.table().get(&spawner)?.clone();
         match spawner.start(command).await {
             Ok(running) => Ok(Ok(self.table().push(running)?)),
             Err(error) => Ok(Err(error)),

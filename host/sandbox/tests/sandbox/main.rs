@@ -12,6 +12,7 @@ mod hostile;
 mod http;
 mod load;
 mod pool;
+mod programs;
 mod reach;
 mod schema;
 mod server;

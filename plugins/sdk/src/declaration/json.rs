@@ -81,7 +81,13 @@ const fn rule(capability: &Capability) -> Rule {
             assert!(!process.program.is_empty(), "add the program: program: \"...\"");
             Rule {
                 name: "process",
-                lists: [("arguments", process.arguments), NONE, NONE, NONE, NONE],
+                lists: [
+                    ("arguments", process.arguments),
+                    ("environment", process.environment),
+                    NONE,
+                    NONE,
+                    NONE,
+                ],
                 program: process.program,
                 reason: process.reason,
             }

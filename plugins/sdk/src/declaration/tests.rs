@@ -13,6 +13,7 @@ const NEEDED: &[Capability] = crate::capabilities![
     environment { names: ["A_*"], reason: "names" },
     process { program: "git", reason: "asks for its version" },
     process { program: "git", arguments: ["clone", "..."], reason: "clones" },
+    process { program: "acme", arguments: ["sync"], environment: ["ACME_*"], reason: "synchronizes" },
     communicator { hosts: ["**"], reason: "machines" }
 ];
 
@@ -41,6 +42,10 @@ fn declaration_is_one_line_of_json() {
                 { "environment": { "names": ["A_*"], "reason": "names" } },
                 { "process": { "program": "git", "arguments": [], "reason": "asks for its version" } },
                 { "process": { "program": "git", "arguments": ["clone", "..."], "reason": "clones" } },
+                { "process": {
+                    "program": "acme", "arguments": ["sync"], "environment": ["ACME_*"],
+                    "reason": "synchronizes"
+                } },
                 { "communicator": { "hosts": ["**"], "reason": "machines" } },
             ],
         })

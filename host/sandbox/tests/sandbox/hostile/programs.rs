@@ -63,6 +63,10 @@ impl ProcessAuthority for Nobody {
         Err(Denied::new("nobody asked"))
     }
 
+    fn may_execute(&self, _start: &ProgramLaunch<'_>, _executable: &Path) -> Result<(), Denied> {
+        Err(Denied::new("nobody asked"))
+    }
+
     fn finished(&self, _ended: &FinishedProgram) {}
 }
 
