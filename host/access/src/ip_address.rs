@@ -13,9 +13,12 @@
 //! | reserved | all other addresses that are not internet hosts: multicast, broadcast, documentation, ... |
 //! | `public` | all other addresses |
 //!
-//! An IPv6 address that contains an IPv4 address has the kind of that address. A metadata address
-//! has no other kind, and is not included in any wider range: a rule must contain `metadata` or
-//! that exact address.
+//! An IPv6 address may contain an IPv4 address, to which a router or a tunnel delivers the data
+//! ([`EmbeddedAddresses`]). If the prefix determines the IPv4 address, the address has its kind. If
+//! it is only possible, as with a translation prefix of unknown length, the address counts as a
+//! metadata address if it may be one, and as public only if it may be no other. A metadata
+//! address has no other kind, and is not included in any wider range: a rule must contain
+//! `metadata` or that exact address.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -78,9 +81,19 @@ impl AddressKind {
         if METADATA.contains(&address) {
             return Self::Metadata;
         }
-        match address {
-            IpAddr::V4(address) => kind_of_v4(address),
-            IpAddr::V6(address) => kind_of_v6(address),
+        let address = match address {
+            IpAddr::V4(address) => return kind_of_v4(address),
+            IpAddr::V6(address) => address,
+        };
+        let embedded = EmbeddedAddresses::from_address(address);
+        if let Some(certain) = embedded.certain() {
+            return Self::from_address(certain.into());
+        }
+        let kinds = || embedded.iter().map(|address| Self::from_address(address.into()));
+        match kind_of_v6(address) {
+            _ if kinds().any(|kind| kind == Self::Metadata) => Self::Metadata,
+            Self::Public => kinds().find(|kind| *kind != Self::Public).unwrap_or(Self::Public),
+            own => own,
         }
     }
 }
@@ -88,6 +101,60 @@ impl AddressKind {
 impl fmt::Display for AddressKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.word())
+    }
+}
+
+/// The IPv4 addresses that an IPv6 address may contain.
+///
+/// | prefix | mechanism | the IPv4 address |
+/// |---|---|---|
+/// | `64:ff9b::/96` | NAT64 | certain |
+/// | `2002::/16` | 6to4 | certain |
+/// | `64:ff9b:1::/48` | NAT64 of a site, with a prefix of 48, 56, 64 or 96 bits | possible |
+/// | `2001::/32` | Teredo: the server, and the client in inverted bits | possible |
+/// | `::/96`, `::ffff:0:0:0/96` | IPv4-compatible and IPv4-translated | possible |
+/// | any, with the interface identifier `[02]00:5efe:a.b.c.d` | ISATAP | possible |
+///
+/// An IPv4-mapped address is an IPv4 address; see [`canonical`]. Other translation prefixes belong
+/// to a site and cannot be recognized.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EmbeddedAddresses {
+    certain: Option<Ipv4Addr>,
+    possible: [Option<Ipv4Addr>; 5],
+}
+
+impl EmbeddedAddresses {
+    /// Returns the addresses that an address contains.
+    pub fn from_address(address: Ipv6Addr) -> Self {
+        let octets = address.octets();
+        let at = |indices: [usize; 4]| {
+            let [a, b, c, d] = indices.map(|index| octets.get(index).copied().unwrap_or_default());
+            Some(Ipv4Addr::new(a, b, c, d))
+        };
+        let last = at([12, 13, 14, 15]);
+        let (certain, first, second, third, fourth) = match address.segments() {
+            [0x64, 0xff9b, 0, 0, 0, 0, ..] => (last, None, None, None, None),
+            [0x2002, ..] => (at([2, 3, 4, 5]), None, None, None, None),
+            // The ninth byte is not used.
+            [0x64, 0xff9b, 1, ..] => (None, at([6, 7, 9, 10]), at([7, 9, 10, 11]), at([9, 10, 11, 12]), last),
+            [0x2001, 0, ..] => (None, at([4, 5, 6, 7]), last.map(|client| !client), None, None),
+            [0, 0, 0, 0, 0, 0, 0, 0 | 1] => (None, None, None, None, None),
+            [0, 0, 0, 0, 0, 0, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => (None, last, None, None, None),
+            _ => (None, None, None, None, None),
+        };
+        let is_isatap = matches!(address.segments(), [_, _, _, _, 0 | 0x200, 0x5efe, ..]);
+        let isatap = last.filter(|_| is_isatap);
+        Self { certain, possible: [first, second, third, fourth, isatap] }
+    }
+
+    /// Returns the IPv4 address, if the prefix determines it.
+    pub fn certain(&self) -> Option<Ipv4Addr> {
+        self.certain
+    }
+
+    /// Returns all of them, certain and possible.
+    pub fn iter(&self) -> impl Iterator<Item = Ipv4Addr> {
+        self.certain.into_iter().chain(self.possible.into_iter().flatten())
     }
 }
 
@@ -113,16 +180,10 @@ fn kind_of_v4(address: Ipv4Addr) -> AddressKind {
 }
 
 fn kind_of_v6(address: Ipv6Addr) -> AddressKind {
-    let segments = address.segments();
-    let embedded = |high: u16, low: u16| {
-        AddressKind::from_address(IpAddr::V4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low))))
-    };
-    match segments {
+    match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 1] => AddressKind::Loopback,
         // Unspecified, and IPv4-compatible addresses, which are deprecated.
         [0, 0, 0, 0, 0, 0, _, _] => AddressKind::Reserved,
-        // Translated and tunneled IPv4 addresses.
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => embedded(high, low),
         [0x64, 0xff9b, 1, ..] => AddressKind::Private,
         [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] => AddressKind::Private,
         [0xfe80..=0xfebf, ..] => AddressKind::LinkLocal,
@@ -153,6 +214,17 @@ mod tests {
             (&["169.254.1.1", "fe80::1", "febf::1"], LinkLocal),
             (&["169.254.169.254", "::ffff:169.254.169.254", "fd00:ec2::254", "100.100.100.200"], Metadata),
             (&["64:ff9b::169.254.169.254", "2002:a9fe:a9fe::1", "168.63.129.16"], Metadata),
+            // A site's NAT64 with each length of its prefix.
+            (&["64:ff9b:1:a9fe:a9:fe00::", "64:ff9b:1:a9:fe:a9fe::", "64:ff9b:1:0:a9:fea9:fe00:0"], Metadata),
+            (&["64:ff9b:1::169.254.169.254", "64:ff9b:1:fffe::169.254.169.254"], Metadata),
+            // Teredo, IPv4-compatible, IPv4-translated, ISATAP.
+            (&["2001:0:a9fe:a9fe::1", "2001::5601:5601", "::169.254.169.254"], Metadata),
+            (&["::ffff:0:169.254.169.254", "2606:2800::5efe:169.254.169.254"], Metadata),
+            (&["fe80::200:5efe:169.254.169.254", "2606:2800::200:5efe:a9fe:a9fe"], Metadata),
+            (&["2606:2800::5efe:10.0.0.1", "2606:2800::200:5efe:10.0.0.1"], Private),
+            (&["2606:2800::5efe:127.0.0.1"], Loopback),
+            (&["2606:2800::5efe:93.184.216.34", "2606:2800::1:5efe:10.0.0.1", "2002:5db8:d822::1"], Public),
+            (&["fe80::5efe:10.0.0.1"], LinkLocal),
             (&["0.0.0.0", "224.0.0.1", "255.255.255.255", "192.0.2.1", "::", "ff02::1"], Reserved),
             (&["::127.0.0.1", "2001:db8::1", "2001::1", "4000::1"], Reserved),
         ] {

@@ -28,7 +28,7 @@ pub use connection::{ConnectProgress, ConnectionAuthority, FinishedConnection};
 pub use denied::Denied;
 pub use host::{Host, HostProblem};
 pub use http::{HttpAuthority, HttpCredential, HttpExchange, is_token_byte};
-pub use ip_address::{AddressKind, canonical};
+pub use ip_address::{AddressKind, EmbeddedAddresses, canonical};
 pub use path::{PathProblem, is_within, normalize};
 pub use process::{ExitStatus, FinishedProgram, ProcessAuthority, ProgramLaunch};
 pub use reach_error::ReachError;

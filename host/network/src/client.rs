@@ -109,6 +109,7 @@ impl Client {
     ) -> Result<Response<ResponseBody>, NetworkError> {
         let inner = &*self.inner;
         let (mut parts, body) = request.into_parts();
+        parts.method = upper_case(&parts.method)?;
         let access = request_to_decide(&parts.uri, &parts.method, &parts.headers)?;
         let reserved = authority.reserved_headers(&access);
         if let Some(name) = reserved.iter().find(|name| parts.headers.contains_key(*name)) {
@@ -164,6 +165,16 @@ impl Client {
         let connection = (Arc::clone(&inner.pool), at, connection);
         Ok(response.map(|incoming| ResponseBody::new(incoming, limits, connection, report, permit)))
     }
+}
+
+/// Returns the method that is checked and sent. Servers treat methods as case sensitive, but some
+/// understand `get`: what is sent must be what policy was asked for.
+fn upper_case(method: &Method) -> Result<Method, NetworkError> {
+    if method.as_str().bytes().any(|byte| byte.is_ascii_lowercase()) {
+        let upper = method.as_str().to_ascii_uppercase();
+        return Method::from_bytes(upper.as_bytes()).map_err(|_| NetworkError::Forbidden("this method"));
+    }
+    Ok(method.clone())
 }
 
 async fn exchange(

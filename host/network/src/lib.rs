@@ -11,6 +11,8 @@
 //! The reasons for not using an existing client are in `docs/design/003-http-client.md`.
 //!
 //! Invariants:
+//! - names are looked up as absolute names, without the system's search domains, and the method that
+//!   was decided is the one that is sent, in upper case;
 //! - redirects are returned, not followed: following one is a new request;
 //! - the `Host` header contains the host that was allowed; a request with a different header is
 //!   rejected, and so is a request that would change the protocol of the connection (`CONNECT`,

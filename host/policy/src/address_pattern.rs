@@ -3,7 +3,9 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use wardian_access::{AddressKind, canonical};
+use wardian_access::{AddressKind, EmbeddedAddresses, canonical};
+
+use crate::rule::Effect;
 
 /// A range of addresses: `10.0.0.0/8`, or a single address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,6 +13,12 @@ pub(crate) struct AddressRange {
     first: IpAddr,
     prefix: u8,
 }
+
+/// The ranges whose addresses certainly contain an IPv4 address.
+const TRANSLATED: [AddressRange; 2] = [
+    AddressRange { first: IpAddr::V6(Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0)), prefix: 96 },
+    AddressRange { first: IpAddr::V6(Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0)), prefix: 16 },
+];
 
 /// The reason why a text is not a range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,10 +67,35 @@ impl AddressRange {
         self.first.is_ipv4() == address.is_ipv4() && masked(address, self.prefix) == self.first
     }
 
-    /// The same as [`Self::contains`], except that a wide range never includes a metadata address.
-    pub(crate) fn names(self, address: IpAddr) -> bool {
-        self.contains(address)
-            && (self.is_single() || AddressKind::from_address(address) != AddressKind::Metadata)
+    /// Whether a rule with this effect applies to an address. A wide range grants no metadata
+    /// address. A grant of IPv4 addresses includes IPv6 addresses that certainly contain one of
+    /// them; a denial, those that possibly do.
+    pub(crate) fn matches(self, address: IpAddr, effect: Effect) -> bool {
+        let address = canonical(address);
+        let embedded = match address {
+            IpAddr::V4(_) => EmbeddedAddresses::default(),
+            IpAddr::V6(address) => EmbeddedAddresses::from_address(address),
+        };
+        match effect {
+            Effect::Allow => {
+                let is_contained = self.contains(address)
+                    || embedded.certain().is_some_and(|inner| self.contains(inner.into()));
+                is_contained
+                    && (self.is_single() || AddressKind::from_address(address) != AddressKind::Metadata)
+            }
+            Effect::Deny => {
+                self.contains(address) || embedded.iter().any(|inner| self.contains(inner.into()))
+            }
+        }
+    }
+
+    /// Whether no address that a rule allows is in both ranges.
+    pub(crate) fn excludes(self, other: Self) -> bool {
+        if self.first.is_ipv4() == other.first.is_ipv4() {
+            return !self.covers(other) && !other.covers(self);
+        }
+        let six = if self.first.is_ipv6() { self } else { other };
+        TRANSLATED.iter().all(|prefix| !six.covers(*prefix) && !prefix.covers(six))
     }
 
     pub(crate) fn covers(self, other: Self) -> bool {
@@ -109,11 +142,21 @@ pub(crate) enum AddressPattern {
 }
 
 impl AddressPattern {
-    pub(crate) fn matches(self, address: IpAddr) -> bool {
-        let address = canonical(address);
+    /// Whether a rule with this effect applies to an address. A denial of a kind also applies if
+    /// an embedded IPv4 address is of that kind.
+    pub(crate) fn matches(self, address: IpAddr, effect: Effect) -> bool {
         match self {
-            Self::Kind(kind) => AddressKind::from_address(address) == kind,
-            Self::Range(range) => range.names(address),
+            Self::Kind(kind) => {
+                let is_inside = |address: IpAddr| match canonical(address) {
+                    IpAddr::V4(_) => false,
+                    IpAddr::V6(address) => EmbeddedAddresses::from_address(address)
+                        .iter()
+                        .any(|inner| AddressKind::from_address(inner.into()) == kind),
+                };
+                AddressKind::from_address(address) == kind
+                    || effect == Effect::Deny && kind != AddressKind::Public && is_inside(address)
+            }
+            Self::Range(range) => range.matches(address, effect),
         }
     }
 
@@ -133,7 +176,7 @@ impl AddressPattern {
     pub(crate) fn excludes(self, other: Self) -> bool {
         match (self, other) {
             (Self::Kind(one), Self::Kind(two)) => one != two,
-            (Self::Range(one), Self::Range(two)) => !one.covers(two) && !two.covers(one),
+            (Self::Range(one), Self::Range(two)) => one.excludes(two),
             (Self::Kind(kind), Self::Range(range)) | (Self::Range(range), Self::Kind(kind)) => {
                 common_kind(range).is_some_and(|only| only != kind)
             }
@@ -150,6 +193,7 @@ fn common_kind(range: AddressRange) -> Option<AddressKind> {
             AddressKind::Private | AddressKind::LinkLocal => range.prefix >= 16,
             _ => range.is_single(),
         },
+        IpAddr::V6(_) if TRANSLATED.iter().any(|prefix| prefix.covers(range)) => range.is_single(),
         IpAddr::V6(_) => match AddressKind::from_address(range.first) {
             AddressKind::Private | AddressKind::LinkLocal => range.prefix >= 48,
             _ => range.is_single(),
@@ -188,13 +232,45 @@ mod tests {
     #[test]
     fn wide_range_excludes_metadata_address() {
         let matches = |pattern: &str, address: &str| {
-            AddressPattern::Range(AddressRange::parse(pattern).unwrap()).matches(address.parse().unwrap())
+            let pattern = AddressPattern::Range(AddressRange::parse(pattern).unwrap());
+            pattern.matches(address.parse().unwrap(), Effect::Allow)
         };
         assert!(!matches("0.0.0.0/0", "169.254.169.254"));
         assert!(!matches("169.254.0.0/16", "169.254.169.254"));
         assert!(matches("169.254.169.254", "169.254.169.254"));
         assert!(matches("169.254.0.0/16", "169.254.3.4"));
         assert!(matches("10.0.0.0/8", "::ffff:10.1.2.3"));
+        assert!(!matches("64:ff9b:1::/48", "64:ff9b:1::169.254.169.254"));
+        assert!(!matches("::/0", "2002:a9fe:a9fe::1"));
+    }
+
+    #[test]
+    fn range_applies_to_embedded_addresses() {
+        let range = AddressRange::parse("10.20.0.0/16").unwrap();
+        let matches = |address: &str, effect| range.matches(address.parse().unwrap(), effect);
+        for certain in ["10.20.0.7", "::ffff:10.20.0.7", "64:ff9b::a14:7", "2002:a14:7::1"] {
+            assert!(matches(certain, Effect::Allow) && matches(certain, Effect::Deny), "{certain}");
+        }
+        for possible in [
+            "64:ff9b:1:a14:0:700::",
+            "64:ff9b:1:a:14:7::",
+            "64:ff9b:1:0:a:1400:700:0",
+            "64:ff9b:1::a14:7",
+            "2001:0:a14:7::1",
+            "2001::f5eb:fff8",
+            "::10.20.0.7",
+            "::ffff:0:10.20.0.7",
+            "fe80::5efe:10.20.0.7",
+            "2606:2800::200:5efe:10.20.0.7",
+        ] {
+            assert!(!matches(possible, Effect::Allow) && matches(possible, Effect::Deny), "{possible}");
+        }
+        for other in ["10.21.0.7", "64:ff9b::a15:7", "2606:2800::10.20.0.7", "64:ff9b:2::10.20.0.7"] {
+            assert!(!matches(other, Effect::Allow) && !matches(other, Effect::Deny), "{other}");
+        }
+        let private = AddressPattern::Kind(AddressKind::Private);
+        assert!(private.matches("2001:0:a14:7::1".parse().unwrap(), Effect::Deny));
+        assert!(!private.matches("2001:0:a14:7::1".parse().unwrap(), Effect::Allow));
     }
 
     fn any_address() -> impl Strategy<Value = IpAddr> {
@@ -202,6 +278,20 @@ mod tests {
             any::<u32>().prop_map(|bits| Ipv4Addr::from(bits).into()),
             any::<u128>().prop_map(|bits| Ipv6Addr::from(bits).into()),
             any::<u32>().prop_map(|bits| Ipv4Addr::from(bits).to_ipv6_mapped().into()),
+            (0_u8..4, any::<u32>()).prop_map(|(which, bits)| {
+                let inner = u128::from(bits);
+                let prefix = |segments: [u16; 3]| {
+                    let [a, b, c] = segments.map(u128::from);
+                    a << 112 | b << 96 | c << 80
+                };
+                let bits = match which {
+                    0 => prefix([0x64, 0xff9b, 0]) | inner,
+                    1 => prefix([0x2002, 0, 0]) | inner << 80,
+                    2 => prefix([0x64, 0xff9b, 1]) | inner,
+                    _ => prefix([0x2606, 0, 0]) | 0x5efe << 32 | inner,
+                };
+                Ipv6Addr::from(bits).into()
+            }),
             proptest::sample::select(vec![
                 "169.254.169.254",
                 "169.254.170.2",
@@ -243,7 +333,7 @@ mod tests {
         #[test]
         fn single_range_contains_its_address(address in any_address()) {
             let address = canonical(address);
-            prop_assert!(AddressRange::from_address(address).names(address));
+            prop_assert!(AddressRange::from_address(address).matches(address, Effect::Allow));
             prop_assert_eq!(AddressRange::parse(&address.to_string()), Ok(AddressRange::from_address(address)));
         }
 
@@ -251,7 +341,9 @@ mod tests {
         fn address_pattern_coverage_agrees_with_matching(
             one in any_pattern(), two in any_pattern(), address in any_address(),
         ) {
-            let (by_one, by_two) = (one.matches(address), two.matches(address));
+            let [by_one, by_two] = [one, two].map(|pattern| pattern.matches(address, Effect::Allow));
+            let is_denied_by_one = one.matches(address, Effect::Deny);
+            prop_assert!(!by_one || is_denied_by_one, "{} denies less than it allows", one);
             prop_assert!(!(one.covers(two) && by_two && !by_one), "{} covers {}", one, two);
             prop_assert!(!(one.excludes(two) && by_one && by_two), "{} excludes {}", one, two);
         }

@@ -19,6 +19,7 @@ use wardian_access::{
 
 use crate::address_pattern::{AddressRange, RangeProblem};
 use crate::glob::{Glob, GlobError, OnUndecidable};
+use crate::rule::Effect;
 
 /// A pattern of hosts; see the table in the module documentation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -142,11 +143,11 @@ impl HostPattern {
         matches!(self, Self::Labels(pattern) if pattern.open && pattern.labels.is_empty())
     }
 
-    pub(crate) fn matches(&self, host: &Host) -> bool {
+    pub(crate) fn matches(&self, host: &Host, effect: Effect) -> bool {
         match (self, host) {
             (Self::Name(wanted), Host::Name(name)) => wanted == name,
             (Self::Labels(pattern), Host::Name(name)) => pattern.matches(name),
-            (Self::Range(range), Host::Address(address)) => range.names(*address),
+            (Self::Range(range), Host::Address(address)) => range.matches(*address, effect),
             _ => false,
         }
     }
@@ -155,7 +156,9 @@ impl HostPattern {
     pub(crate) fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Range(one), Self::Range(two)) => one.covers(*two) && (one.is_single() || !two.is_single()),
-            (Self::Name(_) | Self::Labels(_), Self::Name(name)) => self.matches(&Host::Name(name.clone())),
+            (Self::Name(_) | Self::Labels(_), Self::Name(name)) => {
+                self.matches(&Host::Name(name.clone()), Effect::Allow)
+            }
             (Self::Labels(one), Self::Labels(two)) => one.covers(two),
             _ => false,
         }
@@ -164,10 +167,10 @@ impl HostPattern {
     /// Returns whether the pattern certainly matches no host that `other` matches.
     pub(crate) fn excludes(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Range(one), Self::Range(two)) => !one.covers(*two) && !two.covers(*one),
+            (Self::Range(one), Self::Range(two)) => one.excludes(*two),
             (Self::Range(_), _) | (_, Self::Range(_)) => true,
             (Self::Name(name), pattern) | (pattern, Self::Name(name)) => {
-                !pattern.matches(&Host::Name(name.clone()))
+                !pattern.matches(&Host::Name(name.clone()), Effect::Allow)
             }
             (Self::Labels(one), Self::Labels(two)) => one.excludes(two),
         }

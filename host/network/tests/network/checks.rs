@@ -185,10 +185,23 @@ async fn credentials_are_added_after_the_checks() {
     let own = Request::get(url("api.example")).header("Authorization", "mine").body(body("")).unwrap();
     let error = answer(&client, own).await.unwrap_err();
     assert!(matches!(&error, NetworkError::CredentialHeader(name) if name == "authorization"), "{error}");
-    let echo = Request::builder().method(Method::TRACE).uri(url("api.example")).body(body("")).unwrap();
-    let error = answer(&client, echo).await.unwrap_err();
-    assert!(matches!(&error, NetworkError::Forbidden(_)), "{error}");
+    for method in ["TRACE", "trace", "Trace", "CONNECT", "connect"] {
+        let echo = Request::builder().method(method).uri(url("api.example")).body(body("")).unwrap();
+        let error = answer(&client, echo).await.unwrap_err();
+        assert!(matches!(&error, NetworkError::Forbidden(_)), "{method}: {error}");
+    }
     assert_eq!(server.connections(), 2, "one for each host");
+}
+
+#[tokio::test]
+async fn method_that_is_checked_is_sent() {
+    let server = Server::start(echo).await;
+    let client = Setting::default().client();
+    for method in ["get", "GET", "Post", "purge"] {
+        let request = Request::builder().method(method).uri(server.url("/")).body(body("")).unwrap();
+        let first_line = answer(&client, request).await.unwrap();
+        assert!(first_line.starts_with(&format!("{} /", method.to_ascii_uppercase())), "{first_line}");
+    }
 }
 
 #[tokio::test]

@@ -85,8 +85,8 @@ impl HostSet {
         Self { all, ..set }
     }
 
-    fn find(&self, host: &Host) -> Option<HostMatch> {
-        let by_others = || self.others.iter().any(|pattern| pattern.matches(host));
+    fn find(&self, host: &Host, effect: Effect) -> Option<HostMatch> {
+        let by_others = || self.others.iter().any(|pattern| pattern.matches(host, effect));
         match host {
             Host::Name(name) => {
                 let is_named = self.names.contains(name) || self.has_suffix_of(name) || by_others();
@@ -135,11 +135,11 @@ impl Destination {
         }
         let host_match = match &self.hosts {
             None => Some(HostMatch::Name),
-            Some(hosts) => hosts.find(host),
+            Some(hosts) => hosts.find(host, effect),
         };
         let Some(host_match) = host_match else { return false };
         match (&self.addresses, host.address().or(address), effect) {
-            (Some(listed), Some(address), _) => listed.iter().any(|pattern| pattern.matches(address)),
+            (Some(listed), Some(address), _) => listed.iter().any(|pattern| pattern.matches(address, effect)),
             (None, Some(address), Effect::Allow) => {
                 host_match == HostMatch::Address || AddressKind::from_address(address) == AddressKind::Public
             }
@@ -174,7 +174,7 @@ impl NetworkRule {
     /// lookup. For HTTP, the host looks up names itself.
     pub(crate) fn matches_look_up(&self, host: &Host, effect: Effect) -> bool {
         let sockets = [Scheme::Tcp, Scheme::Udp];
-        let is_named = self.destination.hosts.as_ref().is_none_or(|hosts| hosts.find(host).is_some());
+        let is_named = self.destination.hosts.as_ref().is_none_or(|hosts| hosts.find(host, effect).is_some());
         is_named
             && match effect {
                 Effect::Allow => sockets.iter().any(|scheme| self.schemes.contains(scheme)),
@@ -213,8 +213,8 @@ mod tests {
             let patterns: Vec<HostPattern> =
                 patterns.iter().filter_map(|text| HostPattern::parse(text).ok()).collect();
             let host = Host::parse(&name).unwrap();
-            let one_by_one = patterns.iter().any(|pattern| pattern.matches(&host));
-            prop_assert_eq!(HostSet::new(patterns).find(&host).is_some(), one_by_one);
+            let one_by_one = patterns.iter().any(|pattern| pattern.matches(&host, Effect::Allow));
+            prop_assert_eq!(HostSet::new(patterns).find(&host, Effect::Allow).is_some(), one_by_one);
         }
     }
 }
