@@ -128,7 +128,22 @@ impl PackageFiles {
         PackageHash(format!("h1:{}", STANDARD.encode(hasher.finalize())))
     }
 
-    /// Hashes the files below a directory. A file whose digest is already known is not read
+    /// Returns the content of a file that lists these files with their digests.
+    pub(crate) fn to_text(&self) -> String {
+        self.0.iter().map(|(path, digest)| format!("{digest}  {path}\n")).collect()
+    }
+
+    /// Adds the files that such a content lists.
+    fn add_listed(&mut self, text: &str) -> Result<(), UnhashablePath> {
+        for line in text.lines() {
+            let (digest, path) = line.split_once("  ").ok_or(UnhashablePath)?;
+            self.add(path, Sha256Digest::parse(digest).ok_or(UnhashablePath)?)?;
+        }
+        Ok(())
+    }
+
+    /// Hashes the files below a directory. Files that [`OMITTED_FILES_NAME`] lists count as if they
+    /// were there: a wrong digest in that list results in a wrong hash. A file whose digest is already known is not read
     /// again.
     ///
     /// # Errors
@@ -140,7 +155,21 @@ impl PackageFiles {
         digests: &FileDigests,
     ) -> Result<Self, DirectoryHashError> {
         let mut files = Self::default();
+        let list = root.join(OMITTED_FILES_NAME);
+        // Only components are installed without the other files of their package.
+        match known.map(|_| fs::symlink_metadata(&list)) {
+            Some(Ok(about)) if about.is_file() && about.len() <= MAX_OMITTED_FILES_BYTES => {
+                let failed = |source| DirectoryHashError::Read { path: list.clone(), source };
+                let text = fs::read_to_string(&list).map_err(failed)?;
+                files.add_listed(&text).map_err(|_| DirectoryHashError::Name { path: list.clone() })?;
+            }
+            Some(Ok(_)) => return Err(DirectoryHashError::Name { path: list }),
+            Some(Err(_)) | None => {}
+        }
         files.add_directory(root, "", known, digests, 0)?;
+        if known.is_some() {
+            files.0.remove(OMITTED_FILES_NAME);
+        }
         Ok(files)
     }
 
@@ -178,6 +207,12 @@ impl PackageFiles {
 }
 
 const MAX_DEPTH: usize = 64;
+
+/// The file in the directory of an installed component that lists the files of its package that
+/// were not installed.
+pub(crate) const OMITTED_FILES_NAME: &str = ".wardian-omitted-files";
+
+const MAX_OMITTED_FILES_BYTES: u64 = 16 << 20;
 
 /// A path in a package that contains a line break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

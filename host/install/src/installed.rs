@@ -31,15 +31,15 @@ use std::path::{Path, PathBuf};
 
 use wardian_address::{ProviderAddress, Version};
 use wardian_cache::temporary_path;
-use zip::ZipArchive;
 
+use crate::archive::PackageArchive;
 use crate::file_digests::FileDigests;
-use crate::hash::{component_file_name, program_file_name};
+use crate::hash::{OMITTED_FILES_NAME, component_file_name, program_file_name};
 use crate::lock_file::{LockEntry, LockFile};
 use crate::mirror::{Platform, provider_directory};
 use crate::package::{
-    COMPONENT_PLATFORM, ExpectedContent, OpenedPackage, PackageError, PackageLocation, PackageMismatch,
-    PluginArtifact, PluginOrigin, SizeLimitedReader, open_override,
+    COMPONENT_PLATFORM, ComponentArtifact, ExpectedContent, OpenedPackage, PackageError, PackageLocation,
+    PackageMismatch, PluginArtifact, PluginOrigin, omitted_files, open_override,
 };
 use crate::requirements::Requirements;
 use crate::selected_plugin::SelectedPlugin;
@@ -80,6 +80,9 @@ pub fn install(
     let staged = temporary_path(&target).map_err(failed(&target))?;
     let placed = match (location, &selected.artifact) {
         (PackageLocation::Directory(path), _) => link_or_copy(path, &staged),
+        (PackageLocation::Archive(path), PluginArtifact::Component(component)) => {
+            place_component(path, component, &staged)
+        }
         (PackageLocation::Archive(path), _) => unpack(path, &staged),
         (PackageLocation::BareComponent(_), PluginArtifact::Component(component)) => {
             let file = staged.join(component_file_name(address, &selected.version));
@@ -355,29 +358,29 @@ fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn unpack(archive: &Path, target: &Path) -> io::Result<()> {
-    let mut archive = ZipArchive::new(File::open(archive)?)?;
-    let mut total = 0;
+/// Unpacks the archive of a native plugin, which may need all of its files.
+fn unpack(path: &Path, target: &Path) -> io::Result<()> {
+    let mut archive = PackageArchive::open(path, File::open(path)?).map_err(io::Error::other)?;
     fs::create_dir(target)?;
-    for index in 0..archive.len() {
-        let entry = archive.by_index(index)?;
-        let Some(relative) = entry.enclosed_name() else {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a file name leads out of the archive"));
-        };
-        let path = target.join(relative);
-        if entry.is_dir() {
-            fs::create_dir_all(&path)?;
-            continue;
-        }
+    archive.for_each_file(|name, mode, content| {
+        let path = target.join(name);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
-        let mode = entry.unix_mode();
-        let mut file = File::create(&path)?;
-        io::copy(&mut SizeLimitedReader { inner: entry, count: &mut total }, &mut file)?;
-        set_executable(&file, mode)?;
-    }
-    Ok(())
+        let mut file = File::create_new(&path)?;
+        io::copy(content, &mut file)?;
+        set_executable(&file, mode)
+    })
+}
+
+/// Places a component from an archive, without the other files of its package. A list of their
+/// digests takes their place, so that the hash of the directory is that of the package.
+fn place_component(path: &Path, component: &ComponentArtifact, target: &Path) -> io::Result<()> {
+    let (name, omitted) = omitted_files(path, &component.address).map_err(io::Error::other)?;
+    fs::create_dir(target)?;
+    fs::write(target.join(name), component.bytes())?;
+    let omitted = omitted.to_text();
+    if omitted.is_empty() { Ok(()) } else { fs::write(target.join(OMITTED_FILES_NAME), omitted) }
 }
 
 #[cfg(unix)]

@@ -25,6 +25,7 @@
 //!   lock file, except for development overrides, which are marked as such;
 //! - the lock file is replaced atomically.
 
+mod archive;
 pub mod catalogue;
 pub mod cli_config;
 pub mod file_digests;

@@ -20,11 +20,11 @@ use std::sync::Arc;
 
 use wardian_address::{ProviderAddress, Version, provisioner_name};
 use wardian_cache::file_kind::{FileKind, WASM_HEADER_LENGTH};
-use zip::ZipArchive;
 use zip::result::ZipError;
 
 pub use mismatch::PackageMismatch;
 
+use crate::archive::PackageArchive;
 use crate::catalogue::EmbeddedPlugin;
 use crate::file_digests::FileDigests;
 use crate::hash::{
@@ -480,61 +480,37 @@ fn read_archive(
     address: &ProviderAddress,
     expected: ExpectedContent,
 ) -> Result<ArchiveContents, PackageError> {
-    let archive_error = |source| PackageError::Archive { path: path.to_owned(), source };
     let mut file = File::open(path).map_err(|source| read_error(path, source))?;
     let digest = Sha256Digest::hash_reader(&mut file).map_err(|source| read_error(path, source))?;
-    let mut archive = ZipArchive::new(file).map_err(archive_error)?;
-    let mut files = PackageFiles::default();
-    let mut names_in_root = Vec::new();
-    let mut total = 0;
-    for index in 0..archive.len() {
-        let entry = archive.by_index(index).map_err(archive_error)?;
-        if entry.is_dir() {
-            continue;
+    let mut archive = PackageArchive::open(path, file)?;
+    let name = plugin_file_name(archive.names_in_root(), address, path)?;
+    let contents = read_plugin(archive.file(&name)?, path, name, expected)?;
+    // The digest of the returned bytes is used, since the file could change between two reads.
+    let files = match contents.digest() {
+        Some(digest) => {
+            archive.check_component_package()?;
+            let mut files = archive.hash_files(contents.name())?;
+            let name = contents.name().to_owned();
+            files.add(&name, digest).map_err(|_| PackageError::UnsafeName { path: path.to_owned(), name })?;
+            files
         }
-        let name = entry.name().map_err(archive_error)?.into_owned();
-        if entry.enclosed_name().is_none() || name.contains('\\') {
-            return Err(PackageError::UnsafeName { path: path.to_owned(), name });
-        }
-        let mut limited = SizeLimitedReader { inner: entry, count: &mut total };
-        let digest = Sha256Digest::hash_reader(&mut limited).map_err(|source| read_error(path, source))?;
-        files
-            .add(&name, digest)
-            .map_err(|_| PackageError::UnsafeName { path: path.to_owned(), name: name.clone() })?;
-        if !name.contains('/') {
-            names_in_root.push(name);
-        }
-    }
-    let name = plugin_file_name(names_in_root, address, path)?;
-    let entry = archive.by_name(&name).map_err(archive_error)?;
-    let contents = read_plugin(entry, path, name, expected)?;
-    if let Some(digest) = contents.digest() {
-        // The digest of the returned bytes is used, since the file could change between two reads.
-        let name = contents.name().to_owned();
-        files.add(&name, digest).map_err(|_| PackageError::UnsafeName { path: path.to_owned(), name })?;
-    }
+        None => archive.hash_files("")?,
+    };
     Ok((contents, files.hash(), Some(PackageHash::for_archive(digest))))
 }
 
-/// Maximum size of an unpacked archive.
-const MAX_PACKAGE_BYTES: u64 = 8 * 1024 * 1024 * 1024;
-
-/// A reader that fails after too many bytes: a small archive can contain an endless sequence of
-/// zeros.
-pub(crate) struct SizeLimitedReader<'a, R> {
-    pub(crate) inner: R,
-    pub(crate) count: &'a mut u64,
-}
-
-impl<R: Read> Read for SizeLimitedReader<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        *self.count += count as u64;
-        if *self.count > MAX_PACKAGE_BYTES {
-            return Err(io::Error::other("the archive unpacks to more than 8 GiB"));
-        }
-        Ok(count)
-    }
+/// Opens the archive of a component that is about to be installed, and returns the name of the
+/// component in it and the digests of its other files.
+pub(crate) fn omitted_files(
+    path: &Path,
+    address: &ProviderAddress,
+) -> Result<(String, PackageFiles), PackageError> {
+    let file = File::open(path).map_err(|source| read_error(path, source))?;
+    let mut archive = PackageArchive::open(path, file)?;
+    archive.check_component_package()?;
+    let name = plugin_file_name(archive.names_in_root(), address, path)?;
+    let omitted = archive.hash_files(&name)?;
+    Ok((name, omitted))
 }
 
 /// A package without a usable plugin.
@@ -586,6 +562,19 @@ pub enum PackageError {
     /// A name in a zip file leads out of the archive.
     #[error("the archive {} contains a file with the unsafe name {name:?}", path.display())]
     UnsafeName { path: PathBuf, name: String },
+    /// Two entries of a zip file have the same name, on some systems at least.
+    #[error("the archive {} contains {name:?} twice", path.display())]
+    RepeatedName { path: PathBuf, name: String },
+    /// An entry of a zip file is neither a file nor a directory.
+    #[error("the archive {} contains {name:?}, which is a link or another special file", path.display())]
+    SpecialEntry { path: PathBuf, name: String },
+    /// The files in a zip file are too large.
+    #[error("the files in the archive {} have more than {limit} MiB in total", path.display())]
+    ArchiveTooLarge {
+        path: PathBuf,
+        /// The maximum, in MiB.
+        limit: u64,
+    },
 }
 
 #[cfg(test)]

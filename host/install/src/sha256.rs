@@ -10,6 +10,16 @@ use sha2::{Digest, Sha256};
 pub struct Sha256Digest([u8; 32]);
 
 impl Sha256Digest {
+    /// Parses a digest in hexadecimal.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut digest = [0; 32];
+        let is_hexadecimal = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        for (index, byte) in digest.iter_mut().enumerate().filter(|_| is_hexadecimal) {
+            *byte = u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok()?;
+        }
+        is_hexadecimal.then_some(Self(digest))
+    }
+
     /// Computes the digest of some bytes.
     pub fn hash(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
