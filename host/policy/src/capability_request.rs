@@ -11,6 +11,7 @@ use std::sync::Arc;
 use wardian_diagnostic::SourceFile;
 
 use crate::explain::{GrantedAccess, describe_conditions};
+use crate::host_pattern::HostPattern;
 use crate::level::Level;
 use crate::policy::PolicyFile;
 use crate::rule::{Conditions, Rule};
@@ -126,6 +127,13 @@ impl CapabilityRequest {
                 RuleArgument::String(one) => {
                     Some(one).filter(|one| is_unambiguous(one)).and_then(|one| string_literal(one))
                 }
+                // Hosts are written as they are shown and looked up: letters of another script can
+                // look like Latin ones.
+                RuleArgument::List(all) if name == "hosts" => {
+                    let hosts: Vec<String> = all.iter().map(|one| canonical_host(one)).collect();
+                    list(hosts.iter().map(String::as_str))
+                        .filter(|_| all.iter().all(|one| is_unambiguous(one)))
+                }
                 RuleArgument::List(all) if all.iter().all(|one| is_unambiguous(one)) => {
                     list(all.iter().map(String::as_str))
                 }
@@ -200,6 +208,11 @@ impl CapabilityRequest {
             .collect();
         all.into_iter().collect()
     }
+}
+
+/// Returns the canonical form of a host pattern; an invalid one is rejected with its rule.
+fn canonical_host(text: &str) -> String {
+    HostPattern::parse(text).map_or_else(|_| text.to_owned(), |pattern| pattern.to_string())
 }
 
 /// Whether a string reads as what it is. Invisible characters, and characters that change the text

@@ -229,3 +229,14 @@ proptest! {
         prop_assert!(parse(Level::RootModule, &text(&[&one])).is_ok());
     }
 }
+
+#[test]
+fn hosts_are_written_in_their_canonical_form() {
+    // The first letter is Cyrillic.
+    let request = network(&["\u{430}pi.example.com", "API.Example.com.", "*.B\u{fc}cher.example"]);
+    let written = request.block("allow");
+    for host in ["\"xn--pi-6kc.example.com\"", "\"api.example.com\""] {
+        assert!(written.contains(host), "{written}");
+    }
+    assert!(written.is_ascii() && request.description().is_ascii(), "{written}");
+}
