@@ -182,7 +182,12 @@ impl Spawner {
             ));
         }
         let (directory, open_directory) = match &command.working_directory {
-            Some(named) => self.working_directory(named)?,
+            Some(named) => self.working_directory(named).inspect_err(|error| {
+                // The access to the directory is recorded; the start that it prevents is, too.
+                if let ProcessError::Denied(reason) = error {
+                    monitor.reject(&self.call, Used::Process, command.program.clone(), reason);
+                }
+            })?,
             None => (directory.clone(), None),
         };
         let set = &command.environment;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wardian_access::{Denied, FinishedProgram, ProcessAuthority, ProgramLaunch};
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
-use wardian_monitor::{AuditLog, Monitor, PluginIdentity, Record};
+use wardian_monitor::{AuditLog, Capability, Monitor, PluginIdentity, Record};
 use wardian_plugin::{CallContext, ProvisionRequest, Provisioner, SharedByObject};
 use wardian_policy::{Level, Policy, PolicyFile};
 use wardian_process::Launcher;
@@ -231,7 +231,9 @@ async fn working_directory_is_an_access() {
         let before = place.log().len();
         let refused = pwd(Some(directory)).await.unwrap_err();
         assert!(refused.contains("is denied reading"), "{directory}: {refused}");
-        assert_eq!(place.log().len(), before + 1, "{directory} is not recorded");
+        let log = place.log();
+        let capabilities: Vec<Capability> = log.iter().skip(before).map(|record| record.capability).collect();
+        assert_eq!(capabilities, [Capability::Filesystem, Capability::Process], "{directory}");
     }
     // A refusal does not reveal what exists.
     for prefix in ["/etc", "sub/absolute", "sub/relative/../../../../etc", "sub/inside/../../../../../etc"] {
