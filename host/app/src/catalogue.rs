@@ -29,6 +29,11 @@ pub fn is_embedded(address: &ProviderAddress) -> bool {
     all().into_iter().filter_map(plugin).any(|plugin| plugin.address == *address)
 }
 
+/// Returns whether a component with this address and this hash is embedded.
+pub fn is_embedded_code(address: &ProviderAddress, sha256: Sha256Digest) -> bool {
+    all().into_iter().filter_map(plugin).any(|plugin| plugin.address == *address && plugin.sha256 == sha256)
+}
+
 /// Returns the embedded provisioner of a type.
 pub fn provisioner(type_name: &str) -> Option<EmbeddedPlugin> {
     all().into_iter().find(|embedded| embedded.provisioner == Some(type_name)).and_then(plugin)

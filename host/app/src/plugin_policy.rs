@@ -2,22 +2,24 @@
 //!
 //! A component has access only to clocks and randomness unless a policy grants it more. The host's
 //! own grants, which apply if no policy says otherwise, are defined in `wardian-policy`. They apply
-//! to code, not to a name: anyone who can put a file into a mirror, or into a repository under
-//! test, can call it `hashicorp/local`, but they do not apply to such a component. They apply to a
-//! development override, since the user named its file.
+//! to code, not to a name: a component in a mirror, in a development override or of `wardian serve`
+//! can have the address `hashicorp/local`. They apply to it only if it is, byte for byte, the
+//! component that this program contains.
 
 use std::sync::Arc;
 
-use wardian_address::ProviderAddress;
-use wardian_install::package::{ComponentArtifact, PluginOrigin};
+use wardian_install::package::ComponentArtifact;
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
 use wardian_policy::{PluginPolicy, Policy};
 
-/// Returns the policy for a plugin, which depends on the origin of its code.
-pub(crate) fn policy_for(policy: &Policy, address: &ProviderAddress, origin: &PluginOrigin) -> PluginPolicy {
-    match origin {
-        PluginOrigin::Embedded | PluginOrigin::DevelopmentOverride(_) => policy.for_trusted_code(address),
-        PluginOrigin::Mirror(_) | PluginOrigin::Installed(_) => policy.for_plugin(address),
+use crate::catalogue;
+
+/// Returns the policy for a component, which depends on its code.
+fn policy_for(policy: &Policy, component: &ComponentArtifact) -> PluginPolicy {
+    if catalogue::is_embedded_code(&component.address, component.sha256) {
+        policy.for_trusted_code(&component.address)
+    } else {
+        policy.for_plugin(&component.address)
     }
 }
 
@@ -29,33 +31,66 @@ pub(crate) fn monitor_for(policy: &Policy, component: &ComponentArtifact, log: &
         version: component.version.as_ref().map(ToString::to_string),
         sha256: Some(component.sha256.to_string()),
     };
-    Monitor::new(policy_for(policy, address, &component.origin), identity, Arc::clone(log))
+    Monitor::new(policy_for(policy, component), identity, Arc::clone(log))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
+
+    use wardian_address::ProviderAddress;
+    use wardian_install::package::{PackageLocation, PluginOrigin};
 
     use super::*;
 
-    fn directories(address: &str, origin: &PluginOrigin) -> usize {
+    /// Returns the number of directories that a component receives by default.
+    fn directories(address: &str, origin: PluginOrigin, bytes: &[u8]) -> usize {
         let policy = Policy::new(Path::new("/srv"), [], []);
-        policy_for(&policy, &ProviderAddress::parse(address).unwrap(), origin).directories().len()
+        let address = ProviderAddress::parse(address).unwrap();
+        let component = ComponentArtifact::from_bytes(address, origin, bytes.to_vec()).unwrap();
+        policy_for(&policy, &component).directories().len()
+    }
+
+    fn embedded(address: &str) -> Vec<u8> {
+        let (address, catalogue) = (ProviderAddress::parse(address).unwrap(), catalogue::embedded());
+        let version = catalogue.versions_of(&address).max().unwrap().clone();
+        catalogue.find(&address, &version).unwrap().bytes.to_vec()
+    }
+
+    fn origins() -> [PluginOrigin; 4] {
+        let path = PathBuf::from("terraform-provider-local.wasm");
+        [
+            PluginOrigin::Embedded,
+            PluginOrigin::Mirror(PackageLocation::BareComponent(path.clone())),
+            PluginOrigin::Installed(path.clone()),
+            PluginOrigin::DevelopmentOverride(path),
+        ]
     }
 
     #[test]
-    fn installed_plugin_receives_no_host_grants() {
-        let installed = PluginOrigin::Installed("terraform-provider-local.wasm".into());
-        assert_eq!(directories("hashicorp/local", &installed), 0);
+    fn only_embedded_code_receives_default_grants() {
+        let own = embedded("hashicorp/local");
+        let mut changed = own.clone();
+        // Another custom section without content changes nothing but the bytes.
+        changed.extend([0, 1, 0]);
+        for origin in origins() {
+            assert_eq!(directories("hashicorp/local", origin.clone(), &own), 1, "{origin}");
+            for other in [&changed, &embedded("hashicorp/random"), &embedded("hashicorp/tfcoremock")] {
+                assert_eq!(directories("hashicorp/local", origin.clone(), other), 0, "{origin}");
+            }
+        }
     }
 
     #[test]
     fn only_default_file_providers_receive_directories() {
         for one in ["hashicorp/local", "hashicorp/tfcoremock"] {
-            assert_eq!(directories(one, &PluginOrigin::Embedded), 1, "{one}");
+            assert_eq!(directories(one, PluginOrigin::Embedded, &embedded(one)), 1, "{one}");
         }
-        for other in ["hashicorp/random", "acme/local", "acme/tfcoremock", "example.com/hashicorp/local"] {
-            assert_eq!(directories(other, &PluginOrigin::Embedded), 0, "{other}");
+        let random = embedded("hashicorp/random");
+        assert_eq!(directories("hashicorp/random", PluginOrigin::Embedded, &random), 0);
+        let local = embedded("hashicorp/local");
+        for other in ["acme/local", "acme/tfcoremock", "example.com/hashicorp/local"] {
+            assert_eq!(directories(other, PluginOrigin::Embedded, &local), 0, "{other}");
         }
     }
 }

@@ -120,7 +120,7 @@ impl Plugins {
         for (address, artifact) in artifacts {
             let monitor = match &artifact {
                 PluginArtifact::Native(program) => {
-                    let policy = plugin_policy::policy_for(policy, &address, &program.origin);
+                    let policy = policy.for_plugin(&address);
                     if policy.native() == NativePlugins::Deny {
                         return Err(native_denied(&address, &policy));
                     }
@@ -141,7 +141,7 @@ impl Plugins {
             by_address.insert(address, Plugin { artifact, monitor, loaded: OnceCell::new() });
         }
         for (address, running) in running {
-            let policy = policy.for_trusted_code(&address);
+            let policy = policy.for_plugin(&address);
             if policy.native() == NativePlugins::Deny {
                 return Err(native_denied(&address, &policy));
             }
