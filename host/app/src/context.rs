@@ -24,7 +24,7 @@ use wardian_install::sources::Sources;
 use wardian_legacy_grpc_bridge::{Reattachment, parse_reattachments};
 use wardian_monitor::AuditLog;
 use wardian_plugin::ProviderSource;
-use wardian_policy::{Policy, load};
+use wardian_policy::{GrantedDirectory, Level, Policy, load};
 use wardian_state::State;
 use wardian_value::Str;
 
@@ -35,6 +35,7 @@ use crate::consent_lock;
 use crate::environment::ProcessEnvironment;
 use crate::error::{AppError, sentence};
 use crate::frontend::{AppEvent, Frontend};
+use crate::granted_paths::{self, GrantedPaths, OnChange};
 use crate::plugin_caches;
 use crate::plugins::{self, NativeProcesses, Plugins, Supervision};
 use crate::requirements::{check_required_versions, requirements};
@@ -304,8 +305,10 @@ impl AppContext {
         running: BTreeMap<ProviderAddress, Reattachment>,
         parallelism: usize,
     ) -> Result<Plugins, AppError> {
+        let mut policy = (*self.policy()?).clone();
+        policy.fix_targets(self.check_granted_paths(&policy, &artifacts)?);
         let supervision = Supervision {
-            policy: self.policy()?,
+            policy: Arc::new(policy),
             audit_log: Arc::clone(&self.audit_log),
             states: self.confinement.as_ref().map(HostConfinement::state_gate).unwrap_or_default(),
         };
@@ -329,9 +332,17 @@ impl AppContext {
         if let Some(policy) = self.policy.get() {
             return Ok(Arc::clone(policy));
         }
+        let policy = self.load_policy()?;
+        Ok(Arc::clone(self.policy.get_or_init(|| Arc::new(policy))))
+    }
+
+    fn load_policy(&self) -> Result<Policy, AppError> {
         let mut policy = load(&self.environment.policy_places(&self.directory, &self.started_in))?;
         if let Some(path) = self.audit_log.path() {
             policy.protect(path);
+        }
+        if let Some(private) = self.environment.private_directory() {
+            policy.protect(&private.join(granted_paths::DIRECTORY_NAME));
         }
         if self.confinement.is_some() {
             policy.distrust(untrusted::hidden_paths(
@@ -340,7 +351,68 @@ impl AppContext {
                 &self.states()?,
             ));
         }
-        Ok(Arc::clone(self.policy.get_or_init(|| Arc::new(policy))))
+        Ok(policy)
+    }
+
+    /// Compares the directories that policies grant to these plugins and to provisioners with the
+    /// directories that were recorded, and records new ones. Returns what they lead to.
+    fn check_granted_paths(
+        &self,
+        policy: &Policy,
+        artifacts: &BTreeMap<ProviderAddress, PluginArtifact>,
+    ) -> Result<BTreeMap<PathBuf, PathBuf>, AppError> {
+        let provisioners = catalogue::provisioner_types();
+        let provisioners = provisioners.iter().map(|name| ProviderAddress::built_in(name));
+        let used: Vec<ProviderAddress> = artifacts.keys().cloned().chain(provisioners).collect();
+        self.check_grants(policy, OnChange::Reject, |granted| {
+            used.iter().any(|address| granted.is_for(address))
+        })
+    }
+
+    fn check_grants(
+        &self,
+        policy: &Policy,
+        on_change: OnChange,
+        is_checked: impl Fn(&GrantedDirectory<'_>) -> bool,
+    ) -> Result<BTreeMap<PathBuf, PathBuf>, AppError> {
+        let is_untrusted = self.confinement.is_some();
+        let granted = policy.granted_directories().filter(|granted| {
+            // The root module's policy of an untrusted configuration grants nothing.
+            is_checked(granted) && !(is_untrusted && granted.level == Level::RootModule)
+        });
+        let private = self.environment.private_directory();
+        let mut record = GrantedPaths::open(private.as_deref(), &self.directory)?;
+        let (targets, warnings) = record.check(policy, granted, on_change)?;
+        if !warnings.is_empty() {
+            self.frontend.warn(&warnings);
+        }
+        if !is_untrusted {
+            record.save();
+        }
+        Ok(targets)
+    }
+
+    /// Records the directories that all policies grant, with a warning for those that have changed:
+    /// the user grants them now.
+    ///
+    /// # Errors
+    /// If a directory leads through a link that a plugin may have made.
+    pub fn record_granted_paths(&self) -> Result<(), AppError> {
+        let on_change = if self.confinement.is_some() { OnChange::Reject } else { OnChange::Record };
+        // Consent may have added rules since the policies were read.
+        self.check_grants(&self.load_policy()?, on_change, |_| true).map(drop)
+    }
+
+    /// Records the directories that the root module's policy grants to a plugin, after the user
+    /// has changed it.
+    ///
+    /// # Errors
+    /// If the policies cannot be read, or a directory leads through a link that a plugin may have
+    /// made.
+    pub fn record_grants_to(&self, address: &ProviderAddress) -> Result<(), AppError> {
+        let is_new =
+            |granted: &GrantedDirectory<'_>| granted.level == Level::RootModule && granted.is_for(address);
+        self.check_grants(&self.load_policy()?, OnChange::Record, is_new).map(drop)
     }
 
     /// Ends the processes of native plugins.

@@ -31,6 +31,7 @@ mod error;
 mod frontend;
 pub mod generated_configuration;
 pub mod go_json;
+pub mod granted_paths;
 mod host_secrets;
 pub mod module_manifest;
 pub mod native_confinement;

@@ -10,7 +10,10 @@ pub(crate) const WRITABLE_BY_OTHERS: u32 = 0o022;
 pub(crate) const READABLE_BY_OTHERS: u32 = 0o077;
 
 /// Creates the directory if necessary, and rejects a directory to which others can write.
-pub(crate) fn private_directory(path: &Path) -> Result<(), CacheError> {
+///
+/// # Errors
+/// If it cannot be created, or other users can write to it.
+pub fn private_directory(path: &Path) -> Result<(), CacheError> {
     let unusable = |source| CacheError::Unusable { path: path.to_path_buf(), source };
     let mut builder = DirBuilder::new();
     builder.recursive(true);

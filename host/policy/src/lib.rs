@@ -53,7 +53,10 @@ pub use explain::{Explained, ExplainedCredential, ExplainedFile, Explanation};
 pub use files::{PolicyPaths, load, read_file};
 pub use grant_status::{DenialSource, GrantStatus};
 pub use level::Level;
-pub use policy::{CONSENT_LOCK_FILE_NAME, DefaultAction, POLICY_FILE_NAME, PluginPolicy, Policy, PolicyFile};
+pub use policy::{
+    CONSENT_LOCK_FILE_NAME, DefaultAction, GrantedDirectory, POLICY_FILE_NAME, PluginPolicy, Policy,
+    PolicyFile,
+};
 pub use policy_edit::{add_grants, grant_block};
 pub use policy_synthesis::{LeastPrivilegePolicy, NeededAccess, least_privilege_policy};
 pub use rule::Effect;

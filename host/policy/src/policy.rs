@@ -11,7 +11,8 @@
 //! grant accesses that all higher levels leave undecided, but never accesses that one of them
 //! denies.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -115,6 +116,30 @@ pub struct Policy {
     writable: Arc<[PathBuf]>,
     root_module: PathBuf,
     untrusted: Option<Arc<UntrustedRestrictions>>,
+    targets: Arc<BTreeMap<PathBuf, PathBuf>>,
+}
+
+/// A directory that a rule of a policy file grants.
+#[derive(Clone, Copy, Debug)]
+pub struct GrantedDirectory<'a> {
+    pub level: Level,
+    /// Display name of the file.
+    pub file: &'a str,
+    pattern: &'a PluginPattern,
+    /// The path as in the rule: absolute and normalized.
+    pub path: &'a Path,
+}
+
+impl<'a> GrantedDirectory<'a> {
+    /// Returns the pattern of plugin addresses.
+    pub fn plugin(&self) -> impl fmt::Display + use<'a> {
+        self.pattern
+    }
+
+    /// Whether the rule applies to a plugin.
+    pub fn is_for(&self, address: &ProviderAddress) -> bool {
+        self.pattern.matches(address)
+    }
 }
 
 impl Policy {
@@ -134,7 +159,14 @@ impl Policy {
         let writable: BTreeSet<PathBuf> =
             rules.filter_map(|rule| rule.writable_directories()).flatten().cloned().collect();
         let writable = writable.into_iter().collect();
-        Self { files, protected, writable, root_module: root_module.to_owned(), untrusted: None }
+        Self {
+            files,
+            protected,
+            writable,
+            root_module: root_module.to_owned(),
+            untrusted: None,
+            targets: Arc::default(),
+        }
     }
 
     /// Applies the restrictions for untrusted configurations: the configuration's own policy
@@ -148,6 +180,37 @@ impl Policy {
     /// Protects another path, such as that of the audit log, from being written by plugins.
     pub fn protect(&mut self, path: &Path) {
         self.protected = self.protected.iter().cloned().chain([path.to_owned()]).collect();
+    }
+
+    /// Returns the directories that the files grant, for reading or writing.
+    pub fn granted_directories(&self) -> impl Iterator<Item = GrantedDirectory<'_>> {
+        self.files.iter().flat_map(|file| {
+            file.plugins.iter().flat_map(move |plugin| {
+                let granted = plugin.rules.iter().filter_map(|rule| match &rule.conditions {
+                    Conditions::Filesystem(conditions) if rule.effect == Effect::Allow => {
+                        conditions.directories.as_deref()
+                    }
+                    _ => None,
+                });
+                granted.flatten().map(move |path| GrantedDirectory {
+                    level: file.level,
+                    file: &file.name,
+                    pattern: &plugin.pattern,
+                    path,
+                })
+            })
+        })
+    }
+
+    /// Returns the directories that a rule grants to any plugin for writing.
+    pub fn writable_directories(&self) -> impl Iterator<Item = &Path> {
+        self.writable.iter().map(PathBuf::as_path)
+    }
+
+    /// Determines which directories granted paths lead to: the path in the rule, and the path without
+    /// links.
+    pub fn fix_targets(&mut self, targets: BTreeMap<PathBuf, PathBuf>) {
+        self.targets = Arc::new(targets);
     }
 
     /// Returns the files, from the highest level down.
@@ -174,12 +237,12 @@ impl Policy {
             protected: Arc::clone(&self.protected),
             writable: Arc::clone(&self.writable),
             untrusted: self.untrusted.clone(),
+            targets: Arc::clone(&self.targets),
         }
     }
 
-    /// Returns the policy for a plugin whose code the host ships, or for which the user named a
-    /// local path: it includes the host's default grants. They are granted to code, not to a
-    /// plugin's name.
+    /// Returns the policy for a plugin whose code the host ships: it includes the host's default
+    /// grants. They are granted to code, not to a plugin's name.
     pub fn for_trusted_code(&self, plugin: &ProviderAddress) -> PluginPolicy {
         let mut policy = self.for_plugin(plugin);
         let defaults = defaults::host_policy(&self.root_module);
@@ -205,6 +268,7 @@ pub struct PluginPolicy {
     protected: Arc<[PathBuf]>,
     writable: Arc<[PathBuf]>,
     untrusted: Option<Arc<UntrustedRestrictions>>,
+    targets: Arc<BTreeMap<PathBuf, PathBuf>>,
 }
 
 /// The part of a file that applies to one plugin.
@@ -332,6 +396,11 @@ impl PluginPolicy {
             _ => None,
         });
         named.flatten().chain(self.protected.iter()).map(PathBuf::as_path).collect()
+    }
+
+    /// Returns the path without links to which a granted path must lead, if it is determined.
+    pub fn target(&self, path: &Path) -> Option<&Path> {
+        self.targets.get(path).map(PathBuf::as_path)
     }
 
     /// Returns the directories that a rule grants to any plugin for writing, or to this one by

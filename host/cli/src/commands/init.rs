@@ -114,6 +114,7 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     report_notices(context, &selection.notices);
     save_lock(context, &selection)?;
     consent::record(&context.app, &agreements)?;
+    context.app.record_granted_paths()?;
     compile(context, &configuration, &state, &selection).await?;
     shell.say(printable!("\n{}", shell.paint(Paint::Success, "Wardian has been successfully initialized!")));
     if !context.app.environment.in_automation() {

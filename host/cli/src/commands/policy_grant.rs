@@ -78,6 +78,7 @@ async fn run(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outc
         }
     }
     write(&context.app, address, &open)?;
+    context.app.record_grants_to(address)?;
     denied.into_result(())?;
     Ok(Status::Success)
 }

@@ -9,6 +9,7 @@ mod console_terminal;
 mod core_workflow;
 mod ephemeral_values;
 mod examples;
+mod granted_paths;
 mod init;
 mod interrupts;
 mod killed_applies;
