@@ -21,6 +21,7 @@ mod http;
 mod ip_address;
 mod path;
 mod process;
+mod protected;
 mod reach_error;
 mod request;
 
@@ -31,8 +32,9 @@ pub use http::{HttpAuthority, HttpCredential, HttpExchange, is_token_byte};
 pub use ip_address::{AddressKind, EmbeddedAddresses, canonical};
 pub use path::{PathProblem, is_within, normalize};
 pub use process::{ExitStatus, FinishedProgram, ProcessAuthority, ProgramLaunch};
+pub use protected::{ProtectedClass, ProtectedClasses};
 pub use reach_error::ReachError;
 pub use request::{
     AccessRequest, AccessRequestError, CommunicatorConnection, EnvironmentName, FileAccess, FileOperation,
-    NetworkRequest, ProcessStart, Scheme, parse_port,
+    FileScope, NetworkRequest, ProcessStart, Scheme, parse_port,
 };

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::host::{Host, HostProblem};
 use crate::http::is_token_byte;
 use crate::path::{PathProblem, normalize};
+use crate::protected::ProtectedClasses;
 
 /// The maximum number of arguments of a program.
 const MAX_ARGUMENTS: usize = 10_000;
@@ -212,12 +213,28 @@ impl FileOperation {
     }
 }
 
+/// The extent of a file access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileScope {
+    /// The existence, type, size and times of the file, but not its content.
+    Metadata,
+    /// A directory that is created at the path.
+    NewDirectory,
+    /// The file or directory at the path.
+    #[default]
+    Path,
+    /// The same and everything below it. Renaming a directory also moves its content, so none
+    /// of it may be denied.
+    Tree,
+}
+
 /// An access to a file or directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileAccess {
     path: PathBuf,
     operation: FileOperation,
-    includes_descendants: bool,
+    scope: FileScope,
+    classes: ProtectedClasses,
 }
 
 impl FileAccess {
@@ -232,20 +249,31 @@ impl FileAccess {
         path: &Path,
         operation: FileOperation,
     ) -> Result<Self, AccessRequestError> {
-        Ok(Self { path: normalize(root_module, path)?, operation, includes_descendants: false })
+        Ok(Self::from_normalized(normalize(root_module, path)?, operation))
     }
 
     /// Creates an access to a path that [`normalize`](crate::normalize) returned.
     pub fn from_normalized(path: PathBuf, operation: FileOperation) -> Self {
-        Self { path, operation, includes_descendants: false }
+        Self { path, operation, scope: FileScope::Path, classes: ProtectedClasses::NONE }
     }
 
-    /// Extends the access to everything below the path. Renaming a directory also moves its
-    /// content, so all of its content must be allowed.
+    /// Sets the extent of the access.
     #[must_use]
-    pub fn with_descendants(mut self) -> Self {
-        self.includes_descendants = true;
-        self
+    pub fn with_scope(self, scope: FileScope) -> Self {
+        Self { scope, ..self }
+    }
+
+    /// Extends the access to everything below the path.
+    #[must_use]
+    pub fn with_descendants(self) -> Self {
+        self.with_scope(FileScope::Tree)
+    }
+
+    /// Adds classes to which the file belongs, or which files below the path belong to,
+    /// regardless of the path.
+    #[must_use]
+    pub fn with_classes(self, classes: ProtectedClasses) -> Self {
+        Self { classes: self.classes.union(classes), ..self }
     }
 
     /// Returns the absolute path.
@@ -258,9 +286,19 @@ impl FileAccess {
         self.operation
     }
 
+    /// Returns the extent of the access.
+    pub fn scope(&self) -> FileScope {
+        self.scope
+    }
+
+    /// Returns the classes that were added.
+    pub fn classes(&self) -> ProtectedClasses {
+        self.classes
+    }
+
     /// Returns whether the access extends to everything below the path.
     pub fn includes_descendants(&self) -> bool {
-        self.includes_descendants
+        self.scope == FileScope::Tree
     }
 }
 

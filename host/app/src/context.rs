@@ -339,7 +339,7 @@ impl AppContext {
     fn load_policy(&self) -> Result<Policy, AppError> {
         let mut policy = load(&self.environment.policy_places(&self.directory, &self.started_in))?;
         if let Some(path) = self.audit_log.path() {
-            policy.protect(path);
+            policy.make_read_only(path);
         }
         if let Some(private) = self.environment.private_directory() {
             policy.protect(&private.join(granted_paths::DIRECTORY_NAME));

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
-use wardian_access::{AccessRequest, Denied, EnvironmentName};
+use wardian_access::{AccessRequest, Denied, EnvironmentName, ProtectedClasses};
 use wardian_address::ProviderAddress;
 use wardian_plugin::PluginCall;
 use wardian_policy::{Decision, Denial, PluginPolicy, Policy};
 
 use crate::audit_log::AuditLog;
-use crate::record::{Capability, Outcome, Record, RecordedTarget};
+use crate::record::{Capability, Outcome, Record, RecordedTarget, class_names};
 
 /// The identity of a plugin in audit records.
 #[derive(Clone, Debug)]
@@ -130,9 +130,10 @@ impl Monitor {
         decision: Decision,
     ) -> Result<Use, Denied> {
         let rule = decision.rule().map(ToString::to_string);
-        if let Decision::Denied(denial) = decision {
-            return Err(self.record_denial(call, &request, address, &denial));
-        }
+        let protected = match decision {
+            Decision::Allowed(grant) => grant.protected,
+            Decision::Denied(denial) => return Err(self.record_denial(call, &request, address, &denial)),
+        };
         if let Some(failure) = self.inner.log.failure() {
             return Err(Denied { reason: failure.to_string(), rule_to_add: None });
         }
@@ -141,6 +142,7 @@ impl Monitor {
             monitor: self.clone(),
             call: call.clone(),
             request,
+            protected,
             address,
             rule,
             status: None,
@@ -164,6 +166,7 @@ impl Monitor {
             Outcome::Denied,
         );
         record.address = address.map(|address| address.to_string());
+        record.protected = class_names(denial.protected);
         record.rule = denial.rule().map(ToString::to_string);
         record.reason = Some(call.sensitive_values().redact(&reason).into_owned());
         let lacks_grant = denial.is_missing_grant();
@@ -197,6 +200,7 @@ impl Monitor {
             capability,
             target: target.target,
             access: target.access,
+            protected: Vec::new(),
             arguments: target.arguments,
             environment: target.environment,
             directory: target.directory,
@@ -233,6 +237,7 @@ pub struct Use {
     monitor: Monitor,
     call: PluginCall,
     request: AccessRequest,
+    protected: ProtectedClasses,
     address: Option<IpAddr>,
     rule: Option<String>,
     /// `None` if nothing is recorded.
@@ -295,6 +300,7 @@ impl Drop for Use {
         let mut record = self.monitor.record(&self.call, capability, target, Outcome::Allowed);
         record.time = format_timestamp(time);
         record.rule = self.rule.take();
+        record.protected = class_names(self.protected);
         record.address = self.address.map(|address| address.to_string());
         record.status = self.status;
         record.bytes_sent = self.sent;

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use wardian_access::{
     AccessRequest, CommunicatorConnection, EnvironmentName, FileAccess, FileOperation, Host, NetworkRequest,
-    ProcessStart,
+    ProcessStart, ProtectedClasses,
 };
 
 /// The capability to which an access belongs.
@@ -85,6 +85,9 @@ pub struct Record {
     /// The HTTP method; `read` or `write` for a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<String>,
+    /// The classes of protected files that the access concerns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protected: Vec<String>,
     /// Arguments of a program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<String>>,
@@ -162,6 +165,11 @@ pub(crate) fn parse_request(
 fn host_and_port(authority: &str) -> Option<(&str, u16)> {
     let (host, port) = authority.rsplit_once(':')?;
     Some((host, port.parse().ok()?))
+}
+
+/// Returns the names of classes in a record.
+pub(crate) fn class_names(classes: ProtectedClasses) -> Vec<String> {
+    classes.iter().map(|class| class.word().to_owned()).collect()
 }
 
 /// The fields of a record that describe its request.

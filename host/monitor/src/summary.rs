@@ -8,6 +8,7 @@ use std::io::{self, BufRead, Read as _};
 use std::path::Path;
 
 use serde::Serialize;
+use wardian_access::{AccessRequest, ProtectedClass, ProtectedClasses};
 use wardian_address::ProviderAddress;
 use wardian_plugin::REDACTED;
 use wardian_policy::{LeastPrivilegePolicy, NeededAccess, least_privilege_policy};
@@ -49,6 +50,9 @@ pub struct UseKey {
     /// The HTTP method, or the kind of file access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<String>,
+    /// The classes of protected files that the access concerns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub protected: Vec<String>,
     /// Arguments of a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<String>>,
@@ -127,6 +131,7 @@ impl Summary {
             capability: record.capability,
             target: record.target,
             access: record.access,
+            protected: record.protected,
             arguments: record.arguments,
             environment: record.environment,
             directory: record.directory,
@@ -165,15 +170,21 @@ impl UseKey {
         std::iter::once(&self.target).chain(arguments).any(|text| text.contains(REDACTED))
     }
 
-    /// Rebuilds the access request, if possible.
-    fn request(&self) -> Option<wardian_access::AccessRequest> {
-        crate::record::parse_request(
+    /// Rebuilds the request, if possible.
+    fn request(&self) -> Option<AccessRequest> {
+        let request = crate::record::parse_request(
             self.capability,
             &self.target,
             self.access.as_deref(),
             self.arguments.as_deref(),
             self.environment.as_deref(),
-        )
+        )?;
+        let classes: Option<ProtectedClasses> =
+            self.protected.iter().map(|word| ProtectedClass::from_word(word)).collect();
+        Some(match request {
+            AccessRequest::File(access) => AccessRequest::File(access.with_classes(classes?)),
+            other => other,
+        })
     }
 }
 

@@ -32,6 +32,7 @@ const ARGUMENT_ORDER: [&str; 12] = [
     "arguments",
     "environment",
     "access",
+    "protected",
     "schemes",
     "ports",
     "methods",

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wardian_access::{AccessRequest, AddressKind};
+use wardian_access::{AccessRequest, AddressKind, ProtectedClass, ProtectedClasses};
 use wardian_address::ProviderAddress;
 
 use crate::level::Level;
@@ -38,6 +38,8 @@ impl Decision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     pub rules: Vec<SourceLocation>,
+    /// The classes of protected files for which the rules were needed.
+    pub protected: ProtectedClasses,
 }
 
 /// The denial of a request.
@@ -46,6 +48,8 @@ pub struct Denial {
     plugin: ProviderAddress,
     /// The denied request, as part of a sentence.
     request: String,
+    /// The classes of protected files that it concerns.
+    pub protected: ProtectedClasses,
     pub reason: DenialReason,
 }
 
@@ -74,13 +78,23 @@ pub enum DenialReason {
     },
     /// It is denied because the configuration is untrusted.
     Untrusted(&'static str),
-    /// The path controls plugins or policies, so that no plugin may write it.
-    Protected(PathBuf),
+    /// The directory is granted, but the rule does not name the classes of the protected files.
+    ProtectedClass {
+        /// The line that grants the directory.
+        location: SourceLocation,
+    },
+    /// No plugin may write the path, whatever the rules.
+    ReadOnly(PathBuf),
 }
 
 impl Denial {
-    pub(crate) fn new(plugin: &ProviderAddress, request: &AccessRequest, reason: DenialReason) -> Self {
-        Self { plugin: plugin.clone(), request: request.to_string(), reason }
+    pub(crate) fn new(
+        plugin: &ProviderAddress,
+        request: &AccessRequest,
+        protected: ProtectedClasses,
+        reason: DenialReason,
+    ) -> Self {
+        Self { plugin: plugin.clone(), request: request.to_string(), protected, reason }
     }
 
     /// Whether another rule could allow the request: no rule denies it, and only a grant is
@@ -90,15 +104,17 @@ impl Denial {
             DenialReason::NotGranted { .. }
             | DenialReason::NoGrant
             | DenialReason::NoPolicy
+            | DenialReason::ProtectedClass { .. }
             | DenialReason::Address { .. } => true,
-            DenialReason::Rule { .. } | DenialReason::Untrusted(_) | DenialReason::Protected(_) => false,
+            DenialReason::Rule { .. } | DenialReason::Untrusted(_) | DenialReason::ReadOnly(_) => false,
         }
     }
 
-    /// Returns the line that denies it, or that grants the name but not the address.
+    /// Returns the line that denies it, that grants the name but not the address, or that grants
+    /// the directory but not its protected files.
     pub fn rule(&self) -> Option<&SourceLocation> {
         match &self.reason {
-            DenialReason::Rule { location, .. } => Some(location),
+            DenialReason::Rule { location, .. } | DenialReason::ProtectedClass { location } => Some(location),
             DenialReason::Address { location, .. } => location.as_ref(),
             _ => None,
         }
@@ -107,7 +123,16 @@ impl Denial {
 
 impl fmt::Display for Denial {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} is denied {}: {}", self.plugin.for_display(), self.request, self.reason)
+        write!(formatter, "{} is denied {}: {}", self.plugin.for_display(), self.request, self.reason)?;
+        if self.protected.is_empty() || !self.is_missing_grant() {
+            return Ok(());
+        }
+        let quoted: Vec<String> = self.protected.iter().map(|class| format!("\"{class}\"")).collect();
+        write!(formatter, "; the rule must name what is protected: protected = [{}]", quoted.join(", "))?;
+        if self.protected.iter().any(ProtectedClass::belongs_to_machine) {
+            formatter.write_str(", which only policies of the user and the organisation can")?;
+        }
+        Ok(())
     }
 }
 
@@ -132,10 +157,13 @@ impl fmt::Display for DenialReason {
                 }
             }
             Self::Untrusted(reason) => write!(formatter, "-untrusted denies it: {reason}"),
-            Self::Protected(path) => {
+            Self::ProtectedClass { location } => {
+                write!(formatter, "{location} grants the directory, but not its protected files")
+            }
+            Self::ReadOnly(path) => {
                 write!(
                     formatter,
-                    "{} controls which plugins run or which access they have, so no plugin may write it",
+                    "{} records or controls what plugins do, so no plugin may write it",
                     path.display()
                 )
             }

@@ -7,15 +7,17 @@ use wardian_diagnostic::SourceFile;
 use crate::level::Level;
 use crate::policy::PolicyFile;
 
-/// The resources of the first two providers are files in the configuration's directory. The
-/// provisioners run the commands that the configuration specifies, and copy the files that it names
-/// to the machines that it names, as they do in Terraform.
+/// The resources of the first two providers are files in the configuration's directory; those of
+/// the first may be the configuration itself, or hooks of the repository. The provisioners run the
+/// commands that the configuration specifies, and copy the files that it names to the machines that
+/// it names, as they do in Terraform.
 const TEXT: &str = r#"otherwise = "defer"
 
 plugin "hashicorp/local" {
   allow filesystem {
     directories = ["."]
     access      = ["read", "write"]
+    protected   = ["configuration", "variables", "tests", "version-control"]
     reason      = "reads and writes files of the configuration"
   }
 }
@@ -53,6 +55,7 @@ plugin "terraform.io/builtin/file" {
   }
   allow filesystem {
     directories = [".", "/"]
+    protected   = ["states", "plans"]
     reason      = "copies the files that the configuration names"
   }
 }

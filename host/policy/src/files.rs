@@ -44,17 +44,13 @@ impl PolicyPaths {
 pub fn load(policy_paths: &PolicyPaths) -> Result<Policy, Diagnostics> {
     let mut problems = Diagnostics::new();
     let mut files = Vec::new();
-    let mut paths = Vec::new();
     let mut take = |level, path: &Path, name: String, must_exist: bool| match read_file(
         level,
         path,
         &name,
         &policy_paths.root_module,
     ) {
-        Ok(Some(file)) => {
-            files.push(file);
-            paths.push(path.to_owned());
-        }
+        Ok(Some(file)) => files.push(file),
         Ok(None) if must_exist => problems.push(unreadable(&name, &io::ErrorKind::NotFound.into())),
         Ok(None) => {}
         Err(found) => problems.extend(found),
@@ -71,6 +67,9 @@ pub fn load(policy_paths: &PolicyPaths) -> Result<Policy, Diagnostics> {
         take(Level::User, path, path.display().to_string(), false);
     }
     take(Level::RootModule, &policy_paths.root_module_file(), POLICY_FILE_NAME.to_owned(), false);
+    // A plugin must not create a file that does not exist yet, either.
+    let PolicyPaths { system, from_environment, user, .. } = policy_paths;
+    let paths = [system, from_environment, user].into_iter().flatten().cloned();
     let policy = Policy::new(&policy_paths.root_module, files, paths);
     problems.into_result(policy)
 }

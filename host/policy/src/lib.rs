@@ -3,8 +3,8 @@
 //! A [`Policy`] consists of [`PolicyFile`]s, at most one for each path that [`load`] reads.
 //! [`Policy::for_plugin`] combines them for one plugin, and [`PluginPolicy::decide`] decides a
 //! [`wardian_access::AccessRequest`], with the line that determined the decision. The language is
-//! described in `docs/policy.md`, the combination of levels at the head of `policy.rs`, and the
-//! canonical forms of hosts, addresses, paths and patterns at the heads of their modules.
+//! described in `docs/policy.md`, the combination of levels at the head of `policy.rs`, protected
+//! files at the head of `protected.rs`, and the canonical forms of hosts, addresses, paths and patterns at the heads of their modules.
 //!
 //! A user's grants are rules in the root module's file, not in a separate store: there is only one
 //! language to read, a grant is part of the pull request that needs it, and reviewers see it in
@@ -38,6 +38,7 @@ mod plugin_pattern;
 mod policy;
 mod policy_edit;
 mod policy_synthesis;
+mod protected;
 mod rule;
 mod settings;
 mod source_location;
@@ -59,6 +60,7 @@ pub use policy::{
 };
 pub use policy_edit::{add_grants, grant_block};
 pub use policy_synthesis::{LeastPrivilegePolicy, NeededAccess, least_privilege_policy};
+pub use protected::content::{MAX_CONTENT_HEADER_LENGTH, recognize_content};
 pub use rule::Effect;
 pub use settings::{NativePlugins, PluginLimits, PolicySetting, Settings};
 pub use source_location::SourceLocation;

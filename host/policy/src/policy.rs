@@ -17,7 +17,10 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wardian_access::{AccessRequest, FileOperation, NetworkRequest, is_within};
+use wardian_access::{
+    AccessRequest, FileAccess, FileOperation, FileScope, NetworkRequest, ProtectedClass, ProtectedClasses,
+    is_within,
+};
 use wardian_address::ProviderAddress;
 
 use crate::credential::CredentialBinding;
@@ -25,6 +28,7 @@ use crate::decision::{Decision, Denial, DenialReason, Grant};
 use crate::defaults;
 use crate::level::Level;
 use crate::plugin_pattern::PluginPattern;
+use crate::protected::ProtectedFiles;
 use crate::rule::{Conditions, Effect, Rule};
 use crate::settings::{NativePlugins, PluginLimits, Settings};
 use crate::untrusted::UntrustedRestrictions;
@@ -36,8 +40,9 @@ pub const POLICY_FILE_NAME: &str = "wardian.policy.hcl";
 /// approved declarations.
 pub const CONSENT_LOCK_FILE_NAME: &str = ".wardian.lock.hcl";
 
-/// Files next to the configuration that determine which code runs: no plugin may write them.
-const PROTECTED: [&str; 4] = [POLICY_FILE_NAME, CONSENT_LOCK_FILE_NAME, ".terraform.lock.hcl", ".terraform"];
+/// Further names of files that are protected even if they do not exist.
+const DEPENDENCY_LOCK_FILE_NAME: &str = ".terraform.lock.hcl";
+const DATA_DIRECTORY_NAME: &str = ".terraform";
 
 /// The decision of a file about a request that no rule matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,7 +117,9 @@ pub(crate) struct PluginRules {
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     files: Vec<PolicyFile>,
-    protected: Arc<[PathBuf]>,
+    protected: Arc<ProtectedFiles>,
+    /// Paths that no plugin can write, whatever the rules.
+    read_only: Arc<[PathBuf]>,
     writable: Arc<[PathBuf]>,
     root_module: PathBuf,
     untrusted: Option<Arc<UntrustedRestrictions>>,
@@ -144,24 +151,33 @@ impl<'a> GrantedDirectory<'a> {
 
 impl Policy {
     /// Combines files. `root_module` is the absolute base path for relative paths in requests.
-    /// `protected` lists further paths that no plugin can write, whatever the rules, such as the
-    /// paths of the files themselves.
+    /// `policies` are the paths of the files, and those at which further ones would be read.
     pub fn new(
         root_module: &Path,
         files: impl IntoIterator<Item = PolicyFile>,
-        protected: impl IntoIterator<Item = PathBuf>,
+        policies: impl IntoIterator<Item = PathBuf>,
     ) -> Self {
         let mut files: Vec<PolicyFile> = files.into_iter().collect();
         files.sort_by_key(|file| file.level);
-        let next_to_configuration = PROTECTED.iter().map(|name| root_module.join(name));
-        let protected = next_to_configuration.chain(protected).collect();
+        let mut protected = ProtectedFiles::new(root_module);
+        let data = root_module.join(DATA_DIRECTORY_NAME);
+        for (class, name) in [
+            (ProtectedClass::Policies, POLICY_FILE_NAME),
+            (ProtectedClass::Policies, CONSENT_LOCK_FILE_NAME),
+            (ProtectedClass::Plugins, DEPENDENCY_LOCK_FILE_NAME),
+        ] {
+            protected.protect(class, &root_module.join(name));
+        }
+        protected.protect(ProtectedClass::Data, &data);
+        policies.into_iter().for_each(|path| protected.protect(ProtectedClass::Policies, &path));
         let rules = files.iter().flat_map(|file| &file.plugins).flat_map(|plugin| &plugin.rules);
         let writable: BTreeSet<PathBuf> =
             rules.filter_map(|rule| rule.writable_directories()).flatten().cloned().collect();
         let writable = writable.into_iter().collect();
         Self {
             files,
-            protected,
+            protected: Arc::new(protected),
+            read_only: Arc::default(),
             writable,
             root_module: root_module.to_owned(),
             untrusted: None,
@@ -177,9 +193,15 @@ impl Policy {
         self.untrusted = Some(Arc::new(UntrustedRestrictions::new(unreadable)));
     }
 
-    /// Protects another path, such as that of the audit log, from being written by plugins.
-    pub fn protect(&mut self, path: &Path) {
-        self.protected = self.protected.iter().cloned().chain([path.to_owned()]).collect();
+    /// Protects a file, or a directory with everything below it, whether or not it exists, from
+    /// plugins for which no rule names the class.
+    pub fn protect(&mut self, class: ProtectedClass, path: &Path) {
+        Arc::make_mut(&mut self.protected).protect(class, path);
+    }
+
+    /// Prevents every plugin from writing a path, such as that of the audit log.
+    pub fn make_read_only(&mut self, path: &Path) {
+        self.read_only = self.read_only.iter().cloned().chain([path.to_owned()]).collect();
     }
 
     /// Returns the directories that the files grant, for reading or writing.
@@ -235,6 +257,7 @@ impl Policy {
             settings,
             credentials,
             protected: Arc::clone(&self.protected),
+            read_only: Arc::clone(&self.read_only),
             writable: Arc::clone(&self.writable),
             untrusted: self.untrusted.clone(),
             targets: Arc::clone(&self.targets),
@@ -265,10 +288,21 @@ pub struct PluginPolicy {
     pub(crate) files: Vec<FileView>,
     pub(crate) settings: Settings,
     pub(crate) credentials: Vec<Arc<CredentialBinding>>,
-    protected: Arc<[PathBuf]>,
+    protected: Arc<ProtectedFiles>,
+    /// Paths that no plugin can write, whatever the rules.
+    read_only: Arc<[PathBuf]>,
     writable: Arc<[PathBuf]>,
     untrusted: Option<Arc<UntrustedRestrictions>>,
     targets: Arc<BTreeMap<PathBuf, PathBuf>>,
+}
+
+/// A request with the classes of the files that it concerns.
+#[derive(Clone, Copy)]
+struct ClassifiedRequest<'a> {
+    request: &'a AccessRequest,
+    classes: ProtectedClasses,
+    /// The resolved address of the request's host, if known.
+    address: Option<IpAddr>,
 }
 
 /// The part of a file that applies to one plugin.
@@ -288,12 +322,13 @@ enum Verdict<'a> {
 }
 
 impl FileView {
-    fn verdict(&self, request: &AccessRequest, address: Option<IpAddr>) -> Verdict<'_> {
+    fn verdict(&self, asked: ClassifiedRequest<'_>) -> Verdict<'_> {
+        let matches = |rule: &Rule| rule.matches(asked.request, asked.classes, asked.address);
         let mut allowing = None;
         for rule in &self.rules {
             match rule.effect {
-                Effect::Deny if rule.matches(request, address) => return Verdict::Denied(Some(rule)),
-                Effect::Allow if allowing.is_none() && rule.matches(request, address) => {
+                Effect::Deny if matches(rule) => return Verdict::Denied(Some(rule)),
+                Effect::Allow if allowing.is_none() && matches(rule) => {
                     allowing = Some(rule);
                 }
                 Effect::Allow | Effect::Deny => {}
@@ -304,6 +339,30 @@ impl FileView {
             (None, DefaultAction::Deny) => Verdict::Denied(None),
             (None, DefaultAction::Defer) => Verdict::Deferred,
         }
+    }
+}
+
+fn required_classes(asked: ClassifiedRequest<'_>) -> ProtectedClasses {
+    match asked.request {
+        AccessRequest::File(access) if access.scope() != FileScope::Metadata => {
+            asked.classes.against(access.operation())
+        }
+        _ => ProtectedClasses::NONE,
+    }
+}
+
+/// Returns the rule of a file that would grant a request if its files were not protected.
+fn grant_without_classes<'a>(
+    file: &'a FileView,
+    asked: ClassifiedRequest<'_>,
+    required: ProtectedClasses,
+) -> Option<&'a Rule> {
+    if required.is_empty() {
+        return None;
+    }
+    match file.verdict(ClassifiedRequest { classes: ProtectedClasses::NONE, ..asked }) {
+        Verdict::Allowed(rule) => Some(rule),
+        Verdict::Denied(_) | Verdict::Deferred => None,
     }
 }
 
@@ -326,17 +385,17 @@ impl PluginPolicy {
     }
 
     fn decision(&self, request: &AccessRequest, address: Option<IpAddr>) -> Decision {
-        let denied = |reason| Decision::Denied(Denial::new(&self.plugin, request, reason));
+        let asked = ClassifiedRequest { request, classes: self.classes(request), address };
+        let protected = required_classes(asked);
+        let denied = |reason| Decision::Denied(Denial::new(&self.plugin, request, protected, reason));
         if let AccessRequest::File(access) = request
-            && access.operation() == FileOperation::Write
-            && let Some(path) = self
-                .protected
-                .iter()
-                .find(|path| is_within(access.path(), path) || is_within(path, access.path()))
+            && let Some(path) = self.read_only_path(access)
         {
-            return denied(DenialReason::Protected(path.clone()));
+            return denied(DenialReason::ReadOnly(path.to_owned()));
         }
-        if let Some(reason) = self.untrusted.as_ref().and_then(|untrusted| untrusted.denial_reason(request)) {
+        if let Some(reason) =
+            self.untrusted.as_ref().and_then(|untrusted| untrusted.denial_reason(request, asked.classes))
+        {
             return denied(DenialReason::Untrusted(reason));
         }
         let is_trusted = |file: &FileView| {
@@ -344,7 +403,7 @@ impl PluginPolicy {
         };
         let mut locations = Vec::new();
         for file in &self.files {
-            match file.verdict(request, address) {
+            match file.verdict(asked) {
                 Verdict::Allowed(rule) if is_trusted(file) => locations.push(rule.location.clone()),
                 Verdict::Allowed(_) => {}
                 Verdict::Deferred => {}
@@ -353,7 +412,11 @@ impl PluginPolicy {
                     return denied(DenialReason::Rule { location, reason });
                 }
                 Verdict::Denied(None) => {
-                    let decision_by_name = address.map(|address| (address, file.verdict(request, None)));
+                    if let Some(rule) = grant_without_classes(file, asked, protected) {
+                        return denied(DenialReason::ProtectedClass { location: rule.location.clone() });
+                    }
+                    let by_name = ClassifiedRequest { address: None, ..asked };
+                    let decision_by_name = address.map(|address| (address, file.verdict(by_name)));
                     return denied(match decision_by_name {
                         Some((address, Verdict::Allowed(rule))) => {
                             DenialReason::Address { address, location: Some(rule.location.clone()) }
@@ -364,8 +427,10 @@ impl PluginPolicy {
             }
         }
         if !locations.is_empty() {
-            return Decision::Allowed(Grant { rules: locations });
+            return Decision::Allowed(Grant { rules: locations, protected });
         }
+        let ungranted =
+            self.files.iter().rev().find_map(|file| grant_without_classes(file, asked, protected));
         denied(match address {
             _ if self.untrusted.is_some() => DenialReason::Untrusted(match request {
                 AccessRequest::Network(_) | AccessRequest::LookUp(_) => {
@@ -374,12 +439,42 @@ impl PluginPolicy {
                 AccessRequest::File(_) => "only files of the configuration's directory can be read",
                 _ => "the configuration's own policy cannot grant access",
             }),
+            _ if let Some(rule) = ungranted => {
+                DenialReason::ProtectedClass { location: rule.location.clone() }
+            }
             _ if self.files.is_empty() => DenialReason::NoPolicy,
             Some(address) if self.decision(request, None).is_allowed() => {
                 DenialReason::Address { address, location: None }
             }
             _ => DenialReason::NoGrant,
         })
+    }
+
+    /// Returns the classes of the files that a request concerns.
+    fn classes(&self, request: &AccessRequest) -> ProtectedClasses {
+        match request {
+            AccessRequest::File(access) => self.protected.classes(access),
+            _ => ProtectedClasses::NONE,
+        }
+    }
+
+    /// Returns the classes that a rule must name to allow a request.
+    pub(crate) fn required_classes(&self, request: &AccessRequest) -> ProtectedClasses {
+        required_classes(ClassifiedRequest { request, classes: self.classes(request), address: None })
+    }
+
+    /// Whether a file with this name belongs to a protected class, and which.
+    pub fn protected_classes(&self, access: &FileAccess) -> ProtectedClasses {
+        self.protected.classes(access)
+    }
+
+    fn read_only_path(&self, access: &FileAccess) -> Option<&Path> {
+        let is_write = access.operation() == FileOperation::Write;
+        let path = self.read_only.iter().filter(|_| is_write).find(|path| {
+            is_within(access.path(), path)
+                || is_within(path, access.path()) && access.scope() != FileScope::NewDirectory
+        });
+        path.map(PathBuf::as_path)
     }
 
     /// Whether the configuration is untrusted.
@@ -395,7 +490,8 @@ impl PluginPolicy {
             Conditions::Filesystem(rule) => rule.directories.as_deref(),
             _ => None,
         });
-        named.flatten().chain(self.protected.iter()).map(PathBuf::as_path).collect()
+        let protected = self.protected.paths().iter().chain(self.read_only.iter());
+        named.flatten().chain(protected).map(PathBuf::as_path).collect()
     }
 
     /// Returns the path without links to which a granted path must lead, if it is determined.

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use wardian_access::{AccessRequest, FileOperation, Scheme};
+use wardian_access::{AccessRequest, FileOperation, ProtectedClass, ProtectedClasses, Scheme};
 use wardian_address::ProviderAddress;
 
+use crate::protected::ProtectedFiles;
 use crate::suggest::{addresses, list, literal, string_literal, variables};
 
 /// An access that a policy must allow.
@@ -37,10 +38,11 @@ pub fn least_privilege_policy(
 ) -> LeastPrivilegePolicy {
     let mut plugins: BTreeMap<String, PluginAccesses> = BTreeMap::new();
     let mut left_out = BTreeSet::new();
+    let protected = ProtectedFiles::new(root_module);
     for one in uses {
         let plugin = one.plugin.for_display().to_string();
         let accesses = plugins.entry(plugin.clone()).or_default();
-        if accesses.add(&one.request, one.address).is_none() {
+        if accesses.add(&one.request, one.address, &protected).is_none() {
             left_out.insert(format!("{plugin}: {}", one.request));
         }
     }
@@ -62,19 +64,31 @@ pub fn least_privilege_policy(
 struct PluginAccesses {
     /// Methods by scheme, port, addresses to list, and host.
     network: BTreeMap<(NetworkKey, String), BTreeSet<String>>,
-    files: BTreeMap<PathBuf, BTreeSet<FileOperation>>,
+    files: BTreeMap<PathBuf, NeededFileAccess>,
     environment: BTreeSet<String>,
     /// Program, arguments, and variables, if there are any.
     processes: BTreeSet<(String, String, Option<String>)>,
     communicator: BTreeMap<(u16, Option<String>), BTreeSet<String>>,
 }
 
+/// The operations on a file, and the classes that a rule for it must name.
+#[derive(Default)]
+struct NeededFileAccess {
+    operations: BTreeSet<FileOperation>,
+    classes: ProtectedClasses,
+}
+
 /// Scheme, port and addresses, unless they are a rule's defaults.
 type NetworkKey = (Option<String>, Option<u16>, Option<String>);
 
 impl PluginAccesses {
-    /// Returns `None` if no rule can match the access exactly.
-    fn add(&mut self, request: &AccessRequest, address: Option<IpAddr>) -> Option<()> {
+    /// Returns `None` if no rule can name the access exactly.
+    fn add(
+        &mut self,
+        request: &AccessRequest,
+        address: Option<IpAddr>,
+        protected: &ProtectedFiles,
+    ) -> Option<()> {
         match request {
             AccessRequest::Network(network) => {
                 let host = string_literal(&network.host().to_string())?;
@@ -98,7 +112,14 @@ impl PluginAccesses {
                     return None;
                 }
                 string_literal(path)?;
-                self.files.entry(file.path().to_owned()).or_default().insert(file.operation());
+                let classes = protected.classes(file).against(file.operation());
+                // The root module's policy cannot name these.
+                if classes.iter().any(ProtectedClass::belongs_to_machine) {
+                    return None;
+                }
+                let needed = self.files.entry(file.path().to_owned()).or_default();
+                needed.operations.insert(file.operation());
+                needed.classes = needed.classes.union(classes);
             }
             AccessRequest::Environment(name) => {
                 self.environment.insert(string_literal(literal(name.as_str())?)?);
@@ -136,17 +157,19 @@ impl PluginAccesses {
             arguments.extend(addresses.map(|addresses| ("addresses", addresses)));
             rules.push(rule("network", &arguments));
         }
-        let mut directories: BTreeMap<Vec<&'static str>, Vec<String>> = BTreeMap::new();
-        for (path, access) in outermost(&self.files) {
-            let words = access.iter().map(|access| access.word()).collect();
-            directories.entry(words).or_default().extend(quoted_path(path, root_module));
+        let mut directories: BTreeMap<(Vec<&'static str>, ProtectedClasses), Vec<String>> = BTreeMap::new();
+        for (path, needed) in outermost(&self.files) {
+            let words = needed.operations.iter().map(|operation| operation.word()).collect();
+            directories.entry((words, needed.classes)).or_default().extend(quoted_path(path, root_module));
         }
-        for (access, paths) in directories {
+        for ((access, classes), paths) in directories {
             let access: Vec<String> = access.into_iter().filter_map(string_literal).collect();
-            rules.push(rule(
-                "filesystem",
-                &[("directories", list_literal(&paths)), ("access", list_literal(&access))],
-            ));
+            let mut arguments =
+                vec![("directories", list_literal(&paths)), ("access", list_literal(&access))];
+            let classes: Vec<String> =
+                classes.iter().filter_map(|class| string_literal(class.word())).collect();
+            arguments.extend((!classes.is_empty()).then(|| ("protected", list_literal(&classes))));
+            rules.push(rule("filesystem", &arguments));
         }
         if !self.environment.is_empty() {
             let names: Vec<String> = self.environment.into_iter().collect();
@@ -167,13 +190,15 @@ impl PluginAccesses {
     }
 }
 
-/// Returns the paths, except those below another path with at least the same access.
-fn outermost(files: &BTreeMap<PathBuf, BTreeSet<FileOperation>>) -> Vec<(&Path, &BTreeSet<FileOperation>)> {
-    let is_covered = |path: &Path, access: &BTreeSet<FileOperation>| {
-        path.ancestors().skip(1).filter_map(|above| files.get(above)).any(|granted| access.is_subset(granted))
+/// Returns the paths without those that are below another one with at least the same access.
+fn outermost(files: &BTreeMap<PathBuf, NeededFileAccess>) -> Vec<(&Path, &NeededFileAccess)> {
+    let is_covered = |path: &Path, needed: &NeededFileAccess| {
+        path.ancestors().skip(1).filter_map(|above| files.get(above)).any(|granted| {
+            needed.operations.is_subset(&granted.operations) && needed.classes.is_subset(granted.classes)
+        })
     };
-    let paths = files.iter().filter(|(path, access)| !is_covered(path, access));
-    paths.map(|(path, access)| (path.as_path(), access)).collect()
+    let paths = files.iter().filter(|(path, needed)| !is_covered(path, needed));
+    paths.map(|(path, needed)| (path.as_path(), needed)).collect()
 }
 
 fn quoted_path(path: &Path, root_module: &Path) -> Option<String> {

@@ -12,7 +12,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wardian_access::{AccessRequest, FileOperation};
+use wardian_access::{AccessRequest, FileOperation, ProtectedClasses};
 
 use crate::glob::OnUndecidable;
 use crate::source_location::SourceLocation;
@@ -72,9 +72,14 @@ impl Rule {
         }
     }
 
-    /// Whether the rule applies to a request. `address` is the resolved address of the request's
-    /// host, if known.
-    pub(crate) fn matches(&self, request: &AccessRequest, address: Option<IpAddr>) -> bool {
+    /// Whether the rule applies to a request. `classes` are those of its files, and `address` is
+    /// the resolved address of its host, if known.
+    pub(crate) fn matches(
+        &self,
+        request: &AccessRequest,
+        classes: ProtectedClasses,
+        address: Option<IpAddr>,
+    ) -> bool {
         match (&self.conditions, request) {
             (Conditions::Network(rule), AccessRequest::Network(request)) => {
                 rule.matches(request, address, self.effect)
@@ -82,7 +87,9 @@ impl Rule {
             (Conditions::Network(rule), AccessRequest::LookUp(host)) => {
                 rule.matches_look_up(host, self.effect)
             }
-            (Conditions::Filesystem(rule), AccessRequest::File(access)) => rule.matches(access, self.effect),
+            (Conditions::Filesystem(rule), AccessRequest::File(access)) => {
+                rule.matches(access, classes, self.effect)
+            }
             (Conditions::Environment(rule), AccessRequest::Environment(name)) => {
                 rule.matches(name, self.effect)
             }

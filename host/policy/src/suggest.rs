@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
-use wardian_access::{AccessRequest, AddressKind, Host, NetworkRequest, ProcessStart, Scheme, canonical};
+use wardian_access::{
+    AccessRequest, AddressKind, Host, NetworkRequest, ProcessStart, ProtectedClass, ProtectedClasses, Scheme,
+    canonical,
+};
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
 use wardian_lang::{parse_expression, quote_string};
@@ -19,11 +22,16 @@ impl PluginPolicy {
     /// Whether the rule helps depends on the file that it is added to: it does not override a
     /// denial in another file.
     pub fn rule_for(&self, request: &AccessRequest, address: Option<IpAddr>) -> Option<String> {
-        rule_for(self.plugin(), request, address)
+        rule_for(self.plugin(), request, self.required_classes(request), address)
     }
 }
 
-fn rule_for(plugin: &ProviderAddress, request: &AccessRequest, address: Option<IpAddr>) -> Option<String> {
+fn rule_for(
+    plugin: &ProviderAddress,
+    request: &AccessRequest,
+    protected: ProtectedClasses,
+    address: Option<IpAddr>,
+) -> Option<String> {
     let (capability, arguments) = match request {
         AccessRequest::Network(request) => ("network", network(request, address)?),
         // A lookup precedes a connection, whose port is not known yet.
@@ -33,10 +41,16 @@ fn rule_for(plugin: &ProviderAddress, request: &AccessRequest, address: Option<I
             if directory.contains('*') {
                 return None;
             }
-            (
-                "filesystem",
-                vec![("directories", list([directory])?), ("access", list([access.operation().word()])?)],
-            )
+            // The root module's policy, to which a user would add the rule, cannot name these.
+            if protected.iter().any(ProtectedClass::belongs_to_machine) {
+                return None;
+            }
+            let mut arguments =
+                vec![("directories", list([directory])?), ("access", list([access.operation().word()])?)];
+            if !protected.is_empty() {
+                arguments.push(("protected", list(protected.iter().map(ProtectedClass::word))?));
+            }
+            ("filesystem", arguments)
         }
         AccessRequest::Environment(name) => {
             ("environment", vec![("names", list([literal(name.as_str())?])?)])

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use wardian_access::{AccessRequest, FileOperation, is_within};
+use wardian_access::{AccessRequest, FileOperation, ProtectedClass, ProtectedClasses, is_within};
 
 use crate::level::Level;
 
@@ -22,14 +22,20 @@ impl UntrustedRestrictions {
     }
 
     /// Returns why a request is denied, whatever the files grant.
-    pub(crate) fn denial_reason(&self, request: &AccessRequest) -> Option<&'static str> {
+    pub(crate) fn denial_reason(
+        &self,
+        request: &AccessRequest,
+        classes: ProtectedClasses,
+    ) -> Option<&'static str> {
         match request {
             AccessRequest::Process(_) => Some("programs are not started"),
             AccessRequest::Communicator(_) => Some("remote machines are not connected to"),
             AccessRequest::File(file) if file.operation() == FileOperation::Write => {
                 Some("files are not written")
             }
-            AccessRequest::File(file) if self.is_hidden(file.path()) => {
+            AccessRequest::File(file)
+                if self.is_hidden(file.path()) || classes.iter().any(is_hidden_class) =>
+            {
                 Some("states and related files are not read")
             }
             _ => None,
@@ -48,4 +54,13 @@ impl UntrustedRestrictions {
             _ => level != Level::RootModule,
         }
     }
+}
+
+/// Whether no file of a class can be read: it is secret, or often contains a secret.
+fn is_hidden_class(class: ProtectedClass) -> bool {
+    class.protects_against(FileOperation::Read)
+        || matches!(
+            class,
+            ProtectedClass::Data | ProtectedClass::VersionControl | ProtectedClass::CliConfiguration
+        )
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use wardian_access::{AddressKind, FileOperation, Scheme, is_within};
+use wardian_access::{AddressKind, FileOperation, ProtectedClasses, Scheme, is_within};
 
 use crate::address_pattern::AddressPattern;
 use crate::glob::Glob;
@@ -17,11 +17,33 @@ use super::describe;
 /// An access that is granted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum GrantedAccess {
-    Network { scheme: Scheme, at: NetworkDestination, methods: Option<BTreeSet<Box<str>>> },
-    Filesystem { directory: PathBuf, access: BTreeSet<FileOperation> },
-    Environment { names: Vec<Glob> },
-    Process { programs: Vec<Glob>, arguments: Vec<Arguments>, environment: Vec<ProgramVariables> },
-    Communicator { at: NetworkDestination },
+    Network {
+        scheme: Scheme,
+        at: NetworkDestination,
+        methods: Option<BTreeSet<Box<str>>>,
+    },
+    Filesystem {
+        directory: PathBuf,
+        access: BTreeSet<FileOperation>,
+        protected: ProtectedClasses,
+    },
+    /// Protected files of some classes only, which a rule denies.
+    ProtectedFiles {
+        directory: PathBuf,
+        access: BTreeSet<FileOperation>,
+        protected: ProtectedClasses,
+    },
+    Environment {
+        names: Vec<Glob>,
+    },
+    Process {
+        programs: Vec<Glob>,
+        arguments: Vec<Arguments>,
+        environment: Vec<ProgramVariables>,
+    },
+    Communicator {
+        at: NetworkDestination,
+    },
 }
 
 /// A network destination. All patterns of a list must match.
@@ -53,6 +75,7 @@ impl GrantedAccess {
                 .map(|directory| Self::Filesystem {
                     directory: directory.clone(),
                     access: rule.access.clone(),
+                    protected: rule.protected,
                 })
                 .collect(),
             Conditions::Environment(rule) => {
@@ -72,7 +95,7 @@ impl GrantedAccess {
     pub(super) fn capability(&self) -> &'static str {
         match self {
             Self::Network { .. } => "network",
-            Self::Filesystem { .. } => "filesystem",
+            Self::Filesystem { .. } | Self::ProtectedFiles { .. } => "filesystem",
             Self::Environment { .. } => "environment",
             Self::Process { .. } => "process",
             Self::Communicator { .. } => "communicator",
@@ -81,7 +104,7 @@ impl GrantedAccess {
 
     pub(super) fn into_directory(self) -> Option<(PathBuf, BTreeSet<FileOperation>)> {
         match self {
-            Self::Filesystem { directory, access } => Some((directory, access)),
+            Self::Filesystem { directory, access, .. } => Some((directory, access)),
             _ => None,
         }
     }
@@ -103,8 +126,12 @@ impl GrantedAccess {
                 Some(Self::Network { scheme: *scheme, at: at.intersection(other_at)?, methods })
             }
             (
-                Self::Filesystem { directory, access },
-                Self::Filesystem { directory: other_directory, access: other_access },
+                Self::Filesystem { directory, access, protected },
+                Self::Filesystem {
+                    directory: other_directory,
+                    access: other_access,
+                    protected: other_protected,
+                },
             ) => {
                 let access: BTreeSet<FileOperation> = access.intersection(other_access).copied().collect();
                 let directory = if is_within(directory, other_directory) {
@@ -114,7 +141,12 @@ impl GrantedAccess {
                 } else {
                     return None;
                 };
-                (!access.is_empty()).then(|| Self::Filesystem { directory: directory.clone(), access })
+                let protected = protected.intersection(*other_protected);
+                (!access.is_empty()).then(|| Self::Filesystem {
+                    directory: directory.clone(),
+                    access,
+                    protected,
+                })
             }
             (Self::Environment { names }, Self::Environment { names: others }) => {
                 Some(Self::Environment { names: intersect_patterns(names, others)? })
@@ -282,8 +314,10 @@ impl fmt::Display for GrantedAccess {
                 write!(formatter, "{scheme} to {at}")?;
                 describe::methods(methods.as_ref(), formatter)
             }
-            Self::Filesystem { directory, access } => {
-                write!(formatter, "{} {}", describe::accesses(access), directory.display())
+            Self::Filesystem { directory, access, protected }
+            | Self::ProtectedFiles { directory, access, protected } => {
+                write!(formatter, "{} {}", describe::accesses(access), directory.display())?;
+                describe::protected(*protected, formatter)
             }
             Self::Environment { names } => {
                 formatter.write_str(&describe::join_with_and(names, |name| name.as_str().to_owned()))

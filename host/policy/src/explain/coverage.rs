@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use wardian_access::is_within;
+use wardian_access::{ProtectedClasses, is_within};
 
 use crate::address_pattern::AddressPattern;
 use crate::host_pattern::HostPattern;
@@ -29,12 +29,19 @@ impl GrantedAccess {
                     })
                 })
                 .collect(),
-            Conditions::Filesystem(rule) => match &rule.directories {
-                Some(_) => Self::from_conditions(conditions),
-                None => {
-                    vec![Self::Filesystem { directory: PathBuf::from("/"), access: rule.access.clone() }]
-                }
-            },
+            Conditions::Filesystem(rule) => {
+                let everything = [PathBuf::from("/")];
+                let directories = rule.directories.as_deref().unwrap_or(&everything);
+                let denied = |directory: &PathBuf| {
+                    let (directory, access) = (directory.clone(), rule.access.clone());
+                    if rule.protected.is_empty() {
+                        Self::Filesystem { directory, access, protected: ProtectedClasses::all() }
+                    } else {
+                        Self::ProtectedFiles { directory, access, protected: rule.protected }
+                    }
+                };
+                directories.iter().map(denied).collect()
+            }
             // It denies some starts of the program, but not the one without variables.
             Conditions::Process(rule) if rule.environment.is_some() => Vec::new(),
             Conditions::Environment(_) | Conditions::Process(_) => Self::from_conditions(conditions),
@@ -48,11 +55,16 @@ impl GrantedAccess {
     /// Splits the access into pieces that a rule grants either completely or not at all.
     pub(crate) fn pieces(self) -> Vec<Self> {
         match self {
-            Self::Filesystem { directory, access } => access
+            Self::Filesystem { directory, access, protected } => access
                 .into_iter()
-                .map(|access| Self::Filesystem {
+                .flat_map(|access| {
+                    let classes = protected.iter().map(ProtectedClasses::from);
+                    std::iter::once(ProtectedClasses::NONE).chain(classes).map(move |class| (access, class))
+                })
+                .map(|(access, protected)| Self::Filesystem {
                     directory: directory.clone(),
                     access: BTreeSet::from([access]),
+                    protected,
                 })
                 .collect(),
             Self::Network { scheme, at, methods: Some(methods) } => methods
@@ -82,9 +94,22 @@ impl GrantedAccess {
                 scheme == other_scheme && has_methods && at.covers(other_at)
             }
             (
-                Self::Filesystem { directory, access },
-                Self::Filesystem { directory: inner, access: inner_access },
-            ) => inner_access.is_subset(access) && is_within(inner, directory),
+                Self::Filesystem { directory, access, protected },
+                Self::Filesystem { directory: inner, access: inner_access, protected: inner_protected },
+            ) => {
+                inner_access.is_subset(access)
+                    && is_within(inner, directory)
+                    && inner_protected.is_subset(*protected)
+            }
+            (
+                Self::ProtectedFiles { directory, access, protected },
+                Self::Filesystem { directory: inner, access: inner_access, protected: inner_protected },
+            ) => {
+                inner_access.is_subset(access)
+                    && is_within(inner, directory)
+                    && !inner_protected.is_empty()
+                    && inner_protected.is_subset(*protected)
+            }
             (Self::Environment { names }, Self::Environment { names: others }) => each_covers(names, others),
             (
                 Self::Process { programs, arguments, environment },

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
-use wardian_access::FileOperation;
+use wardian_access::{FileOperation, ProtectedClasses};
 
 use crate::glob::Glob;
 use crate::rule::{Arguments, Conditions, Destination, Ports, ProgramVariables};
@@ -31,12 +31,13 @@ pub(crate) fn conditions(conditions: &Conditions) -> String {
         }
         Conditions::Filesystem(rule) => {
             let _ = write!(text, "{} ", accesses(&rule.access));
-            match &rule.directories {
+            let _ = match &rule.directories {
                 None => text.write_str("anything"),
                 Some(directories) => {
                     text.write_str(&join_with_commas(directories.iter().map(|directory| directory.display())))
                 }
-            }
+            };
+            protected(rule.protected, &mut text)
         }
         Conditions::Environment(rule) => {
             text.write_str(&join_with_commas(rule.names.iter().map(|name| name.as_str())))
@@ -92,6 +93,10 @@ pub(super) fn ports(ports: Option<&[(u16, u16)]>, to: &mut impl Write) -> fmt::R
 
 pub(super) fn accesses(access: &BTreeSet<FileOperation>) -> String {
     access.iter().map(|access| access.word()).collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn protected(classes: ProtectedClasses, to: &mut impl Write) -> fmt::Result {
+    if classes.is_empty() { Ok(()) } else { write!(to, ", protected files: {classes}") }
 }
 
 pub(super) fn arguments(arguments: &Arguments, to: &mut impl Write) -> fmt::Result {

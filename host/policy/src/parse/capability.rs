@@ -5,7 +5,10 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 
-use wardian_access::{AddressKind, FileOperation, Scheme, is_token_byte, normalize, parse_port};
+use wardian_access::{
+    AddressKind, FileOperation, ProtectedClass, ProtectedClasses, Scheme, is_token_byte, normalize,
+    parse_port,
+};
 use wardian_lang::{Attribute, Block};
 
 use super::Reader;
@@ -13,6 +16,7 @@ use super::values::reject_control_characters;
 use crate::address_pattern::{AddressPattern, AddressRange};
 use crate::glob::Glob;
 use crate::host_pattern::HostPattern;
+use crate::level::Level;
 use crate::rule::{
     Arguments, CommunicatorRule, Conditions, Destination, Effect, EnvironmentRule, FilesystemRule, HostSet,
     NetworkRule, Ports, ProcessRule, ProgramVariables, grants_all_programs, is_controlling,
@@ -44,7 +48,7 @@ impl Capability {
     const fn arguments(self) -> &'static [&'static str] {
         match self {
             Self::Network => &["hosts", "schemes", "ports", "methods", "addresses", "reason"],
-            Self::Filesystem => &["directories", "access", "reason"],
+            Self::Filesystem => &["directories", "access", "protected", "reason"],
             Self::Environment => &["names", "reason"],
             Self::Process => &["program", "arguments", "environment", "reason"],
             Self::Communicator => &["hosts", "ports", "addresses", "reason"],
@@ -216,7 +220,27 @@ impl Reader<'_> {
             (None, Effect::Allow) => BTreeSet::from([FileOperation::Read]),
             (None, Effect::Deny) => BTreeSet::from(FileOperation::ALL),
         };
-        Some(FilesystemRule { directories: directories?, access })
+        let protected = match block.body.attribute("protected") {
+            Some(attribute) => self.protected(attribute, effect)?,
+            None => ProtectedClasses::NONE,
+        };
+        Some(FilesystemRule { directories: directories?, access, protected })
+    }
+
+    fn protected(&mut self, attribute: &Attribute, effect: Effect) -> Option<ProtectedClasses> {
+        let words = ProtectedClass::ALL.map(|class| (class.word(), class));
+        let classes: ProtectedClasses = self.keywords(attribute, &words)?.into_iter().collect();
+        let of_machine = classes.iter().find(|class| class.belongs_to_machine());
+        if let Some(class) = of_machine.filter(|_| self.level == Level::RootModule && effect == Effect::Allow)
+        {
+            let detail = format!(
+                "Files of the class \"{class}\" concern every configuration on this machine, so only the \
+                 policies of the user and the organisation can grant access to them."
+            );
+            self.problem("Class of protected files not allowed", detail, attribute.expression.span());
+            return None;
+        }
+        Some(classes)
     }
 
     fn environment(&mut self, block: &Block, effect: Effect) -> Option<EnvironmentRule> {

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use wardian_access::{EnvironmentName, FileAccess, FileOperation, ProcessStart, is_within};
+use wardian_access::{
+    EnvironmentName, FileAccess, FileOperation, FileScope, ProcessStart, ProtectedClasses, is_within,
+};
 
 use super::{Effect, ProgramVariables};
 use crate::glob::Glob;
@@ -14,6 +16,9 @@ pub(crate) struct FilesystemRule {
     /// Normalized; [`None`] matches every directory.
     pub(crate) directories: Option<Box<[PathBuf]>>,
     pub(crate) access: BTreeSet<FileOperation>,
+    /// The classes of protected files that a grant includes; a denial with classes applies only
+    /// to their files.
+    pub(crate) protected: ProtectedClasses,
 }
 
 /// `allow environment`, `deny environment`.
@@ -41,11 +46,19 @@ pub(crate) struct Arguments {
 }
 
 impl FilesystemRule {
-    /// A grant includes everything below a directory; a denial also applies to accesses that
-    /// include the denied directory.
-    pub(crate) fn matches(&self, access: &FileAccess, effect: Effect) -> bool {
+    /// A grant includes everything below a directory, except for protected files of other
+    /// classes; a denial also applies to accesses that include the denied directory.
+    pub(crate) fn matches(&self, access: &FileAccess, classes: ProtectedClasses, effect: Effect) -> bool {
         let includes_denied = effect == Effect::Deny && access.includes_descendants();
-        self.access.contains(&access.operation())
+        let matches_classes = match effect {
+            Effect::Allow => {
+                access.scope() == FileScope::Metadata
+                    || classes.against(access.operation()).is_subset(self.protected)
+            }
+            Effect::Deny => self.protected.is_empty() || !classes.intersection(self.protected).is_empty(),
+        };
+        matches_classes
+            && self.access.contains(&access.operation())
             && self.directories.as_ref().is_none_or(|directories| {
                 directories.iter().any(|directory| {
                     is_within(access.path(), directory)

@@ -140,7 +140,12 @@ impl FileGuard {
         let is_forbidden = |request: &AccessRequest| match policy.decide(request) {
             Decision::Allowed(_) => false,
             Decision::Denied(denial) => {
-                matches!(denial.reason, DenialReason::Rule { .. } | DenialReason::Protected(_))
+                matches!(
+                    denial.reason,
+                    DenialReason::Rule { .. }
+                        | DenialReason::ReadOnly(_)
+                        | DenialReason::ProtectedClass { .. }
+                )
             }
         };
         if is_forbidden(&own) {
