@@ -35,6 +35,6 @@ pub use process::{ExitStatus, FinishedProgram, ProcessAuthority, ProgramLaunch};
 pub use protected::{ProtectedClass, ProtectedClasses};
 pub use reach_error::ReachError;
 pub use request::{
-    AccessRequest, AccessRequestError, CommunicatorConnection, EnvironmentName, FileAccess, FileOperation,
-    FileScope, NetworkRequest, ProcessStart, Scheme, parse_port,
+    AccessExtent, AccessRequest, AccessRequestError, CommunicatorConnection, EnvironmentName, FileAccess,
+    FileOperation, NetworkRequest, ProcessStart, Scheme, parse_port,
 };

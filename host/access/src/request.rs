@@ -215,7 +215,7 @@ impl FileOperation {
 
 /// The extent of a file access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FileScope {
+pub enum AccessExtent {
     /// The existence, type, size and times of the file, but not its content.
     Metadata,
     /// A directory that is created at the path.
@@ -233,7 +233,7 @@ pub enum FileScope {
 pub struct FileAccess {
     path: PathBuf,
     operation: FileOperation,
-    scope: FileScope,
+    extent: AccessExtent,
     classes: ProtectedClasses,
 }
 
@@ -254,19 +254,19 @@ impl FileAccess {
 
     /// Creates an access to a path that [`normalize`](crate::normalize) returned.
     pub fn from_normalized(path: PathBuf, operation: FileOperation) -> Self {
-        Self { path, operation, scope: FileScope::Path, classes: ProtectedClasses::NONE }
+        Self { path, operation, extent: AccessExtent::Path, classes: ProtectedClasses::NONE }
     }
 
     /// Sets the extent of the access.
     #[must_use]
-    pub fn with_scope(self, scope: FileScope) -> Self {
-        Self { scope, ..self }
+    pub fn with_extent(self, extent: AccessExtent) -> Self {
+        Self { extent, ..self }
     }
 
     /// Extends the access to everything below the path.
     #[must_use]
     pub fn with_descendants(self) -> Self {
-        self.with_scope(FileScope::Tree)
+        self.with_extent(AccessExtent::Tree)
     }
 
     /// Adds classes to which the file belongs, or which files below the path belong to,
@@ -287,8 +287,8 @@ impl FileAccess {
     }
 
     /// Returns the extent of the access.
-    pub fn scope(&self) -> FileScope {
-        self.scope
+    pub fn extent(&self) -> AccessExtent {
+        self.extent
     }
 
     /// Returns the classes that were added.
@@ -298,7 +298,7 @@ impl FileAccess {
 
     /// Returns whether the access extends to everything below the path.
     pub fn includes_descendants(&self) -> bool {
-        self.scope == FileScope::Tree
+        self.extent == AccessExtent::Tree
     }
 }
 

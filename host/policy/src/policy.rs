@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wardian_access::{
-    AccessRequest, FileAccess, FileOperation, FileScope, NetworkRequest, ProtectedClass, ProtectedClasses,
+    AccessExtent, AccessRequest, FileAccess, FileOperation, NetworkRequest, ProtectedClass, ProtectedClasses,
     is_within,
 };
 use wardian_address::ProviderAddress;
@@ -344,7 +344,7 @@ impl FileView {
 
 fn required_classes(asked: ClassifiedRequest<'_>) -> ProtectedClasses {
     match asked.request {
-        AccessRequest::File(access) if access.scope() != FileScope::Metadata => {
+        AccessRequest::File(access) if access.extent() != AccessExtent::Metadata => {
             asked.classes.against(access.operation())
         }
         _ => ProtectedClasses::NONE,
@@ -472,7 +472,7 @@ impl PluginPolicy {
         let is_write = access.operation() == FileOperation::Write;
         let path = self.read_only.iter().filter(|_| is_write).find(|path| {
             is_within(access.path(), path)
-                || is_within(path, access.path()) && access.scope() != FileScope::NewDirectory
+                || is_within(path, access.path()) && access.extent() != AccessExtent::NewDirectory
         });
         path.map(PathBuf::as_path)
     }

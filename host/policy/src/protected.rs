@@ -14,7 +14,7 @@ pub(crate) mod names;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use wardian_access::{FileAccess, FileOperation, FileScope, ProtectedClass, ProtectedClasses};
+use wardian_access::{AccessExtent, FileAccess, FileOperation, ProtectedClass, ProtectedClasses};
 
 use fold::{fold, fold_name};
 use names::classes_of_name;
@@ -68,11 +68,11 @@ impl ProtectedFiles {
             for prefix in prefixes(&path) {
                 classes = classes.union(self.locations.get(prefix).copied().unwrap_or_default());
             }
-            let includes_below = match access.scope() {
-                FileScope::Tree => true,
+            let includes_below = match access.extent() {
+                AccessExtent::Tree => true,
                 // A directory's mode determines who can change the files in it.
-                FileScope::Path => access.operation() == FileOperation::Write,
-                FileScope::Metadata | FileScope::NewDirectory => false,
+                AccessExtent::Path => access.operation() == FileOperation::Write,
+                AccessExtent::Metadata | AccessExtent::NewDirectory => false,
             };
             if includes_below {
                 classes = classes.union(self.above_locations.get(&path).copied().unwrap_or_default());
@@ -127,14 +127,14 @@ mod tests {
         files
     }
 
-    fn classes(path: &str, operation: FileOperation, scope: FileScope) -> String {
-        let access = FileAccess::from_normalized(path.into(), operation).with_scope(scope);
+    fn classes(path: &str, operation: FileOperation, extent: AccessExtent) -> String {
+        let access = FileAccess::from_normalized(path.into(), operation).with_extent(extent);
         files().classes(&access).to_string()
     }
 
     #[test]
     fn locations_protect_everything_below() {
-        let read = |path: &str| classes(path, FileOperation::Read, FileScope::Path);
+        let read = |path: &str| classes(path, FileOperation::Read, AccessExtent::Path);
         assert_eq!(read("/srv/x.tf/project/data"), "data");
         assert_eq!(read("/srv/x.tf/project/DATA/modules/m.txt"), "data");
         assert_eq!(read("/srv/x.tf/project/database"), "");
@@ -147,19 +147,19 @@ mod tests {
 
     #[test]
     fn directories_above_locations_are_protected_from_changes() {
-        let write = |path: &str, scope| classes(path, FileOperation::Write, scope);
-        assert_eq!(write("/home/ada/.local", FileScope::Path), "keys");
-        assert_eq!(write("/home", FileScope::Tree), "keys");
-        assert_eq!(write("/", FileScope::Tree), "data, states, keys");
-        assert_eq!(write("/home/ada/.local", FileScope::NewDirectory), "");
-        assert_eq!(write("/home/ada/.local/share/wardian", FileScope::NewDirectory), "keys");
-        assert_eq!(classes("/home/ada", FileOperation::Read, FileScope::Tree), "keys");
+        let write = |path: &str, extent| classes(path, FileOperation::Write, extent);
+        assert_eq!(write("/home/ada/.local", AccessExtent::Path), "keys");
+        assert_eq!(write("/home", AccessExtent::Tree), "keys");
+        assert_eq!(write("/", AccessExtent::Tree), "data, states, keys");
+        assert_eq!(write("/home/ada/.local", AccessExtent::NewDirectory), "");
+        assert_eq!(write("/home/ada/.local/share/wardian", AccessExtent::NewDirectory), "keys");
+        assert_eq!(classes("/home/ada", FileOperation::Read, AccessExtent::Tree), "keys");
     }
 
     #[test]
     fn sidecar_files_of_states_are_states() {
         let of = |name: &str| {
-            classes(&format!("/srv/x.tf/project/out/{name}"), FileOperation::Read, FileScope::Path)
+            classes(&format!("/srv/x.tf/project/out/{name}"), FileOperation::Read, AccessExtent::Path)
         };
         for name in [
             "prod.json",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use wardian_access::{
-    EnvironmentName, FileAccess, FileOperation, FileScope, ProcessStart, ProtectedClasses, is_within,
+    AccessExtent, EnvironmentName, FileAccess, FileOperation, ProcessStart, ProtectedClasses, is_within,
 };
 
 use super::{Effect, ProgramVariables};
@@ -52,7 +52,7 @@ impl FilesystemRule {
         let includes_denied = effect == Effect::Deny && access.includes_descendants();
         let matches_classes = match effect {
             Effect::Allow => {
-                access.scope() == FileScope::Metadata
+                access.extent() == AccessExtent::Metadata
                     || classes.against(access.operation()).is_subset(self.protected)
             }
             Effect::Deny => self.protected.is_empty() || !classes.intersection(self.protected).is_empty(),
