@@ -13,7 +13,7 @@ use wardian_config::{Configuration, Files, load_root, load_root_from};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_engine::{Directories, EngineContext, Events};
 use wardian_install::catalogue::Catalogue;
-use wardian_install::cli_config::CliConfig;
+use wardian_install::cli_config::{CliConfig, CliConfigError, LoadedCliConfig};
 use wardian_install::installed::{ResolveError, ResolvedPlugins, resolve};
 use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
 use wardian_install::mirror::Platform;
@@ -38,6 +38,7 @@ use crate::frontend::{AppEvent, Frontend};
 use crate::granted_paths::{self, GrantedPaths, OnChange};
 use crate::plugin_caches;
 use crate::plugins::{self, NativeProcesses, Plugins, Supervision};
+use crate::protected_files::{Locations, NamedFile};
 use crate::requirements::{check_required_versions, requirements};
 use crate::untrusted::{self, ConfigurationTrust, HostConfinement};
 use crate::workspaces::Workspace;
@@ -64,6 +65,8 @@ pub struct AppContext {
     /// Native plugins in use, whose processes must be ended.
     native: Mutex<Vec<NativeProcesses>>,
     policy: OnceLock<Arc<Policy>>,
+    /// Files that options of the command name.
+    named_files: Vec<NamedFile>,
     /// Records plugin accesses.
     pub audit_log: Arc<AuditLog>,
     /// Confines what the host reads for an untrusted configuration. `None` for a trusted
@@ -85,6 +88,8 @@ pub struct AppOptions {
     pub audit_log: Arc<AuditLog>,
     /// Whether the configuration is trusted.
     pub trust: ConfigurationTrust,
+    /// Files that options of the command name, which plugins must not change.
+    pub named_files: Vec<NamedFile>,
 }
 
 impl AppContext {
@@ -93,7 +98,8 @@ impl AppContext {
     /// # Errors
     /// If the directory does not exist, or the environment contains invalid settings.
     pub fn new(options: AppOptions) -> Result<Self, AppError> {
-        let AppOptions { frontend, environment, started_in, workspace, audit_log, trust } = options;
+        let AppOptions { frontend, environment, started_in, workspace, audit_log, trust, named_files } =
+            options;
         let directory = std::env::current_dir().map_err(|error| {
             AppError::new("No working directory", format!("The working directory cannot be found: {error}."))
         })?;
@@ -113,6 +119,7 @@ impl AppContext {
             reattached,
             native: Mutex::default(),
             policy: OnceLock::new(),
+            named_files,
             audit_log,
             confinement: None,
         };
@@ -211,19 +218,9 @@ impl AppContext {
     /// Returns the sources of plugins. Shows warnings of the CLI configuration.
     pub fn sources(&self) -> Result<Sources<'_>, AppError> {
         let home = self.environment.home();
-        let named = self.environment.cli_config_file();
-        let own = || home.as_ref().map(|home| home.join(".terraformrc")).filter(|path| path.is_file());
-        let main_file = named.clone().or_else(own);
-        // An explicitly named file replaces the directory too.
-        let directory = match named {
-            Some(_) => None,
-            None => home.as_ref().map(|home| home.join(".terraform.d")),
-        };
-        let variables = |name: &str| self.environment.get(name);
-        let loaded =
-            CliConfig::load(main_file.as_deref(), directory.as_deref(), &variables).map_err(|error| {
-                AppError::new("CLI configuration cannot be used", sentence(&error.to_string()))
-            })?;
+        let loaded = self.load_cli_config().map_err(|error| {
+            AppError::new("CLI configuration cannot be used", sentence(&error.to_string()))
+        })?;
         if !self.has_shown_cli_config_warnings.swap(true, Ordering::Relaxed) {
             for warning in &loaded.warnings {
                 self.frontend.report(AppEvent::CliConfigWarning(&warning.to_string()));
@@ -242,6 +239,20 @@ impl AppContext {
         sources.running = self.reattached.keys().cloned().collect();
         sources.digests = Arc::new(plugin_caches::file_digests(&self.environment, &self.directory));
         Ok(sources.with_plugin_directories(self.plugin_directories()))
+    }
+
+    fn load_cli_config(&self) -> Result<LoadedCliConfig, CliConfigError> {
+        let home = self.environment.home();
+        let named = self.environment.cli_config_file();
+        let own = || home.as_ref().map(|home| home.join(".terraformrc")).filter(|path| path.is_file());
+        let main_file = named.clone().or_else(own);
+        // An explicitly named file also replaces the directory.
+        let directory = match named {
+            Some(_) => None,
+            None => home.as_ref().map(|home| home.join(".terraform.d")),
+        };
+        let variables = |name: &str| self.environment.get(name);
+        CliConfig::load(main_file.as_deref(), directory.as_deref(), &variables)
     }
 
     /// Returns the directories that are searched for provisioners, in Terraform's order.
@@ -338,6 +349,15 @@ impl AppContext {
 
     fn load_policy(&self) -> Result<Policy, AppError> {
         let mut policy = load(&self.environment.policy_places(&self.directory, &self.started_in))?;
+        Locations {
+            directory: &self.directory,
+            environment: &self.environment,
+            // Without a valid one, no plugin is found.
+            cli_config: &self.load_cli_config().unwrap_or_default().config,
+            states: &self.states()?,
+            named_files: &self.named_files,
+        }
+        .protect(&mut policy);
         if let Some(path) = self.audit_log.path() {
             policy.make_read_only(path);
         }

@@ -41,6 +41,7 @@ mod plugin_caches;
 mod plugin_name;
 mod plugin_policy;
 pub mod plugins;
+pub mod protected_files;
 mod requirements;
 pub mod saved_plan;
 pub mod state_access;

@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use async_trait::async_trait;
+use wardian_app::protected_files::NamedFile;
 use wardian_app::untrusted::ConfigurationTrust;
 
 use crate::command_context::CommandContext;
@@ -37,6 +38,11 @@ pub(crate) trait CommandSpec {
     /// Returns the file that `-audit-log` names.
     fn audit_log(&self) -> Option<&Path> {
         None
+    }
+
+    /// Returns the files that options name and that plugins must not change.
+    fn named_files(&self) -> Vec<NamedFile> {
+        Vec::new()
     }
 
     /// Checks the combinations of options that clap cannot check.

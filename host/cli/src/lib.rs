@@ -94,7 +94,16 @@ fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) 
     let workspace =
         if command.needs_workspace() { Workspace::selected(&environment)? } else { Workspace::default() };
     let frontend = Arc::clone(shell) as Arc<dyn Frontend>;
-    let app = AppContext::new(AppOptions { frontend, environment, started_in, workspace, audit_log, trust })?;
+    let named_files = command.named_files();
+    let app = AppContext::new(AppOptions {
+        frontend,
+        environment,
+        started_in,
+        workspace,
+        audit_log,
+        trust,
+        named_files,
+    })?;
     let context = CommandContext { shell: Arc::clone(shell), app };
     let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread()

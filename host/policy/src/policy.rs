@@ -482,16 +482,21 @@ impl PluginPolicy {
         self.untrusted.is_some()
     }
 
-    /// Returns every path that the files or the host mention: granted, denied or protected. Code
-    /// that opens files uses them to detect other names of the same file.
+    /// Returns every path that the files or the host mention, granted or denied. Code that opens
+    /// files uses them to detect other names of the same file.
     pub fn named_paths(&self) -> BTreeSet<&Path> {
         let rules = self.files.iter().flat_map(|file| &file.rules);
         let named = rules.filter_map(|rule| match &rule.conditions {
             Conditions::Filesystem(rule) => rule.directories.as_deref(),
             _ => None,
         });
-        let protected = self.protected.paths().iter().chain(self.read_only.iter());
-        named.flatten().chain(protected).map(PathBuf::as_path).collect()
+        named.flatten().chain(self.read_only.iter()).map(PathBuf::as_path).collect()
+    }
+
+    /// Returns the locations of protected files, for the detection of hard links to them. Their
+    /// paths without links are among them.
+    pub fn protected_paths(&self) -> &[PathBuf] {
+        self.protected.paths()
     }
 
     /// Returns the path without links to which a granted path must lead, if it is determined.

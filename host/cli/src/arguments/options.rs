@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use wardian_access::ProtectedClass;
 use wardian_address::ResourceInstanceAddress;
+use wardian_app::protected_files::NamedFile;
 use wardian_app::state_access::{LockOptions, StateOutOptions};
 use wardian_app::untrusted::ConfigurationTrust;
 use wardian_engine::TargetAddress;
@@ -89,6 +91,11 @@ impl LockArguments {
     pub(crate) fn options(&self) -> LockOptions {
         LockOptions { lock: self.lock, lock_timeout: self.lock_timeout, state: self.state.clone() }
     }
+
+    /// Returns the file that an option names.
+    pub(crate) fn named_files(&self) -> impl Iterator<Item = NamedFile> {
+        self.state.iter().map(|path| (ProtectedClass::States, path.clone()))
+    }
 }
 
 /// Options for the destination of a changed state.
@@ -106,6 +113,11 @@ impl StateOutArguments {
     /// Returns the library's form of the options.
     pub(crate) fn options(&self) -> StateOutOptions {
         StateOutOptions { state_out: self.state_out.clone(), backup: self.backup.clone() }
+    }
+
+    /// Returns the files that options name.
+    pub(crate) fn named_files(&self) -> impl Iterator<Item = NamedFile> {
+        self.state_out.iter().chain(&self.backup).map(|path| (ProtectedClass::States, path.clone()))
     }
 }
 

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use wardian_access::ProtectedClass;
+use wardian_app::protected_files::NamedFile;
 
 /// One `-var` or `-var-file` option.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +19,16 @@ pub(crate) enum VariableArgument {
 /// All of these options, in command line order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct VariableArguments(pub(crate) Vec<VariableArgument>);
+
+impl VariableArguments {
+    /// Returns the files that options name.
+    pub(crate) fn named_files(&self) -> impl Iterator<Item = NamedFile> {
+        self.0.iter().filter_map(|argument| match argument {
+            VariableArgument::Text(_) => None,
+            VariableArgument::File(path) => Some((ProtectedClass::Variables, path.clone())),
+        })
+    }
+}
 
 impl Args for VariableArguments {
     fn augment_args(command: Command) -> Command {

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use async_trait::async_trait;
+use wardian_access::ProtectedClass;
+use wardian_app::protected_files::NamedFile;
 use wardian_app::state_access::{self, LockPurpose};
 use wardian_config::RootVariables;
 use wardian_diagnostic::{DiagnosticOrigin, Diagnostics};
@@ -39,6 +41,12 @@ impl CommandSpec for ApplyArguments {
         self.planning.check()
     }
 
+    fn named_files(&self) -> Vec<NamedFile> {
+        let plan = self.plan.iter().map(|path| (ProtectedClass::Plans, path.clone()));
+        let variables = self.planning.scope.variables.named_files();
+        plan.chain(variables).chain(self.lock.named_files()).chain(self.state_out.named_files()).collect()
+    }
+
     async fn run(&self, context: &CommandContext) -> Outcome {
         run(context, self).await
     }
@@ -60,6 +68,11 @@ impl CommandSpec for DestroyArguments {
 
     fn check(&self) -> Result<(), InvalidOptions> {
         self.scope.check_replace(false)
+    }
+
+    fn named_files(&self) -> Vec<NamedFile> {
+        let variables = self.scope.variables.named_files();
+        variables.chain(self.lock.named_files()).chain(self.state_out.named_files()).collect()
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {

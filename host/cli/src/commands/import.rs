@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use wardian_address::{ResourceInstanceAddress, ResourceMode};
+use wardian_app::protected_files::NamedFile;
 use wardian_app::state_access::{self, LockPurpose};
 use wardian_config::Configuration;
 use wardian_engine::{DirectImport, Event, Events};
@@ -31,6 +32,11 @@ impl CommandSpec for ImportArguments {
 
     fn audit_log(&self) -> Option<&Path> {
         self.audit.audit_log.as_deref()
+    }
+
+    fn named_files(&self) -> Vec<NamedFile> {
+        let variables = self.variables.named_files();
+        variables.chain(self.lock.named_files()).chain(self.state_out.named_files()).collect()
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
+use wardian_access::ProtectedClass;
 use wardian_app::generated_configuration;
+use wardian_app::protected_files::NamedFile;
 use wardian_app::saved_plan;
 use wardian_app::state_access::LockPurpose;
 use wardian_app::untrusted::{self, ConfigurationTrust};
@@ -49,6 +51,14 @@ impl CommandSpec for PlanArguments {
             ));
         }
         Ok(())
+    }
+
+    fn named_files(&self) -> Vec<NamedFile> {
+        let plan = self.out.iter().map(|path| (ProtectedClass::Plans, path.clone()));
+        let generated = self.generate_config_out.iter();
+        let generated = generated.map(|path| (ProtectedClass::Configuration, path.clone()));
+        let variables = self.planning.scope.variables.named_files();
+        plan.chain(generated).chain(variables).chain(self.lock.named_files()).collect()
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use async_trait::async_trait;
+use wardian_app::protected_files::NamedFile;
 use wardian_app::state_access::LockPurpose;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_engine::{Mode, PlanOptions};
@@ -27,6 +28,11 @@ impl CommandSpec for RefreshArguments {
 
     fn audit_log(&self) -> Option<&Path> {
         self.audit.audit_log.as_deref()
+    }
+
+    fn named_files(&self) -> Vec<NamedFile> {
+        let variables = self.variables.named_files();
+        variables.chain(self.lock.named_files()).chain(self.state_out.named_files()).collect()
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
-use wardian_access::{AccessRequest, Denied, FileAccess, FileOperation};
+use wardian_access::{AccessExtent, AccessRequest, Denied, FileAccess, FileOperation, ProtectedClasses};
 use wardian_monitor::{Capability, Monitor, Use};
 use wardian_plugin::PluginCall;
 use wardian_policy::{Decision, DenialReason};
@@ -65,6 +65,10 @@ impl From<Errno> for FileError {
 /// The files to which a decision applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AccessScope {
+    /// What a lookup reveals of a file, but not its content.
+    Metadata,
+    /// A new directory at a path.
+    NewDirectory,
     /// The file or directory at a path.
     Path,
     /// The path and everything below it.
@@ -104,18 +108,36 @@ impl FileGuard {
         access: FileOperation,
         extent: AccessScope,
     ) -> Result<Use, FileError> {
-        self.begin_as(path, &[], access, extent)
+        self.begin_as(path, &[], access, extent, ProtectedClasses::NONE)
     }
 
-    /// Like [`FileGuard::begin`], for a file with further names.
+    /// Replaces an access that has begun if the file, or a file below it, belongs to further
+    /// classes of protected files.
+    pub(crate) fn classify(
+        &self,
+        begun: Use,
+        path: &Path,
+        access: FileOperation,
+        extent: AccessScope,
+        classes: ProtectedClasses,
+    ) -> Result<Use, FileError> {
+        if classes.is_empty() {
+            return Ok(begun);
+        }
+        begun.cancel();
+        self.begin_as(path, &[], access, extent, classes)
+    }
+
+    /// Like [`FileGuard::begin`], for a file with further names or classes.
     fn begin_as(
         &self,
         path: &Path,
         further: &[&Path],
         access: FileOperation,
         extent: AccessScope,
+        classes: ProtectedClasses,
     ) -> Result<Use, FileError> {
-        let request = self.deciding(path, further, access, extent)?;
+        let request = self.deciding(path, further, access, extent, classes)?;
         Ok(self.0.call.monitor().begin(&self.0.call.get(), request)?)
     }
 
@@ -126,12 +148,13 @@ impl FileGuard {
         further: &[&Path],
         access: FileOperation,
         extent: AccessScope,
+        classes: ProtectedClasses,
     ) -> Result<AccessRequest, FileError> {
         let names = self.0.files.names();
         let mut others = names.others(path).chain(further.iter().map(|path| path.to_path_buf())).peekable();
         let below = (extent == AccessScope::Tree).then(|| names.others_below(path)).into_iter().flatten();
         let mut below = below.peekable();
-        let own = request(path, access, extent)?;
+        let own = request(path, access, extent, classes)?;
         if others.peek().is_none() && below.peek().is_none() {
             return Ok(own);
         }
@@ -153,7 +176,7 @@ impl FileGuard {
         }
         let mut granted = is_granted(&own).then(|| own.clone());
         for name in others {
-            let other = request(&name, access, extent)?;
+            let other = request(&name, access, extent, classes)?;
             if is_forbidden(&other) {
                 return Ok(other);
             }
@@ -162,7 +185,7 @@ impl FileGuard {
             }
         }
         for name in below {
-            let other = request(&name, access, AccessScope::Path)?;
+            let other = request(&name, access, AccessScope::Path, classes)?;
             if is_forbidden(&other) {
                 return Ok(other);
             }
@@ -172,18 +195,18 @@ impl FileGuard {
 
     /// Whether access to a path is allowed, without beginning one.
     pub(crate) fn is_allowed(&self, path: &Path, access: FileOperation, extent: AccessScope) -> bool {
-        self.deciding(path, &[], access, extent)
+        self.deciding(path, &[], access, extent, ProtectedClasses::NONE)
             .is_ok_and(|request| self.0.call.monitor().policy().decide(&request).is_allowed())
     }
 
     /// Checks a metadata lookup: allowed if the file may be read or written.
     pub(crate) fn look(&self, path: &Path) -> Result<(), FileError> {
-        if self.is_allowed(path, FileOperation::Read, AccessScope::Path)
-            || self.is_allowed(path, FileOperation::Write, AccessScope::Path)
+        if self.is_allowed(path, FileOperation::Read, AccessScope::Metadata)
+            || self.is_allowed(path, FileOperation::Write, AccessScope::Metadata)
         {
             return Ok(());
         }
-        self.begin(path, FileOperation::Read, AccessScope::Path).map(drop)
+        self.begin(path, FileOperation::Read, AccessScope::Metadata).map(drop)
     }
 
     /// Returns the denial of a path that leads out of the directory at which it begins. The path is
@@ -200,7 +223,7 @@ impl FileGuard {
     }
 
     fn refuse(&self, path: &Path, access: FileOperation, reason: &'static str) -> FileError {
-        if let Ok(request) = request(path, access, AccessScope::Path)
+        if let Ok(request) = request(path, access, AccessScope::Path, ProtectedClasses::NONE)
             && !self.0.call.monitor().policy().decide(&request).is_allowed()
             && let Err(denied) = self.0.call.monitor().begin(&self.0.call.get(), request)
         {
@@ -225,16 +248,18 @@ impl FileGuard {
             std::fs::metadata(named)
                 .is_ok_and(|other| (other.dev(), other.ino()) == (about.dev(), about.ino()))
         };
-        let named = self.0.files.names().named().iter();
+        let protected = self.0.call.monitor().policy().protected_paths();
+        let named = self.0.files.names().named().iter().chain(protected);
         let same: Vec<&Path> = named.filter(is_same).map(PathBuf::as_path).collect();
         if same.is_empty() {
             return Ok(());
         }
-        let deciding = self.deciding(path, &same, access, AccessScope::Path)?;
+        let none = ProtectedClasses::NONE;
+        let deciding = self.deciding(path, &same, access, AccessScope::Path, none)?;
         if self.0.call.monitor().policy().decide(&deciding).is_allowed() {
             return Ok(());
         }
-        self.begin_as(path, &same, access, AccessScope::Path).map(drop)
+        self.begin_as(path, &same, access, AccessScope::Path, none).map(drop)
     }
 
     /// Deducts bytes that are about to be written from the limit.
@@ -246,12 +271,20 @@ impl FileGuard {
     }
 }
 
-fn request(path: &Path, access: FileOperation, extent: AccessScope) -> Result<AccessRequest, FileError> {
+fn request(
+    path: &Path,
+    access: FileOperation,
+    extent: AccessScope,
+    classes: ProtectedClasses,
+) -> Result<AccessRequest, FileError> {
     let access = FileAccess::new(Path::new("/"), path, access).map_err(|_| Errno::INVAL)?;
-    Ok(AccessRequest::File(match extent {
-        AccessScope::Path => access,
-        AccessScope::Tree => access.with_descendants(),
-    }))
+    let extent = match extent {
+        AccessScope::Metadata => AccessExtent::Metadata,
+        AccessScope::NewDirectory => AccessExtent::NewDirectory,
+        AccessScope::Path => AccessExtent::Path,
+        AccessScope::Tree => AccessExtent::Tree,
+    };
+    Ok(AccessRequest::File(access.with_extent(extent).with_classes(classes)))
 }
 
 /// A file that a guest has opened. Its accesses end, and are recorded, when the guest has dropped
