@@ -20,7 +20,7 @@ use crate::atomic_write;
 use crate::consent_lock::{self, component_name};
 use crate::context::AppContext;
 use crate::error::AppError;
-use crate::frontend::{AppEvent, CapabilityChange, Confirmation, RequestedCapability};
+use crate::frontend::{AppEvent, CapabilityChange, Confirmation, NativeReplacement, RequestedCapability};
 
 /// Options for obtaining consent.
 #[derive(Clone, Copy, Debug)]
@@ -154,6 +154,59 @@ pub async fn obtain(
         ));
     }
     Ok(after)
+}
+
+/// Has the user confirm each native program that would take the place of a component: it would
+/// run outside of the sandbox. `allowed` are the plugins that the user has confirmed by an option.
+///
+/// # Errors
+/// If it is not confirmed; nothing is installed then.
+pub async fn confirm_native_programs(
+    context: &AppContext,
+    selection: &Selection,
+    options: ConsentOptions,
+    allowed: &[ProviderAddress],
+) -> Result<(), AppError> {
+    let approved = consent_lock::load(&context.directory)?;
+    let mut replacements = Vec::new();
+    for (address, chosen) in &selection.plugins {
+        let PluginArtifact::Native(program) = &chosen.artifact else { continue };
+        let component = selection.replaced_components.get(address);
+        let component = component.or_else(|| approved.plugins.get(address).map(|agreed| &agreed.version));
+        if let Some(component) = component.filter(|_| !allowed.contains(address)) {
+            let (version, file) = (&chosen.version, program.file.as_path());
+            replacements.push(NativeReplacement { address, version, file, component });
+        }
+    }
+    if replacements.is_empty() {
+        return Ok(());
+    }
+    if may_ask(context, options) {
+        let question = Confirmation::NativePrograms(&replacements);
+        match context.frontend.confirm(question).await {
+            Ok(Some(true)) => return Ok(()),
+            Ok(_) => {}
+            Err(error) => {
+                return Err(AppError::new("No answer", format!("The answer cannot be read: {error}.")));
+            }
+        }
+    }
+    let refused = replacements.iter().map(|one| native_not_confirmed(one, options));
+    Err(refused.collect::<Diagnostics>().into())
+}
+
+fn native_not_confirmed(replacement: &NativeReplacement<'_>, options: ConsentOptions) -> Diagnostic {
+    let NativeReplacement { address, version, file, component } = replacement;
+    let (address, upgrade) = (address.for_display(), if options.upgrade { " -upgrade" } else { "" });
+    let detail = format!(
+        "{address} v{version} in {} is a native program, which runs outside of the sandbox with all of your \
+         permissions. It would take the place of the component v{component}, which the sandbox confines. \
+         Nothing was installed.\n\nTo keep the component, remove the program or exclude its version with a \
+         version constraint. To run the program, confirm it with `wardian init{upgrade} \
+         -allow-native={address}`.",
+        file.display()
+    );
+    Diagnostic::error("Native program would replace a component", detail)
 }
 
 /// Records the consent, if it has changed.

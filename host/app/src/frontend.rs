@@ -113,4 +113,18 @@ pub enum Confirmation<'a> {
     CopyStates(&'a [StateCopy]),
     /// Whether to grant a plugin the access that it requests.
     Grant(&'a ProviderAddress),
+    /// Whether native programs may take the place of components.
+    NativePrograms(&'a [NativeReplacement<'a>]),
+}
+
+/// A native program that was selected instead of a component.
+#[derive(Clone, Copy, Debug)]
+pub struct NativeReplacement<'a> {
+    pub address: &'a ProviderAddress,
+    /// The version of the program.
+    pub version: &'a Version,
+    /// The program's file.
+    pub file: &'a Path,
+    /// The version of the component.
+    pub component: &'a Version,
 }

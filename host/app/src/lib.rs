@@ -54,7 +54,9 @@ pub use cancellation::unless_stopped;
 pub use context::{AppContext, AppOptions};
 pub use environment::{EnvironmentVariable, ProcessEnvironment, VARIABLES};
 pub use error::{AppError, sentence, state_diagnostic};
-pub use frontend::{AppEvent, CapabilityChange, Confirmation, Frontend, RequestedCapability};
+pub use frontend::{
+    AppEvent, CapabilityChange, Confirmation, Frontend, NativeReplacement, RequestedCapability,
+};
 pub use plugin_name::plugin_name;
 pub use requirements::requirements;
 pub use state_migration::StateCopy;

@@ -3,7 +3,7 @@
 use std::io;
 
 use async_trait::async_trait;
-use wardian_app::{AppEvent, Confirmation, Frontend, StateCopy};
+use wardian_app::{AppEvent, Confirmation, Frontend, NativeReplacement, StateCopy};
 use wardian_diagnostic::Diagnostics;
 use wardian_policy::{CONSENT_LOCK_FILE_NAME, POLICY_FILE_NAME};
 use wardian_printable::{PrintableText, append, append_line, printable};
@@ -62,6 +62,7 @@ impl Frontend for Shell {
     async fn confirm(&self, question: Confirmation<'_>) -> io::Result<Option<bool>> {
         let text = match question {
             Confirmation::CopyStates(copies) => copy_states_question(self, copies),
+            Confirmation::NativePrograms(replacements) => native_programs_question(self, replacements),
             Confirmation::Grant(address) => printable!(
                 "\n{}\n  The rules are added to {POLICY_FILE_NAME}. Only 'yes' will be accepted to \
                  approve.\n\n  {} ",
@@ -71,6 +72,28 @@ impl Frontend for Shell {
         };
         Ok(self.ask(text).await?.map(|answer| answer.trim() == "yes"))
     }
+}
+
+fn native_programs_question(shell: &Shell, replacements: &[NativeReplacement<'_>]) -> PrintableText {
+    let mut question = printable!(
+        "\n{}\n",
+        shell.paint(Paint::Bold, "Do you want to run these native programs instead of components?")
+    );
+    for NativeReplacement { address, version, file, component } in replacements {
+        append_line!(
+            question,
+            "  {} v{version} in {}, instead of the component v{component}",
+            address.for_display(),
+            file.display()
+        );
+    }
+    append!(
+        question,
+        "  They run outside of the sandbox with all of your permissions. Only 'yes' will be accepted to \
+         confirm.\n\n  {} ",
+        shell.paint(Paint::Bold, "Enter a value:")
+    );
+    question
 }
 
 fn copy_states_question(shell: &Shell, copies: &[StateCopy]) -> PrintableText {

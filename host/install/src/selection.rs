@@ -83,6 +83,9 @@ pub struct Selection {
     pub lock_change: LockChange,
     /// Notices for the user.
     pub notices: Vec<Notice>,
+    /// The native programs that would take the place of a component that was in use, with the
+    /// version of the component. Only the user can decide that such a program may run.
+    pub replaced_components: BTreeMap<ProviderAddress, Version>,
 }
 
 /// The required change of the lock file.
@@ -166,6 +169,7 @@ pub fn select(
     let mut selector = Selector { requirements, lock, sources, data_directory, options, notices: Vec::new() };
     let mut plugins = BTreeMap::new();
     let mut new_lock = LockFile::default();
+    let mut replaced_components = BTreeMap::new();
     let mut errors = Vec::new();
     for address in requirements.providers.keys().filter(|address| !address.is_built_in()) {
         if sources.running.contains(address) {
@@ -179,6 +183,8 @@ pub fn select(
         }
         match selector.select(address) {
             Ok((plugin, entry)) => {
+                let replaced = selector.replaced_component(address, &plugin);
+                replaced_components.extend(replaced.map(|version| (address.clone(), version)));
                 plugins.insert(address.clone(), plugin);
                 new_lock.providers.insert(address.clone(), entry);
             }
@@ -215,7 +221,7 @@ pub fn select(
             }
         }
     }
-    Ok(Selection { plugins, lock: new_lock, lock_change, notices })
+    Ok(Selection { plugins, lock: new_lock, lock_change, notices, replaced_components })
 }
 
 struct Selector<'a> {
@@ -245,6 +251,23 @@ impl Selector<'_> {
         let hashes = self.accept(address, &version, same_version, &opened)?;
         let entry = LockEntry { version: version.clone(), constraints, hashes };
         Ok((SelectedPlugin { version, reason, artifact: opened.artifact }, entry))
+    }
+
+    /// Returns the version of the component that the lock file selects, if the plugin is a native
+    /// program. If the locked package is no longer available, an address for which there is a
+    /// component counts as one that has used it.
+    fn replaced_component(&self, address: &ProviderAddress, plugin: &SelectedPlugin) -> Option<Version> {
+        let entry = self.lock.providers.get(address)?;
+        if !matches!(plugin.artifact, PluginArtifact::Native(_)) || plugin.reason == SelectionReason::Locked {
+            return None;
+        }
+        let was_component = match self.open_locked(address, entry, &Constraints::default()) {
+            Ok(opened) if opened.hashes().any(|hash| entry.hashes.contains(hash)) => {
+                matches!(opened.artifact, PluginArtifact::Component(_))
+            }
+            _ => self.sources.catalogue.versions_of(address).next().is_some(),
+        };
+        was_component.then(|| entry.version.clone())
     }
 
     fn open_locked(

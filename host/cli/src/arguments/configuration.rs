@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use wardian_address::ProviderAddress;
 use wardian_app::backend::BackendOptions;
 use wardian_app::consent::ConsentOptions;
 
@@ -16,6 +17,10 @@ pub(crate) struct InitArguments {
     /// Select the newest acceptable versions, even if the lock file has others.
     #[arg(long)]
     pub(crate) upgrade: bool,
+    /// Let this plugin's native program, which runs outside of the sandbox, take the place of the
+    /// component that was used so far. Repeatable.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) allow_native: Vec<ProviderAddress>,
     /// `readonly`: fail rather than change the lock file.
     #[arg(long, value_name = "MODE", value_parser = ["readonly"])]
     pub(crate) lockfile: Option<String>,

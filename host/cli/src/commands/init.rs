@@ -103,7 +103,9 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     }
     shell.say(shell.paint(Paint::Bold, "Initializing provider plugins..."));
     let selection = choose(context, &configuration, &state, arguments)?;
-    let agreements = consent::obtain(&context.app, &selection, &arguments.consent_options()).await?;
+    let (options, allowed) = (arguments.consent_options(), &arguments.allow_native);
+    consent::confirm_native_programs(&context.app, &selection, options, allowed).await?;
+    let agreements = consent::obtain(&context.app, &selection, &options).await?;
     for (address, chosen) in &selection.plugins {
         install(chosen, &context.app.data_directory(), &Platform::current())
             .map_err(|error| Failure::error("Plugin cannot be installed", sentence(&error.to_string())))?;

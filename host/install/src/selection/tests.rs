@@ -160,6 +160,32 @@ fn terraform_lock_file_gains_the_embedded_hash() {
 }
 
 #[test]
+fn native_program_in_place_of_component_is_reported() {
+    const PROGRAM: &[u8] = b"\x7fELF program";
+    let mut fixture = Fixture::new(&[("random", ""), ("acme/dns", "")]);
+    fixture.write("acme/dns/1.0.0/x.wasm", &component("dns"));
+    let native = "99.0.0/linux_amd64/terraform-provider";
+    fixture.init();
+    fixture.write(&format!("hashicorp/random/{native}-random_v99.0.0"), PROGRAM);
+    fixture.write(&format!("acme/dns/{native}-dns_v99.0.0"), PROGRAM);
+    assert!(fixture.select().unwrap().replaced_components.is_empty(), "the locked versions are used");
+    fixture.options.versions = VersionPolicy::Upgrade;
+    let replaced =
+        BTreeMap::from([(address("random"), version("3.7.2")), (address("acme/dns"), version("1.0.0"))]);
+    assert_eq!(fixture.select().unwrap().replaced_components, replaced);
+    // The package that was used is gone.
+    fixture.lock_entry("random", "3.6.0", &["h1:older="]);
+    assert!(fixture.select().unwrap().replaced_components.contains_key(&address("random")));
+    // A native program replaces itself.
+    fixture.options.versions = VersionPolicy::Upgrade;
+    fixture.init();
+    fixture.write("acme/dns/99.0.1/linux_amd64/terraform-provider-dns_v99.0.1", PROGRAM);
+    let selection = fixture.select().unwrap();
+    assert_eq!(selection.plugins[&address("acme/dns")].version, version("99.0.1"));
+    assert!(selection.replaced_components.is_empty());
+}
+
+#[test]
 fn every_package_layout_installs_and_resolves() {
     let mut fixture = Fixture::new(&[("acme/a", ""), ("acme/b", ""), ("acme/c", "")]);
     fixture.write("acme/a/1.0.0/wasm32_wasip2/terraform-provider-a_v1.0.0.wasm", &component("a"));
