@@ -124,7 +124,7 @@ impl FileGuard {
         if classes.is_empty() {
             return Ok(begun);
         }
-        begun.cancel();
+        begun.discard();
         self.begin_as(path, &[], access, extent, classes)
     }
 
