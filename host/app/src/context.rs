@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wardian_address::ProviderAddress;
 use wardian_config::{Configuration, Files, load_root, load_root_from};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_engine::{Directories, EngineContext, Events};
+use wardian_engine::{Directories, EngineContext, Events, ObjectSecrets};
 use wardian_install::catalogue::Catalogue;
 use wardian_install::cli_config::{CliConfig, CliConfigError, LoadedCliConfig};
 use wardian_install::installed::{ResolveError, ResolvedPlugins, resolve};
@@ -485,6 +485,10 @@ impl AppContext {
                 working_directory: self.started_in.clone(),
                 home_directory: self.environment.home(),
                 file_gate: self.confinement.as_ref().map(HostConfinement::function_gate).unwrap_or_default(),
+            },
+            secrets: match self.confinement {
+                Some(_) => ObjectSecrets::Withheld,
+                None => ObjectSecrets::Available,
             },
         }
     }

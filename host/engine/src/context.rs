@@ -14,6 +14,7 @@ use crate::evaluator::{Directories, Evaluator, Phase};
 use crate::events::Events;
 use crate::expired::Expired;
 use crate::function_results::FunctionResults;
+use crate::object_secrets::ObjectSecrets;
 use crate::plan::ChangeCounts;
 use crate::providers::Schemas;
 use crate::values::Values;
@@ -31,6 +32,8 @@ pub struct EngineContext {
     pub workspace: Str,
     /// The directories that functions use.
     pub directories: Directories,
+    /// Whether expressions and plans contain the sensitive values of objects.
+    pub secrets: ObjectSecrets,
 }
 
 /// Makes finished changes durable before operations that depend on them start.
@@ -81,7 +84,7 @@ impl EngineContext {
         Evaluator {
             configuration: Arc::clone(&self.configuration),
             schemas: schemas.clone(),
-            values: Values::default(),
+            values: Values::new(self.secrets),
             phase,
             workspace: self.workspace.clone(),
             directories: Arc::new(self.directories.clone()),

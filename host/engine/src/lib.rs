@@ -27,6 +27,7 @@ mod graph_export;
 mod import;
 mod nodes;
 mod object;
+mod object_secrets;
 mod operation;
 mod persisted_meta;
 mod plan;
@@ -55,6 +56,7 @@ pub use evaluator::Directories;
 pub use events::{EphemeralAction, Event, Events, Silent};
 pub use function_results::CallDigest;
 pub use graph_export::{GraphNode, GraphNodeKind, export_graph, export_plan_graph};
+pub use object_secrets::ObjectSecrets;
 pub use plan::{
     Action, ActionReason, ChangeCounts, Importing, MissingConfiguration, Mode, OutputChange, Plan,
     PlanOptions, RelevantAttribute, ResourceChange, TargetAddress,

@@ -11,6 +11,7 @@ use wardian_state::{CheckResult, State};
 use wardian_value::{Path, Str, Value};
 
 use crate::function_results::CallDigest;
+use crate::object_secrets::ObjectSecrets;
 
 pub use change::{Action, ActionReason, Importing, OutputChange, ResourceChange};
 pub use target::TargetAddress;
@@ -106,6 +107,9 @@ pub struct Plan {
     pub timestamp: String,
     /// Whether an error ended planning early. Such a plan cannot be applied.
     pub errored: bool,
+    /// Whether the plan contains the sensitive values of objects: one without them cannot be
+    /// applied.
+    pub secrets: ObjectSecrets,
 }
 
 /// An attribute of a resource on which a plan depends.

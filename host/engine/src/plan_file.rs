@@ -27,17 +27,18 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use wardian_address::ProviderConfigAddress;
 use wardian_plugin::ProviderSchema;
-use wardian_state::{State, decode_state, encode_state};
+use wardian_state::{ResourceState, State, decode_state, encode_state};
 use wardian_value::{Str, Value};
 
+use crate::object_secrets::ObjectSecrets;
 use crate::plan::{Action, ActionReason, Mode, OutputChange, Plan, TargetAddress};
-use change::{ChangeContents, decode_change, encode_change};
+use change::{ChangeContents, decode_change, decode_provider, encode_change};
 use checks::{CheckContents, RelevantContents};
 use functions::FunctionContents;
 use value::{Encoded, decode_value, encode_value};
 
 /// The version of `plan.json`.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 
 /// The maximum unpacked size of all entries together, as a multiple of the file's size; small files
 /// can always unpack to the second number of bytes. A plan of a hundred thousand equal objects does
@@ -116,6 +117,7 @@ struct Contents {
     relevant_attributes: Vec<RelevantContents>,
     timestamp: String,
     errored: bool,
+    withheld: bool,
     workspace: String,
     plugins: BTreeMap<String, String>,
 }
@@ -161,6 +163,7 @@ pub fn encode(plan: &Plan, origin: &PlanOrigin) -> Result<Vec<u8>, PlanFileError
         relevant_attributes: plan.relevant_attributes.iter().map(checks::encode_relevant).collect(),
         timestamp: plan.timestamp.clone(),
         errored: plan.errored,
+        withheld: plan.secrets == ObjectSecrets::Withheld,
         workspace: origin.workspace.clone(),
         plugins: origin.plugins.clone(),
     };
@@ -230,7 +233,14 @@ pub fn decode(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
     };
     let prior_state = state("state.json")?
         .ok_or_else(|| PlanFileError::Damaged { part: "state.json", problem: "it is missing".into() })?;
-    let previous_state = state("state-previous.json")?.unwrap_or_else(|| prior_state.clone());
+    let mut previous_state = state("state-previous.json")?.unwrap_or_else(|| prior_state.clone());
+    if contents.withheld {
+        // The states have no objects, but the reader needs the providers of all changes.
+        for change in contents.changes.iter().chain(&contents.drift) {
+            let (address, provider) = decode_provider(change)?;
+            previous_state.set_resource(address, ResourceState { provider, instances: BTreeMap::new() });
+        }
+    }
     let lock_file = entries.remove(".terraform.lock.hcl");
     let configuration = entries
         .into_iter()
@@ -314,6 +324,7 @@ impl PlanFile {
             prior_state: self.prior_state,
             timestamp: contents.timestamp,
             errored: contents.errored,
+            secrets: if contents.withheld { ObjectSecrets::Withheld } else { ObjectSecrets::Available },
         })
     }
 }

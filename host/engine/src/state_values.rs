@@ -31,17 +31,19 @@ pub fn set_from_state(evaluator: &mut Evaluator, state: &State, address: &Absolu
         return;
     };
     let repetition = repetition_of_keys(resource.instances.keys());
+    let secrets = evaluator.values.secrets();
     let decoded: Vec<(InstanceKey, Value)> = resource
         .instances
         .iter()
         .filter_map(|(key, instance)| {
-            Some((key.clone(), decode_stored(instance.current.as_deref()?, &schema)?))
+            let value = decode_stored(instance.current.as_deref()?, &schema)?;
+            Some((key.clone(), secrets.keep_marks(&schema.block, &[&value], value.clone())))
         })
         .collect();
     let values = evaluator.values.module_mut(&address.module);
     values.expand_resource(address.mode, &address.type_name, &address.name, repetition);
     for (key, value) in decoded {
-        values.set_instance(address.mode, &address.type_name, &address.name, key, value);
+        evaluator.values.set_instance(&address.instance(key), value);
     }
 }
 

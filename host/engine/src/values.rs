@@ -9,6 +9,8 @@ use std::sync::OnceLock;
 use wardian_address::{InstanceKey, ModuleInstance, ModulePath, ResourceInstanceAddress, ResourceMode};
 use wardian_value::{Str, Type, Value};
 
+use crate::object_secrets::ObjectSecrets;
+
 /// The instances of a resource or a module.
 #[derive(Clone, Debug)]
 pub enum Repetition {
@@ -77,6 +79,7 @@ pub enum RepetitionData {
 /// All values.
 #[derive(Debug, Default)]
 pub struct Values {
+    secrets: ObjectSecrets,
     instances_of: BTreeMap<ModulePath, Vec<ModuleInstance>>,
     modules: HashMap<ModuleInstance, ModuleValues>,
 }
@@ -115,6 +118,16 @@ pub struct ResourceValues {
 }
 
 impl Values {
+    /// Returns the empty tables of a run.
+    pub fn new(secrets: ObjectSecrets) -> Self {
+        Self { secrets, ..Self::default() }
+    }
+
+    /// Returns whether the tables contain the sensitive values of objects.
+    pub fn secrets(&self) -> ObjectSecrets {
+        self.secrets
+    }
+
     /// Returns the instances of a module; none if its call has not been expanded.
     pub fn module_instances(&self, path: &ModulePath) -> &[ModuleInstance] {
         self.instances_of.get(path).map_or(&[], Vec::as_slice)
@@ -163,8 +176,9 @@ impl Values {
         }
     }
 
-    /// Sets the value of a resource instance.
+    /// Sets the value of a resource instance, as expressions see it.
     pub fn set_instance(&mut self, address: &ResourceInstanceAddress, value: Value) {
+        let value = self.secrets.for_expressions(value);
         self.module_mut(address.module()).set_instance(
             address.mode(),
             address.type_name(),
@@ -261,8 +275,7 @@ impl ModuleValues {
         self.resources.insert((mode, type_name.clone(), name.clone()), values);
     }
 
-    /// Sets the value of an instance.
-    pub fn set_instance(
+    fn set_instance(
         &mut self,
         mode: ResourceMode,
         type_name: &Str,

@@ -20,6 +20,7 @@
 
 mod encodings;
 mod finder;
+mod lifetime;
 mod recent;
 mod secret_source;
 
@@ -33,6 +34,7 @@ use wardian_value::{Path, Str, Value};
 use crate::provider::RawState;
 use crate::schema::{ProviderSchema, Schema};
 use finder::Finder;
+pub use lifetime::LifetimeSensitiveValues;
 pub use recent::{CallScope, RecentSensitiveValues};
 use secret_source::SecretSource;
 
@@ -51,6 +53,8 @@ pub struct SensitiveValues(Arc<Inner>);
 struct Inner {
     /// Further sensitive values that are included.
     chain: Vec<SensitiveValues>,
+    /// The values of earlier calls that count here as well.
+    earlier: Option<LifetimeSensitiveValues>,
     known: Mutex<State>,
 }
 
@@ -59,13 +63,22 @@ struct State {
     told: Vec<SecretSource>,
     /// Number of sources whose strings have been added to the finder.
     prepared: usize,
+    /// Number of sources that [`LifetimeSensitiveValues`] received.
+    kept: usize,
     finder: Finder,
 }
 
 impl SensitiveValues {
     /// Returns a combination of `others`. Values that are added to it are not added to `others`.
     pub fn chain(others: impl IntoIterator<Item = Self>) -> Self {
-        Self(Arc::new(Inner { chain: others.into_iter().collect(), known: Mutex::default() }))
+        Self(Arc::new(Inner { chain: others.into_iter().collect(), ..Inner::default() }))
+    }
+
+    /// Returns the combination of others and the values of earlier calls, like
+    /// [`SensitiveValues::chain`].
+    pub fn with_earlier(others: impl IntoIterator<Item = Self>, earlier: &LifetimeSensitiveValues) -> Self {
+        let earlier = Some(earlier.clone());
+        Self(Arc::new(Inner { chain: others.into_iter().collect(), earlier, ..Inner::default() }))
     }
 
     /// Adds the values in a value that are marked as sensitive or ephemeral.
@@ -155,6 +168,9 @@ impl SensitiveValues {
         }
         for other in &self.0.chain {
             other.find(text, found);
+        }
+        if let Some(earlier) = &self.0.earlier {
+            earlier.find(text, found);
         }
     }
 

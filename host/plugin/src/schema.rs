@@ -215,6 +215,12 @@ impl Block {
         self.attributes.values().any(Attribute::has_sensitive)
             || self.block_types.values().any(|b| b.block.has_sensitive())
     }
+
+    /// Whether any attribute of the block or its nested blocks is sensitive or write-only.
+    pub fn has_secret(&self) -> bool {
+        self.attributes.values().any(Attribute::has_secret)
+            || self.block_types.values().any(|nested| nested.block.has_secret())
+    }
 }
 
 impl Attribute {
@@ -232,6 +238,16 @@ impl Attribute {
             || match &self.ty {
                 AttributeType::Value(_) => false,
                 AttributeType::Nested(object) => object.attributes.values().any(Self::has_sensitive),
+            }
+    }
+
+    /// Whether it or any attribute nested in it is sensitive or write-only.
+    pub fn has_secret(&self) -> bool {
+        self.sensitive
+            || self.write_only
+            || match &self.ty {
+                AttributeType::Value(_) => false,
+                AttributeType::Nested(object) => object.attributes.values().any(Self::has_secret),
             }
     }
 }

@@ -57,6 +57,7 @@ fn run(files: Files<'_>, directory: &Path) -> Result<EngineContext, Diagnostics>
             working_directory: directory.to_owned(),
             home_directory: None,
         },
+        secrets: wardian_engine::ObjectSecrets::Available,
     })
 }
 

@@ -8,7 +8,7 @@ use wardian_app::protected_files::NamedFile;
 use wardian_app::state_access::{self, LockPurpose};
 use wardian_config::RootVariables;
 use wardian_diagnostic::{DiagnosticOrigin, Diagnostics};
-use wardian_engine::{Mode, Plan};
+use wardian_engine::{Mode, ObjectSecrets, Plan};
 
 use crate::arguments::{ApplyArguments, DestroyArguments};
 use crate::command_context::CommandContext;
@@ -203,6 +203,13 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
             "Cannot apply incomplete plan",
             "An error ended the planning early, and the incomplete plan was saved for inspection only. Fix \
              the error and make a new plan.",
+        ));
+    }
+    if plan.secrets == ObjectSecrets::Withheld {
+        return Err(Failure::error(
+            "Cannot apply plan of untrusted configuration",
+            "The plan was made with -untrusted: it contains no sensitive values, and is for review only. Review \
+             the configuration, and make a new plan without -untrusted.",
         ));
     }
     if !plan.is_applyable() && plan.has_changes() {

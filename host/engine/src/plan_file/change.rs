@@ -5,7 +5,9 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
-use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress, ResourceMode};
+use wardian_address::{
+    AbsoluteResourceAddress, ProviderConfigAddress, ResourceInstanceAddress, ResourceMode,
+};
 use wardian_plugin::{ProviderSchema, Schema};
 use wardian_value::Str;
 
@@ -39,6 +41,14 @@ enum ImportingContents {
     Id(String),
     Identity(Encoded),
     Unknown,
+}
+
+/// Returns the resource of a change and its provider.
+pub(super) fn decode_provider(
+    contents: &ChangeContents,
+) -> Result<(AbsoluteResourceAddress, ProviderConfigAddress), PlanFileError> {
+    let address: ResourceInstanceAddress = contents.address.parse().map_err(damaged("plan.json"))?;
+    Ok((address.resource, contents.provider.parse().map_err(damaged("plan.json"))?))
 }
 
 pub(super) fn encode_change(change: &ResourceChange) -> Result<ChangeContents, PlanFileError> {

@@ -25,6 +25,8 @@ impl PlanWalk<'_> {
         let address = &subject.address;
         self.diagnostics.extend(in_resource(&self.context.configuration, address, result.diagnostics));
         let Some(PlanOutcome { stored, refreshed, current, mut change }) = result.value else { return false };
+        let (secrets, block) = (self.context.secrets, &subject.schema.block);
+        change.after = secrets.keep_marks(block, &[&stored, &current], change.after);
         self.state.set_current(address, &subject.provider_config, refreshed);
         self.record_drift(subject, &stored, &current);
         let after = change.after.clone();
@@ -176,7 +178,10 @@ impl PlanWalk<'_> {
                 // For its dependents, a destroyed object is unknown: the next plan creates it
                 // again.
                 if (keep || self.options.mode == Mode::Destroy) && !outcome.current.is_null() {
-                    self.evaluator.values.set_instance(address, outcome.current);
+                    let sources = [&outcome.stored, &outcome.current];
+                    let current = outcome.current.clone();
+                    let current = self.context.secrets.keep_marks(&subject.schema.block, &sources, current);
+                    self.evaluator.values.set_instance(address, current);
                 }
             }
         }

@@ -15,6 +15,7 @@ use crate::ephemeral::add_closes;
 use crate::evaluator::{Evaluator, Phase, declared_marks};
 use crate::import::check::without_configuration;
 use crate::nodes::{self, Node, NodeGraph};
+use crate::object_secrets::{ObjectSecrets, check_providers, withhold_from_plan};
 use crate::plan::{Mode, Plan, PlanOptions};
 use crate::providers::Schemas;
 use crate::refactoring::{Forgotten, Moves};
@@ -76,13 +77,18 @@ pub(super) async fn prepare(
         Ok(imports) => imports,
         Err(errors) => {
             let plan = variables.into_plan(options, state.clone(), state, evaluator.timestamp.clone());
-            return Err(Unprepared::Errored(Box::new((Plan { errored: true, ..plan }, evaluator)), errors));
+            let mut plan = Plan { errored: true, ..plan };
+            if context.secrets == ObjectSecrets::Withheld {
+                withhold_from_plan(&mut plan);
+            }
+            return Err(Unprepared::Errored(Box::new((plan, evaluator)), errors));
         }
     };
     let moves = match purpose {
         Purpose::Plan => refactoring::apply(&evaluator, &mut state).await?,
         Purpose::Import(_) => Moves::default(),
     };
+    check_providers(context, &state)?;
     if let Some(problem) = refactoring::check_targets(&moves, &options.targets) {
         return Err(Diagnostics::from(problem).into());
     }
@@ -191,6 +197,7 @@ impl PlanVariables {
             prior_state,
             timestamp,
             errored: false,
+            secrets: ObjectSecrets::Available,
         }
     }
 }

@@ -7,6 +7,7 @@ use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, Severity};
 
 use super::{PlanWalk, is_preceded_by_plan};
 use crate::evaluator::Evaluator;
+use crate::object_secrets::{ObjectSecrets, withhold_from_plan};
 use crate::plan::{Mode, Plan, ResourceChange};
 use crate::refactoring::{self, Moves};
 use crate::relevant_attributes;
@@ -53,7 +54,7 @@ impl PlanWalk<'_> {
         let relevant_attributes =
             relevant_attributes::attributes(&self.context.configuration, &self.evaluator.schemas, &planned);
         let timestamp = self.evaluator.timestamp.clone();
-        let plan = Plan {
+        let mut plan = Plan {
             function_results: self.evaluator.function_results.recorded(),
             changes,
             drift: self.drift,
@@ -63,6 +64,9 @@ impl PlanWalk<'_> {
             errored,
             ..self.variables.into_plan(options, self.previous, self.state, timestamp)
         };
+        if self.context.secrets == ObjectSecrets::Withheld {
+            withhold_from_plan(&mut plan);
+        }
         Diagnosed::with_diagnostics((plan, self.evaluator), self.diagnostics)
     }
 }

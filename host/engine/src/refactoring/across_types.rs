@@ -11,11 +11,12 @@ use wardian_address::{
 use wardian_config::Configuration;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::{CallContext, MoveRequest, Provider, RawState, Schema};
-use wardian_state::{Attributes, Object};
+use wardian_state::{Attributes, Object, State};
 
 use super::statement::{Origin, Statement};
 use crate::evaluator::Evaluator;
 use crate::events::Silent;
+use crate::object_secrets::ObjectSecrets;
 use crate::operation::{PersistedMeta, Subject};
 
 /// A move between resource types.
@@ -137,6 +138,40 @@ impl TypeConversion {
         };
         subject.encode(&value, response.target_private, object.status, &meta)
     }
+}
+
+/// Checks that a moved object stays an object of the same type and provider, if secrets are
+/// withheld: another type can show what this type marks as sensitive, and another provider must
+/// not receive the object.
+///
+/// # Errors
+/// If it does not.
+pub fn check_withheld(
+    evaluator: &Evaluator,
+    state: &State,
+    statement: &Statement,
+    from: &AbsoluteResourceAddress,
+    to: &AbsoluteResourceAddress,
+) -> Result<(), Diagnostics> {
+    let Some(source) = state.resource(from).map(|resource| &resource.provider.provider) else {
+        return Ok(());
+    };
+    if evaluator.values.secrets() == ObjectSecrets::Available {
+        return Ok(());
+    }
+    let declared = declared_provider(&evaluator.configuration, to).map(|provider| provider.provider);
+    let stored = state.resource(to).map(|resource| &resource.provider.provider);
+    let keeps_provider = [declared.as_ref(), stored].into_iter().flatten().all(|target| target == source);
+    if (from.mode, &from.type_name) == (to.mode, &to.type_name) && keeps_provider {
+        return Ok(());
+    }
+    let detail = format!(
+        "{from} cannot become {to} under -untrusted: a stored object keeps its resource type and is passed only \
+         to the provider that wrote it, {}. Plan this move without -untrusted after you reviewed it.",
+        source.for_display()
+    );
+    let problem = Diagnostic::error("Move to another resource type or provider", detail);
+    Err(located(problem, &statement.origin).into())
 }
 
 fn located(problem: Diagnostic, origin: &Origin) -> Diagnostic {

@@ -7,7 +7,7 @@ use wardian_address::{AbsoluteResourceAddress, InstanceKey, ProviderConfigAddres
 use wardian_diagnostic::Diagnostics;
 use wardian_state::{Instance, State};
 
-use super::across_types::TypeConversion;
+use super::across_types::{TypeConversion, check_withheld};
 use super::endpoint::{Keys, ResourceName};
 use super::state_tree::StateTree;
 use super::statement::Statement;
@@ -99,6 +99,7 @@ impl Mover<'_> {
             let from = module.resource(*mode, type_name.clone(), name.clone());
             let to_module = statement.to.module_at_this_end(module, statement.depth(), steps);
             let to = to_module.resource(*to_mode, to_type.clone(), to_name.clone());
+            check_withheld(self.evaluator, self.state, statement, &from, &to)?;
             let Some(resource) = self.state.resource(&from) else { continue };
             let conversion =
                 TypeConversion::for_move(self.evaluator, statement, &resource.provider, &from, &to)?;

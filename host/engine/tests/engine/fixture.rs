@@ -7,8 +7,8 @@ use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_config::{MemoryFiles, load_root_from};
 use wardian_diagnostic::{Diagnosed, Diagnostics};
 use wardian_engine::{
-    Action, Applied, Directories, EngineContext, Event, Events, Mode, Plan, PlanOptions, ResourceChange,
-    StateSink, StopSignal,
+    Action, Applied, Directories, EngineContext, Event, Events, Mode, ObjectSecrets, Plan, PlanOptions,
+    ResourceChange, StateSink, StopSignal,
 };
 use wardian_state::{Instance, State};
 use wardian_value::{Str, Value};
@@ -28,6 +28,8 @@ terraform {
 pub struct Fixture {
     pub world: Arc<World>,
     pub state: State,
+    /// Whether expressions and plans contain the sensitive values of objects.
+    pub secrets: ObjectSecrets,
     /// The events of provisioners and runs.
     pub event_log: Arc<EventLog>,
     runtime: tokio::runtime::Runtime,
@@ -88,6 +90,7 @@ impl Fixture {
         Self {
             world: Arc::default(),
             state: State::with_new_lineage(),
+            secrets: ObjectSecrets::Available,
             event_log: Arc::default(),
             runtime: runtime.expect("a runtime"),
         }
@@ -106,7 +109,8 @@ impl Fixture {
                 (format!("{directory}/versions.tf"), REQUIRED.as_bytes().to_vec()),
             ]
         });
-        let files = MemoryFiles::new([root, required].into_iter().chain(called));
+        let required = (!configuration.contains("required_providers")).then_some(required);
+        let files = MemoryFiles::new([root].into_iter().chain(required).chain(called));
         let configuration = load_root_from(&files, std::path::Path::new(""))?;
         Ok(EngineContext {
             configuration: Arc::new(configuration),
@@ -118,6 +122,7 @@ impl Fixture {
             events: Arc::clone(&self.event_log) as Arc<dyn Events>,
             workspace: Str::new("default"),
             directories: Directories::default(),
+            secrets: self.secrets,
         })
     }
 

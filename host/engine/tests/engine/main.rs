@@ -14,6 +14,7 @@ mod fixture;
 mod import;
 mod misbehaviour;
 mod moved;
+mod object_secrets;
 mod order;
 mod plan;
 mod plan_file;

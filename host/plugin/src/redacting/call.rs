@@ -12,7 +12,7 @@ use crate::provider::{
     OpenEphemeralResponse, PlanActionResponse, PlanResponse, RawState, ReadDataSourceResponse,
     ReadResourceResponse, RenewEphemeralResponse, UpgradeStateResponse,
 };
-use crate::redaction::SensitiveValues;
+use crate::redaction::{LifetimeSensitiveValues, SensitiveValues};
 use crate::schema::{ProviderSchema, Schema};
 
 /// A call that is about to be made.
@@ -20,6 +20,23 @@ pub(super) struct RedactedCall {
     /// The context with all sensitive values that are redacted in this call.
     pub(super) context: CallContext,
     pub(super) schema: Option<Arc<ProviderSchema>>,
+    /// Receives the call's sensitive values when it ends, if the plugin has later calls.
+    pub(super) earlier: Option<EarlierCalls>,
+}
+
+impl Drop for RedactedCall {
+    fn drop(&mut self) {
+        if let Some(earlier) = &self.earlier {
+            earlier.values.add_call(self.context.sensitive_values(), &earlier.caller);
+        }
+    }
+}
+
+/// The sensitive values of the earlier calls of a plugin.
+pub(super) struct EarlierCalls {
+    pub(super) values: LifetimeSensitiveValues,
+    /// The values that the caller of this call registered.
+    pub(super) caller: SensitiveValues,
 }
 
 impl RedactedCall {

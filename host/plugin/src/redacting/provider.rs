@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use wardian_value::{Str, Value};
 
-use super::call::{Redact as _, RedactedCall};
+use super::call::{EarlierCalls, Redact as _, RedactedCall};
 use crate::call_context::CallContext;
 use crate::diagnostic::PluginDiagnostics;
 use crate::provider::{
@@ -16,7 +16,7 @@ use crate::provider::{
     RenewEphemeralResponse, UpgradeStateRequest, UpgradeStateResponse, ValidateConfigRequest,
     ValidateListRequest,
 };
-use crate::redaction::SensitiveValues;
+use crate::redaction::{LifetimeSensitiveValues, SensitiveValues};
 use crate::schema::ProviderSchema;
 
 /// A provider that redacts the output of the provider that it wraps.
@@ -26,6 +26,8 @@ pub struct RedactingProvider {
     common: SensitiveValues,
     /// The sensitive values of the provider's configuration.
     configured: OnceLock<SensitiveValues>,
+    /// The sensitive values of its calls so far.
+    earlier: LifetimeSensitiveValues,
 }
 
 impl RedactingProvider {
@@ -33,16 +35,27 @@ impl RedactingProvider {
     /// every call, even if the call does not pass them, because a call may pass only a string that
     /// was composed from a secret.
     pub fn new(provider: Arc<dyn Provider>, common: SensitiveValues) -> Self {
-        Self { provider, common, schema: OnceLock::new(), configured: OnceLock::new() }
+        Self {
+            provider,
+            common,
+            schema: OnceLock::new(),
+            configured: OnceLock::new(),
+            earlier: LifetimeSensitiveValues::default(),
+        }
     }
 
     async fn call(&self, context: &CallContext) -> RedactedCall {
         let configured = self.configured.get().cloned();
         let common = [self.common.clone(), context.sensitive_values().clone()];
-        let secrets = SensitiveValues::chain(configured.into_iter().chain(common));
+        let others = configured.into_iter().chain(common);
+        let secrets = SensitiveValues::with_earlier(others, &self.earlier);
         RedactedCall {
             context: context.with_sensitive_values(secrets),
             schema: self.known_schema(context).await,
+            earlier: Some(EarlierCalls {
+                values: self.earlier.clone(),
+                caller: context.sensitive_values().clone(),
+            }),
         }
     }
 

@@ -34,7 +34,7 @@ impl RedactingProvisioner {
         if let Ok(schema) = self.provisioner.schema(context).await {
             secrets.add_by_schema(config, &schema);
         }
-        RedactedCall { context: context.with_sensitive_values(secrets), schema: None }
+        RedactedCall { context: context.with_sensitive_values(secrets), schema: None, earlier: None }
     }
 }
 

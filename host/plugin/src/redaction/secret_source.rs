@@ -12,6 +12,7 @@ use crate::schema::{
 };
 
 /// A value that a plugin received.
+#[derive(Clone)]
 pub(super) enum SecretSource {
     /// A value in which the marked values are secret.
     Marked(Value),
@@ -30,6 +31,15 @@ pub(super) enum SecretSource {
 type Tell<'a> = dyn FnMut(&str) + 'a;
 
 impl SecretSource {
+    /// Returns whether it can have a secret part.
+    pub(super) fn may_be_secret(&self) -> bool {
+        match self {
+            Self::Marked(_) | Self::All(_) | Self::Parts(..) => true,
+            Self::Object(_, schema) | Self::Stored(_, schema) => schema.block.has_secret(),
+            Self::Configuration(_, schema) => schema.provider.block.has_secret(),
+        }
+    }
+
     /// Passes each secret string to `tell`.
     pub(super) fn each_string(&self, tell: &mut Tell<'_>) {
         match self {

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use wardian_config::Configuration;
-use wardian_engine::{Action, Mode, OutputChange, Plan, RelevantAttribute, ResourceChange, Schemas};
+use wardian_engine::{
+    Action, Mode, ObjectSecrets, OutputChange, Plan, RelevantAttribute, ResourceChange, Schemas,
+};
 use wardian_state::OutputValue;
 use wardian_value::{Str, Type, Value};
 
@@ -124,7 +126,7 @@ impl<'a> PlanDocument<'a> {
             relevant_attributes: plan.relevant_attributes.iter().map(RelevantDocument::new).collect(),
             checks: Check::all(&plan.checks),
             timestamp: &plan.timestamp,
-            applyable: plan.is_applyable(),
+            applyable: plan.is_applyable() && plan.secrets == ObjectSecrets::Available,
             complete: !plan.errored && !plan.is_partial(),
             errored: plan.errored,
         }

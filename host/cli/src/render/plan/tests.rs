@@ -71,6 +71,7 @@ fn empty_plan(mode: Mode) -> Plan {
         prior_state: State::default(),
         timestamp: String::new(),
         errored: false,
+        secrets: wardian_engine::ObjectSecrets::Available,
     }
 }
 

@@ -1,0 +1,199 @@
+//! Sensitive values of objects that an untrusted configuration does not receive.
+//!
+//! The values that a schema or the state marks as sensitive belong to the operator. If they are
+//! [withheld](ObjectSecrets::Withheld), expressions see an unknown value in the place of each, so
+//! that no function, condition or error depends on one, and nothing derived from one is passed to
+//! a plugin. A provider still receives the stored objects that it wrote itself. The plan that is
+//! shown and saved contains no sensitive value either.
+
+use std::collections::BTreeSet;
+
+use wardian_address::ResourceMode;
+use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_plugin::Block;
+use wardian_state::State;
+use wardian_value::{Marks, Path, PathStep, Type, Value};
+
+use crate::context::EngineContext;
+use crate::object::sensitive::sensitive_paths;
+use crate::plan::{Action, OutputChange, Plan, ResourceChange};
+
+/// What a plan shows in place of a sensitive string that does not change.
+const PLACEHOLDER: &str = "(sensitive value)";
+
+/// Whether expressions and plans contain the sensitive values of objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ObjectSecrets {
+    /// They do, with marks.
+    #[default]
+    Available,
+    /// They do not: the configuration is not trusted.
+    Withheld,
+}
+
+impl ObjectSecrets {
+    /// Returns an object as expressions see it.
+    pub(crate) fn for_expressions(self, object: Value) -> Value {
+        match self {
+            Self::Withheld if object.has_sensitive() => without_secrets(&object),
+            _ => object,
+        }
+    }
+
+    /// Returns an object with each attribute marked that has a mark in `sources` which its schema
+    /// does not explain: the state marks it, because it was derived from a secret when it was
+    /// written. The whole attribute is marked, since elements of lists change their positions.
+    pub(crate) fn keep_marks(self, block: &Block, sources: &[&Value], object: Value) -> Value {
+        if self == Self::Available {
+            return object;
+        }
+        let mut kept = BTreeSet::new();
+        for source in sources {
+            if !source.has_sensitive() {
+                continue;
+            }
+            let explained: BTreeSet<Path> =
+                sensitive_paths(block, source).into_iter().map(|(path, _)| path).collect();
+            for (path, marks) in source.mark_paths() {
+                if marks.is_sensitive() && !explained.contains(&path) {
+                    kept.insert(path.steps().first().cloned());
+                }
+            }
+        }
+        if kept.is_empty() {
+            return object;
+        }
+        let marks: Vec<(Path, Marks)> = kept
+            .into_iter()
+            .map(|step| (step.map_or_else(Path::root, |step| Path::from(vec![step])), Marks::SENSITIVE))
+            .collect();
+        object.mark_at(&marks)
+    }
+}
+
+/// Returns a value with unknown values in place of its sensitive parts.
+fn without_secrets(value: &Value) -> Value {
+    value.transform(&mut |path, part| {
+        if part.marks().is_sensitive() { unknown_in_place_of(&part, path) } else { part }
+    })
+}
+
+/// Returns an unknown value of the type of a part, as far as the type reveals nothing: objects and
+/// tuples of an attribute of dynamic type have the shape of their value.
+fn unknown_in_place_of(part: &Value, path: &Path) -> Value {
+    let is_element = path.steps().iter().any(|step| matches!(step, PathStep::Index(_) | PathStep::Key(_)));
+    let ty = match part.ty() {
+        Type::Object(_) | Type::Tuple(_) if !is_element => Type::Dynamic,
+        ty => ty.clone(),
+    };
+    Value::unknown(ty).with_marks(part.inside_marks())
+}
+
+/// Removes the sensitive values from a finished plan: its changes show whether a sensitive value
+/// changes, but neither value, and its states contain no objects.
+pub(crate) fn withhold_from_plan(plan: &mut Plan) {
+    plan.secrets = ObjectSecrets::Withheld;
+    for change in plan.changes.iter_mut().chain(&mut plan.drift) {
+        withhold_from_change(change);
+    }
+    for output in plan.outputs.values_mut().filter(|output| output.sensitive) {
+        withhold_from_output(output);
+    }
+    plan.prior_state = without_objects(&plan.prior_state);
+    plan.previous_state = without_objects(&plan.previous_state);
+}
+
+fn withhold_from_change(change: &mut ResourceChange) {
+    // Only the provider can interpret them.
+    change.planned_private = Default::default();
+    let block = &change.schema.block;
+    let sources = [&change.before, &change.after];
+    let before = ObjectSecrets::Withheld.keep_marks(block, &sources, change.before.clone());
+    let after = ObjectSecrets::Withheld.keep_marks(block, &sources, change.after.clone());
+    let object = change.schema.implied_type();
+    change.after = after.transform(&mut |path, part| {
+        if !part.marks().is_sensitive() {
+            return part;
+        }
+        let ty = declared_type(object, path, &part);
+        let is_same = path.apply(&before).is_some_and(|old| old.unmark_deep() == part.unmark_deep());
+        if is_same && part.is_wholly_known() || part.is_null() {
+            return placeholder(&part, ty);
+        }
+        Value::unknown(ty.clone()).with_marks(part.inside_marks())
+    });
+    change.before = before.transform(&mut |path, part| {
+        if !part.marks().is_sensitive() {
+            return part;
+        }
+        placeholder(&part, declared_type(object, path, &part))
+    });
+}
+
+/// Whether a sensitive output changes is not shown: the configuration could compare the stored
+/// value with any other.
+fn withhold_from_output(output: &mut OutputChange) {
+    if !output.before.is_null() && !output.after.is_null() {
+        output.action = Action::Update;
+    }
+    if !output.after.is_null() {
+        output.after = Value::unknown(Type::Dynamic);
+    }
+    output.before = placeholder(&output.before, &Type::Dynamic);
+}
+
+/// Returns a known value that reveals only whether a value is null, and its declared type.
+fn placeholder(part: &Value, ty: &Type) -> Value {
+    let shown = match ty {
+        Type::String | Type::Dynamic if !part.is_null() => Value::string(PLACEHOLDER),
+        ty => Value::null(ty.clone()),
+    };
+    shown.with_marks(part.inside_marks())
+}
+
+/// Returns the type of a part in the schema of its object: the value of an attribute of dynamic
+/// type has a type of its own.
+fn declared_type<'a>(object: &'a Type, path: &Path, part: &'a Value) -> &'a Type {
+    match (object, path.steps()) {
+        (Type::Object(object), [PathStep::Attribute(name)]) => object.attribute(name).unwrap_or(part.ty()),
+        _ => part.ty(),
+    }
+}
+
+/// Returns a state with the same serial and lineage, and without content.
+fn without_objects(state: &State) -> State {
+    let mut empty = State::default();
+    (empty.serial, empty.lineage) = (state.serial, state.lineage.clone());
+    empty
+}
+
+/// Checks that each stored object still belongs to the provider that wrote it: another one must
+/// not receive it.
+///
+/// # Errors
+/// If the configuration names another provider for one.
+pub(crate) fn check_providers(context: &EngineContext, state: &State) -> Result<(), Diagnostics> {
+    let mut problems = Diagnostics::new();
+    if context.secrets == ObjectSecrets::Available {
+        return Ok(());
+    }
+    for (address, stored) in state.resources() {
+        let key = (address.mode, address.type_name.clone(), address.name.clone());
+        let path = address.module.path();
+        let declared = context.configuration.module(&path).and_then(|node| node.module.resources.get(&key));
+        let Some(declared) = declared.filter(|_| address.mode == ResourceMode::Managed) else { continue };
+        let provider = context.configuration.provider_for(&path, declared).provider;
+        if provider != stored.provider.provider {
+            let detail = format!(
+                "The state has {address} as an object of the provider {}, and the configuration manages it \
+                 with {}. Under -untrusted, stored objects are passed only to the provider that wrote them. \
+                 Keep the provider, or plan this change without -untrusted after you reviewed it.",
+                stored.provider.provider.for_display(),
+                provider.for_display(),
+            );
+            let problem = Diagnostic::error("Object of another provider", detail).at(declared.span.clone());
+            problems.push(problem.for_address(address.to_string()));
+        }
+    }
+    problems.into_result(())
+}
