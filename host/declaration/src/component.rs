@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use wardian_component::{CheckError, ComponentLimits};
 use wasmparser::{Parser, Payload};
 
 use crate::declaration::{Declaration, DeclarationError};
@@ -11,9 +12,6 @@ pub const SECTION_NAME: &str = "wardian:capabilities";
 
 /// Maximum size of all declarations of a component, in bytes.
 pub const MAX_DECLARATION_SIZE: usize = 64 << 10;
-
-/// Maximum nesting of components.
-const MAX_DEPTH: usize = 64;
 
 /// Maximum number of imports, and also of exports.
 const MAX_INTERFACES: usize = 10_000;
@@ -38,9 +36,9 @@ pub enum InspectError {
     /// The component cannot be parsed.
     #[error("it is not a valid WebAssembly component: {0}")]
     Invalid(String),
-    /// The nesting is too deep.
-    #[error("its components are nested more than {MAX_DEPTH} levels deep")]
-    TooDeep,
+    /// It expands to more than the host accepts.
+    #[error("it is larger than the limits of components: {0}")]
+    Limit(CheckError),
     /// There are too many imports or exports.
     #[error("it has more than {MAX_INTERFACES} imports or exports")]
     TooManyInterfaces,
@@ -62,6 +60,10 @@ pub fn inspect(bytes: &[u8], root_module: &Path) -> Result<Inspected, InspectErr
         return Err(InspectError::NotAComponent);
     }
     let invalid = |error: wasmparser::BinaryReaderError| InspectError::Invalid(error.message().to_owned());
+    wardian_component::check_structure(bytes, &ComponentLimits::default()).map_err(|error| match error {
+        CheckError::Invalid(reason) => InspectError::Invalid(reason),
+        limit => InspectError::Limit(limit),
+    })?;
     let mut found = Inspected::default();
     let mut declared = Vec::new();
     let mut depth = 0_usize;
@@ -69,9 +71,6 @@ pub fn inspect(bytes: &[u8], root_module: &Path) -> Result<Inspected, InspectErr
         match payload.map_err(invalid)? {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => {
                 depth += 1;
-                if depth > MAX_DEPTH {
-                    return Err(InspectError::TooDeep);
-                }
             }
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::CustomSection(section) if section.name() == SECTION_NAME => {

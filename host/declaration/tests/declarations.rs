@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use support::{component, custom, import, leb, nested, section};
+use wardian_component::{CheckError, LimitExceeded};
 use wardian_declaration::{
     Approval, ApprovedCapabilities, Declaration, InspectError, Inspected, MAX_DECLARATION_SIZE, SECTION_NAME,
     inspect,
@@ -116,7 +117,14 @@ fn hostile_input_is_rejected_quickly() {
     for _ in 0..10_000 {
         deep = component(&[section(4, &deep)]);
     }
-    assert_eq!(look(&deep), Err(InspectError::TooDeep));
+    assert_eq!(
+        look(&deep),
+        Err(InspectError::Limit(CheckError::Limit(LimitExceeded {
+            what: "nested components",
+            measured: 65,
+            limit: 64
+        })))
+    );
     let many: Vec<Vec<u8>> = (0..20_000).map(|_| import("a:b/c@1.0.0")).collect();
     assert_eq!(look(&component(&many)), Err(InspectError::TooManyInterfaces));
     // A section whose length exceeds the length of the file.

@@ -3,11 +3,13 @@
 use std::time::Instant;
 
 use sha2::{Digest as _, Sha256};
+use wardian_component::{CheckError, ComponentLimits};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::code_cache::{CodeCache, Entry};
 use crate::error::{LoadError, chain};
+use crate::output::printable;
 
 /// The SHA-256 of a component.
 pub type ComponentDigest = [u8; 32];
@@ -41,6 +43,7 @@ pub(crate) fn read(
         return Ok(component);
     }
     check_kind(plugin, bytes)?;
+    check_size(plugin, bytes)?;
     tell(LoadEvent::Compiling { plugin: plugin.to_owned(), bytes: bytes.len() });
     let started = Instant::now();
     let component = Component::from_binary(engine, bytes)
@@ -75,6 +78,18 @@ fn deserialize(engine: &Engine, entry: &Entry) -> wasmtime::Result<Component> {
 /// Returns a component's digest.
 pub(crate) fn digest(bytes: &[u8]) -> ComponentDigest {
     Sha256::digest(bytes).into()
+}
+
+/// Rejects a component that expands to more than the host accepts, before anything expands it.
+fn check_size(plugin: &str, bytes: &[u8]) -> Result<(), LoadError> {
+    let plugin = || plugin.to_owned();
+    match wardian_component::check(bytes, &ComponentLimits::default()) {
+        Ok(_) => Ok(()),
+        Err(CheckError::Invalid(reason)) => {
+            Err(LoadError::Invalid { plugin: plugin(), reason: printable(&reason) })
+        }
+        Err(error) => Err(LoadError::TooLarge { plugin: plugin(), reason: error.to_string() }),
+    }
 }
 
 /// Recognizes formats that users confuse with components, to report a better message than a parser

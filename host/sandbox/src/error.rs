@@ -20,6 +20,13 @@ pub enum LoadError {
         /// The chain of causes.
         reason: String,
     },
+    /// The component expands to more than the host accepts.
+    #[error("{plugin} is larger than the limits of components: {reason}")]
+    TooLarge {
+        plugin: String,
+        /// What is counted, the measured value and the limit.
+        reason: String,
+    },
     /// The component imports interfaces that its world does not allow.
     #[error("{plugin} imports interfaces that it is not allowed to use:\n{}", lines(.imports))]
     Imports {

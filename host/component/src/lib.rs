@@ -1,0 +1,25 @@
+//! Counts what a WebAssembly component expands to, before anything validates, compiles or
+//! instantiates it.
+//!
+//! A component can be small and expand to something huge: nested components are instantiated by
+//! multiplication, and compilers need more than linear time for some functions. [`check`] reads the
+//! bytes once, multiplies instead of expanding, and compares the results with
+//! [`ComponentLimits`]. The limits admit a component of 20 MB that contains a Python interpreter.
+//!
+//! ```text
+//! bytes ──> component (sections, instances by multiplication) ──> types
+//!              └──> module (types, segments) ──> function (locals, blocks, values)
+//! ```
+//!
+//! This crate does not validate: other crates do that with the same parser, and reject what this
+//! crate misreads. It runs no code, and depends on no other crate of this workspace. Time and
+//! memory are linear in the number of bytes for every input, and no input makes it panic.
+
+mod component;
+mod function;
+mod limits;
+mod module;
+mod types;
+
+pub use component::{check, check_structure};
+pub use limits::{CheckError, ComponentCounts, ComponentLimits, LimitExceeded, MAX_NESTING};

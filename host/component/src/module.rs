@@ -1,0 +1,183 @@
+//! The sections of one core module.
+
+use wasmparser::{
+    CompositeInnerType, DataKind, ElementItems, FunctionBody, Operator, Payload, RecGroup, TypeRef,
+};
+
+use crate::function;
+use crate::limits::{CheckError, ComponentCounts, ComponentLimits, within};
+
+/// Up to this size, the initial content of a memory is stored with its gaps.
+const MAX_SPARSE_IMAGE: u64 = 16 << 20;
+
+/// The numbers of parameters and results.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FunctionType {
+    pub(crate) parameters: u64,
+    pub(crate) results: u64,
+}
+
+impl FunctionType {
+    pub(crate) fn values(self) -> u64 {
+        self.parameters + self.results
+    }
+}
+
+/// The function types of a module.
+#[derive(Default)]
+pub(crate) struct ModuleTypes {
+    types: Vec<FunctionType>,
+    /// Indexes of types: imported functions, then defined ones.
+    functions: Vec<u32>,
+}
+
+impl ModuleTypes {
+    pub(crate) fn ty(&self, index: u32) -> FunctionType {
+        let ty = usize::try_from(index).ok().and_then(|index| self.types.get(index));
+        ty.copied().unwrap_or_default()
+    }
+
+    pub(crate) fn function(&self, index: u32) -> FunctionType {
+        let ty = usize::try_from(index).ok().and_then(|index| self.functions.get(index));
+        ty.map_or_else(FunctionType::default, |ty| self.ty(*ty))
+    }
+
+    fn add(&mut self, group: &RecGroup) {
+        for ty in group.types() {
+            self.types.push(match &ty.composite_type.inner {
+                CompositeInnerType::Func(ty) => {
+                    FunctionType { parameters: length(ty.params()), results: length(ty.results()) }
+                }
+                _ => FunctionType::default(),
+            });
+        }
+    }
+}
+
+/// A module that is being read.
+#[derive(Default)]
+pub(crate) struct Module {
+    types: ModuleTypes,
+    imported_functions: usize,
+    bodies: usize,
+    /// What each instance costs besides itself.
+    pub(crate) imports: u64,
+    image_end: u64,
+    image_bytes: u64,
+}
+
+impl Module {
+    pub(crate) fn section(
+        &mut self,
+        payload: Payload<'_>,
+        counts: &mut ComponentCounts,
+        limits: &ComponentLimits,
+    ) -> Result<(), CheckError> {
+        match payload {
+            Payload::TypeSection(section) => {
+                for group in section {
+                    let group = group?;
+                    self.types.add(&group);
+                    add(&mut counts.types, group.types().len());
+                    within("types", counts.types, limits.types)?;
+                }
+            }
+            Payload::ImportSection(section) => {
+                for import in section.into_imports() {
+                    if let TypeRef::Func(ty) | TypeRef::FuncExact(ty) = import?.ty {
+                        self.types.functions.push(ty);
+                    }
+                    add(&mut self.imports, 1);
+                    add(&mut counts.items, 1);
+                    within("imports, exports and aliases", counts.items, limits.items)?;
+                }
+                self.imported_functions = self.types.functions.len();
+            }
+            Payload::FunctionSection(section) => {
+                counts.functions = counts.functions.saturating_add(u64::from(section.count()));
+                within("functions", counts.functions, limits.functions)?;
+                for ty in section {
+                    self.types.functions.push(ty?);
+                }
+            }
+            Payload::ExportSection(section) => {
+                counts.items = counts.items.saturating_add(u64::from(section.count()));
+                within("imports, exports and aliases", counts.items, limits.items)?;
+            }
+            Payload::TableSection(section) => defined(section.count(), counts, limits)?,
+            Payload::MemorySection(section) => defined(section.count(), counts, limits)?,
+            Payload::TagSection(section) => defined(section.count(), counts, limits)?,
+            Payload::GlobalSection(section) => defined(section.count(), counts, limits)?,
+            Payload::ElementSection(section) => {
+                segments(section.count(), counts, limits)?;
+                for segment in section {
+                    let elements = match segment?.items {
+                        ElementItems::Functions(elements) => elements.count(),
+                        ElementItems::Expressions(_, elements) => elements.count(),
+                    };
+                    counts.elements = counts.elements.saturating_add(u64::from(elements));
+                    within("elements of all segments", counts.elements, limits.elements)?;
+                }
+            }
+            Payload::DataSection(section) => {
+                segments(section.count(), counts, limits)?;
+                for segment in section {
+                    let segment = segment?;
+                    let bytes = length(segment.data);
+                    self.image_bytes = self.image_bytes.saturating_add(bytes);
+                    if let DataKind::Active { offset_expr, .. } = segment.kind {
+                        let start = match offset_expr.get_operators_reader().read()? {
+                            Operator::I32Const { value } => u64::from(value.cast_unsigned()),
+                            Operator::I64Const { value } => value.cast_unsigned(),
+                            _ => 0,
+                        };
+                        self.image_end = self.image_end.max(start.saturating_add(bytes));
+                    }
+                }
+            }
+            Payload::CodeSectionEntry(body) => self.body(&body, counts, limits)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn body(
+        &mut self,
+        body: &FunctionBody<'_>,
+        counts: &mut ComponentCounts,
+        limits: &ComponentLimits,
+    ) -> Result<(), CheckError> {
+        let at = u32::try_from(self.imported_functions + self.bodies).unwrap_or(u32::MAX);
+        self.bodies += 1;
+        function::count(body, self.types.function(at), &self.types, counts, limits)
+    }
+
+    /// Adds what can be counted only when the whole module is read.
+    pub(crate) fn finish(
+        &self,
+        counts: &mut ComponentCounts,
+        limits: &ComponentLimits,
+    ) -> Result<(), CheckError> {
+        let image = self.image_bytes.max(self.image_end.min(MAX_SPARSE_IMAGE));
+        counts.memory_image = counts.memory_image.saturating_add(image);
+        within("bytes of the initial content of memories", counts.memory_image, limits.memory_image)
+    }
+}
+
+fn defined(number: u32, counts: &mut ComponentCounts, limits: &ComponentLimits) -> Result<(), CheckError> {
+    counts.definitions = counts.definitions.saturating_add(u64::from(number));
+    within("memories, tables, globals and tags", counts.definitions, limits.definitions)
+}
+
+fn segments(number: u32, counts: &mut ComponentCounts, limits: &ComponentLimits) -> Result<(), CheckError> {
+    counts.segments = counts.segments.saturating_add(u64::from(number));
+    within("data and element segments", counts.segments, limits.segments)
+}
+
+fn add(count: &mut u64, number: usize) {
+    *count = count.saturating_add(u64::try_from(number).unwrap_or(u64::MAX));
+}
+
+pub(crate) fn length<T>(all: &[T]) -> u64 {
+    u64::try_from(all.len()).unwrap_or(u64::MAX)
+}
