@@ -5,6 +5,7 @@ use std::sync::Arc;
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_config::Configuration;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_lang::Budget;
 use wardian_plugin::{ProviderSource, ProvisionerSource};
 use wardian_state::{Instance, State};
 use wardian_value::Str;
@@ -34,6 +35,8 @@ pub struct EngineContext {
     pub directories: Directories,
     /// Whether expressions and plans contain the sensitive values of objects.
     pub secrets: ObjectSecrets,
+    /// What evaluations may produce.
+    pub budget: Arc<Budget>,
 }
 
 /// Makes finished changes durable before operations that depend on them start.
@@ -88,6 +91,7 @@ impl EngineContext {
             phase,
             workspace: self.workspace.clone(),
             directories: Arc::new(self.directories.clone()),
+            budget: Arc::clone(&self.budget),
             timestamp,
             reported: Arc::default(),
             checks: Checks::for_configuration(&self.configuration),

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use wardian_address::{ModuleInstance, ModulePath, ProviderAddress, ProviderConfigAddress};
 use wardian_config::{Configuration, ModuleNode, decode_body};
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, Span};
+use wardian_lang::Budget;
 use wardian_plugin::FileGate;
 use wardian_value::{Marks, Str, Value};
 
@@ -62,6 +63,8 @@ pub struct Evaluator {
     pub workspace: Str,
     /// The directories that functions use.
     pub directories: Arc<Directories>,
+    /// What evaluations may produce.
+    pub budget: Arc<Budget>,
     /// The time of the plan.
     pub timestamp: String,
     /// References for which an error was already reported.
@@ -270,6 +273,13 @@ impl Evaluator {
                     continue;
                 }
             };
+            // Outputs of the root module are stored and displayed in full.
+            if path.is_root()
+                && let Err(problem) = self.budget.spend_value(&value, output.expression.span())
+            {
+                diagnostics.push(problem.in_block(&context));
+                continue;
+            }
             if path.is_root() && value.has_sensitive() && !output.sensitive {
                 diagnostics.push(
                     Diagnostic::error(

@@ -12,11 +12,12 @@ mod operators;
 mod steps;
 mod template;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
 use wardian_value::{Marks, Str, Type, Value, convert};
 
+use crate::budget::{Budget, ELEMENT, ENTRY, Exceeded};
 use crate::node::{Item, Key, Kind, Name, Node, StepKind};
 use crate::{Expression, ReferenceSubject, Resolved, Scope};
 
@@ -42,18 +43,39 @@ pub(crate) struct Evaluation<'a> {
     pub(crate) file: &'a Arc<SourceFile>,
     /// Current values of the variables of `for` expressions and splats.
     slots: Vec<Value>,
+    meter: Meter<'a>,
     /// True if errors may be discarded, as for each element of a large collection: expensive parts
     /// of messages are omitted.
     tentative: bool,
 }
 
 pub(crate) fn evaluate(expression: &Expression, scope: &dyn Scope) -> Evaluated {
-    Evaluation::new(expression, scope).node(expression.node())
+    let mut evaluation = Evaluation::new(expression, scope);
+    let result = evaluation.node(expression.node());
+    if let Some(budget) = scope.budget() {
+        budget.record(evaluation.meter.spent);
+    }
+    result
+}
+
+/// What an evaluation has produced so far.
+#[derive(Clone, Copy)]
+struct Meter<'a> {
+    budget: &'a Budget,
+    /// In bytes.
+    spent: u64,
+}
+
+/// The budget of evaluations without a run. Nothing is recorded in it.
+fn default_budget() -> &'static Budget {
+    static BUDGET: OnceLock<Budget> = OnceLock::new();
+    BUDGET.get_or_init(Budget::default)
 }
 
 impl<'a> Evaluation<'a> {
     fn new(expression: &'a Expression, scope: &'a dyn Scope) -> Self {
-        Self { scope, file: expression.file(), slots: Vec::new(), tentative: false }
+        let meter = Meter { budget: scope.budget().unwrap_or_else(default_budget), spent: 0 };
+        Self { scope, file: expression.file(), slots: Vec::new(), meter, tentative: false }
     }
 }
 
@@ -69,25 +91,68 @@ impl Evaluation<'_> {
                 let value = self.node(source)?;
                 self.steps(value, steps, node)
             }
-            Kind::Splat { source, slot, each, marker } => self.splat(source, *slot, each, *marker, node),
+            Kind::Splat { source, slot, each, marker } => {
+                let value = self.splat(source, *slot, each, *marker, node)?;
+                self.checked(value, node)
+            }
             Kind::Parenthesis(inner) | Kind::Interpolation(inner) => self.node(inner),
-            Kind::Tuple(items) => Ok(Value::tuple(self.all(items)?)),
-            Kind::Object(items) => self.object(items),
+            Kind::Tuple(items) => {
+                let items = self.all(items)?;
+                self.spend(items.len(), ELEMENT, node)?;
+                self.checked(Value::tuple(items), node)
+            }
+            Kind::Object(items) => {
+                self.spend(items.len(), ENTRY, node)?;
+                let value = self.object(items)?;
+                self.checked(value, node)
+            }
             Kind::Negate(operand) => self.negate(operand),
             Kind::Not(operand) => self.not(operand),
             Kind::Chain { first, rest } => self.chain(first, rest, node),
             Kind::Conditional { arms, otherwise } => self.conditional(arms, otherwise, node),
             Kind::Call(call) => self.call(call, node),
-            Kind::For(each) => self.for_expression(each, node),
+            Kind::For(each) => {
+                let value = self.for_expression(each, node)?;
+                self.checked(value, node)
+            }
             Kind::Template(parts) => self.template(parts, node),
             Kind::Embedded(inner) => {
-                let tentative = self.tentative;
+                let (tentative, meter) = (self.tentative, self.meter);
                 let mut evaluation =
-                    Evaluation { scope: self.scope, file: inner.file(), slots: Vec::new(), tentative };
-                evaluation.node(inner.node())
+                    Evaluation { scope: self.scope, file: inner.file(), slots: Vec::new(), meter, tentative };
+                let result = evaluation.node(inner.node());
+                self.meter.spent = evaluation.meter.spent;
+                result
             }
             Kind::Broken(problems) => Err(problems.clone()),
         }
+    }
+
+    /// Counts parts that the evaluation produces.
+    fn spend(&mut self, parts: usize, bytes: u64, node: &Node) -> Result<(), Diagnostics> {
+        let parts = u64::try_from(parts).unwrap_or(u64::MAX);
+        self.meter.spent = self.meter.spent.saturating_add(parts.saturating_mul(bytes));
+        match self.meter.budget.exceeded(self.meter.spent) {
+            Some(exceeded) => Err(self.over_limit(exceeded, node)),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts a value all of whose parts may be new.
+    fn spend_value(&mut self, value: &Value, node: &Node) -> Result<(), Diagnostics> {
+        self.spend(1, value.expanded_size(), node)
+    }
+
+    /// Returns a new value if it is not too large with all its parts.
+    fn checked(&mut self, value: Value, node: &Node) -> Evaluated {
+        if self.meter.budget.is_too_large(&value) {
+            return Err(self.over_limit(Exceeded::Value, node));
+        }
+        Ok(value)
+    }
+
+    fn over_limit(&self, exceeded: Exceeded, node: &Node) -> Diagnostics {
+        self.meter.budget.diagnostic(exceeded).at(self.span((node.start, node.end))).into()
     }
 
     fn all(&mut self, nodes: &[Arc<Node>]) -> Result<Vec<Value>, Diagnostics> {

@@ -37,6 +37,7 @@ use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_value::{Type, Value};
 
 use crate::Scope;
+use crate::budget::Allowance;
 
 pub(crate) use signature::signature;
 pub use signature::{
@@ -102,6 +103,8 @@ pub(crate) enum ResultType {
 pub(crate) enum Body {
     /// Depends only on the arguments.
     Pure(fn(&[Value]) -> Outcome),
+    /// Depends only on the arguments, and may be much larger than these.
+    Expanding(fn(&[Value], Allowance) -> Outcome),
     /// Uses files, time or randomness of the scope.
     Scoped(fn(&[Value], &dyn Scope) -> Outcome),
     /// The same as `Scoped`, with a template as the first argument, which must not be a literal in
@@ -129,6 +132,8 @@ pub(crate) enum Failure {
     Argument(usize, String),
     /// The call as a whole is invalid.
     Call(String),
+    /// The result would be larger than the limits of evaluations.
+    TooLarge,
     /// Problems that have other source spans, as in a template file.
     Elsewhere(Diagnostics),
 }
@@ -242,7 +247,7 @@ impl Function {
 
     /// Returns true if the result depends only on the arguments.
     pub(crate) fn is_pure(&self) -> bool {
-        matches!(self.body, Body::Pure(_) | Body::Lazy(_))
+        matches!(self.body, Body::Pure(_) | Body::Expanding(_) | Body::Lazy(_))
     }
 
     /// Returns the parameter of the argument at a position.
@@ -340,15 +345,21 @@ fn unknown_namespace(namespaces: &str, name: &str, span: Span) -> Diagnostic {
     Diagnostic::error(UNKNOWN_IN_NAMESPACE, detail).at(span)
 }
 
-/// Maximum length of a string that a function builds from shorter ones: a short expression can
-/// request more than the available memory.
+/// Maximum length of a string that a function builds from shorter ones.
 const MAX_STRING_LENGTH: usize = 256 * 1024 * 1024;
 
-fn check_size(bytes: usize) -> Result<(), Failure> {
-    if bytes <= MAX_STRING_LENGTH {
-        return Ok(());
+/// Checks the length of a string before a function builds it.
+fn check_length(bytes: usize, allowance: Allowance) -> Result<(), Failure> {
+    if bytes > MAX_STRING_LENGTH {
+        return Err(Failure::call(format!("the result would be longer than {MAX_STRING_LENGTH} bytes")));
     }
-    Err(Failure::call(format!("the result would be longer than {MAX_STRING_LENGTH} bytes")))
+    check_parts(bytes, 1, allowance)
+}
+
+/// Checks the size of a result of this many parts, each of this many bytes, before a function
+/// builds it.
+fn check_parts(parts: usize, bytes: u64, allowance: Allowance) -> Result<(), Failure> {
+    if allowance.permits(parts, bytes) { Ok(()) } else { Err(Failure::TooLarge) }
 }
 
 /// Returns the text of a string argument, whose type was checked by the call.

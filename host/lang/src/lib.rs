@@ -6,8 +6,10 @@
 //! providers, and does not interpret resources.
 //!
 //! Invariants: arbitrary text produces a result or diagnostics, never a panic; the parser limits
-//! nesting, which bounds recursion; every operation propagates unknown values and marks.
+//! nesting, which bounds recursion; a [`Budget`]
+//! bounds what evaluations produce; every operation propagates unknown values and marks.
 
+mod budget;
 mod compile;
 mod constraint;
 mod evaluate;
@@ -22,6 +24,7 @@ mod scope;
 mod source_bytes;
 mod syntax;
 
+pub use budget::{Budget, EvaluationLimits};
 pub use constraint::{Defaults, TypeConstraint};
 pub use evaluate::Cause;
 pub use expression::{Call, Expression};

@@ -3,6 +3,7 @@
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_value::Value;
 
+use crate::budget::Budget;
 use crate::{ProviderCall, ReferenceSubject};
 
 /// The result of resolving a reference.
@@ -124,6 +125,12 @@ pub trait Scope {
     /// (in a plan).
     fn random_bytes(&self) -> Option<[u8; 16]> {
         self.outer()?.random_bytes()
+    }
+
+    /// Returns the budget of the run, or `None` if there is no run: each evaluation then has the
+    /// default limits for itself.
+    fn budget(&self) -> Option<&Budget> {
+        self.outer()?.budget()
     }
 
     /// Returns true while a template is rendered, since a template cannot render another one.

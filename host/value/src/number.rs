@@ -129,6 +129,14 @@ impl Number {
         Ok(Self(Repr::Wide(Arc::new(Float { negative, mantissa, exponent, precision }))))
     }
 
+    /// Returns the size of the number beyond a machine word, in bytes.
+    pub(crate) fn byte_length(&self) -> usize {
+        match &self.0 {
+            Repr::Small { .. } | Repr::Infinity { .. } => 0,
+            Repr::Wide(float) => usize::try_from(float.mantissa.bits() / 8).unwrap_or(usize::MAX),
+        }
+    }
+
     fn zero(negative: bool, precision: u32) -> Self {
         if negative {
             let mantissa = BigUint::zero();

@@ -30,6 +30,9 @@ pub enum Type {
     Tuple(Arc<[Type]>),
 }
 
+/// The number of types up to which types are counted.
+const MAX_COUNTED: u32 = 1 << 22;
+
 /// The attributes of an object type.
 ///
 /// Attributes can be optional only in a type constraint; the type of a value has no optional
@@ -143,6 +146,25 @@ impl Type {
             Self::List(element) | Self::Set(element) | Self::Map(element) => element.has_optional(),
             Self::Object(object) => object.has_optional(),
             Self::Tuple(elements) => elements.iter().any(Self::has_optional),
+        }
+    }
+
+    /// Returns the number of types in this one, itself included. A type that is shared counts once
+    /// for each occurrence; counting ends at [`u32::MAX`], after [`MAX_COUNTED`] steps.
+    pub(crate) fn node_count(&self) -> u32 {
+        let mut remaining = MAX_COUNTED;
+        if self.count_down(&mut remaining) { MAX_COUNTED - remaining } else { u32::MAX }
+    }
+
+    /// Returns false if there are more types than `remaining`.
+    fn count_down(&self, remaining: &mut u32) -> bool {
+        let Some(rest) = remaining.checked_sub(1) else { return false };
+        *remaining = rest;
+        match self {
+            Self::Dynamic | Self::Bool | Self::Number | Self::String => true,
+            Self::List(element) | Self::Set(element) | Self::Map(element) => element.count_down(remaining),
+            Self::Object(object) => object.iter().all(|(_, ty)| ty.count_down(remaining)),
+            Self::Tuple(elements) => elements.iter().all(|ty| ty.count_down(remaining)),
         }
     }
 

@@ -31,10 +31,22 @@ enum Content {
 }
 
 /// Properties of the value and of all nested values, which are stored so that queries are O(1).
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Inside {
     unknown: bool,
     marks: Marks,
+    /// The size with all parts, in units of [`UNIT`]; a part that is shared counts once for each
+    /// occurrence.
+    units: u32,
+}
+
+/// Approximate size of a value without parts, in bytes.
+const UNIT: u64 = 64;
+
+impl Default for Inside {
+    fn default() -> Self {
+        Self { unknown: false, marks: Marks::NONE, units: 1 }
+    }
 }
 
 /// The content of a value, for pattern matching. It does not include marks: callers must propagate
@@ -66,7 +78,13 @@ pub enum View<'a> {
 /// Constructors.
 impl Value {
     fn leaf(ty: Type, content: Content) -> Self {
-        Self { ty, content, marks: Marks::NONE, inside: Inside::default() }
+        let units = match &content {
+            Content::String(text) => units(text.len()),
+            Content::Number(number) => units(number.byte_length()),
+            Content::Null => ty.node_count(),
+            _ => 1,
+        };
+        Self { ty, content, marks: Marks::NONE, inside: Inside { units, ..Inside::default() } }
     }
 
     /// Creates a list or tuple, or a set whose elements are already canonical, with exactly this
@@ -78,7 +96,9 @@ impl Value {
 
     /// Creates a map or object with exactly this type.
     pub(crate) fn mapping(ty: Type, elements: BTreeMap<Str, Self>) -> Self {
-        let inside = Inside::from_parts(elements.values());
+        let mut inside = Inside::from_parts(elements.values());
+        inside.units =
+            elements.keys().fold(inside.units, |total, key| total.saturating_add(units(key.len())));
         Self { ty, content: Content::Mapping(Arc::new(elements)), marks: Marks::NONE, inside }
     }
 
@@ -89,8 +109,12 @@ impl Value {
 
     /// Creates an unknown value of a type that has no optional attributes.
     pub(crate) fn unknown_exact(ty: Type) -> Self {
-        let inside = Inside { unknown: true, marks: Marks::NONE };
-        Self { ty, content: Content::Unknown(None), marks: Marks::NONE, inside }
+        Self::unknown_leaf(ty, None)
+    }
+
+    fn unknown_leaf(ty: Type, refinement: Option<Arc<Refinement>>) -> Self {
+        let inside = Inside { unknown: true, marks: Marks::NONE, units: ty.node_count() };
+        Self { ty, content: Content::Unknown(refinement), marks: Marks::NONE, inside }
     }
 
     /// Creates a set with exactly this type from elements without marks.
@@ -106,13 +130,7 @@ impl Value {
 
     /// Creates an unknown value of a type, without a refinement.
     pub fn unknown(ty: Type) -> Self {
-        let ty = ty.without_optional();
-        Self {
-            ty,
-            content: Content::Unknown(None),
-            marks: Marks::NONE,
-            inside: Inside { unknown: true, marks: Marks::NONE },
-        }
+        Self::unknown_leaf(ty.without_optional(), None)
     }
 
     /// Creates an unknown value of a type, with a refinement, which is dropped for a dynamic type.
@@ -127,12 +145,7 @@ impl Value {
         {
             return collapsed;
         }
-        Self {
-            ty,
-            content: Content::Unknown(Some(Arc::new(refinement))),
-            marks: Marks::NONE,
-            inside: Inside { unknown: true, marks: Marks::NONE },
-        }
+        Self::unknown_leaf(ty, Some(Arc::new(refinement)))
     }
 
     fn collapse(ty: &Type, refinement: &Refinement) -> Option<Self> {
@@ -299,6 +312,32 @@ impl Value {
             Content::Unknown(refinement) => refinement.as_ref().is_some_and(|r| r.not_null),
             _ => true,
         }
+    }
+
+    /// Returns the approximate size in bytes that the value has when it is copied or written in
+    /// full. A part that is shared counts once for each occurrence, so the size can be much larger
+    /// than the memory that the value takes. O(1).
+    pub fn expanded_size(&self) -> u64 {
+        u64::from(self.inside.units).saturating_mul(UNIT)
+    }
+
+    /// Returns the approximate size in bytes of the parts that only this value owns: what was
+    /// allocated for it, if it is new. O(parts that are not shared).
+    pub fn owned_size(&self) -> u64 {
+        let own = match &self.content {
+            Content::Sequence(elements) if Arc::strong_count(elements) == 1 => {
+                elements.iter().fold(0_u64, |total, part| total.saturating_add(part.owned_size()))
+            }
+            Content::Mapping(elements) if Arc::strong_count(elements) == 1 => {
+                elements.iter().fold(0_u64, |total, (key, part)| {
+                    let key = u64::from(units(key.len())).saturating_mul(UNIT);
+                    total.saturating_add(key).saturating_add(part.owned_size())
+                })
+            }
+            Content::Sequence(_) | Content::Mapping(_) => 0,
+            _ => return self.expanded_size(),
+        };
+        own.saturating_add(UNIT)
     }
 
     /// Returns the text of a string that is known and not null.
@@ -597,8 +636,15 @@ impl Inside {
         parts.fold(Self::default(), |inside, part| Self {
             unknown: inside.unknown || part.inside.unknown,
             marks: inside.marks | part.inside_marks(),
+            units: inside.units.saturating_add(part.inside.units),
         })
     }
+}
+
+/// Returns the size of a leaf with this many bytes on the heap.
+fn units(bytes: usize) -> u32 {
+    let units = u64::try_from(bytes).unwrap_or(u64::MAX) / UNIT;
+    u32::try_from(units).unwrap_or(u32::MAX).saturating_add(1)
 }
 
 /// For tests and log lines. Sensitive values are redacted.

@@ -58,6 +58,7 @@ fn run(files: Files<'_>, directory: &Path) -> Result<EngineContext, Diagnostics>
             home_directory: None,
         },
         secrets: wardian_engine::ObjectSecrets::Available,
+        budget: Arc::default(),
     })
 }
 

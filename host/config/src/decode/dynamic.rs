@@ -131,6 +131,12 @@ fn expand<'a>(
             return;
         }
     };
+    let number = u64::try_from(elements.len()).unwrap_or(u64::MAX);
+    if let Some(Err(problem)) = scope.budget().map(|budget| budget.spend_instances(number, expression.span()))
+    {
+        problems.push(problem);
+        return;
+    }
     if !marks.is_empty() {
         found.push(ExpandedBlock::Marks(marks));
     }

@@ -32,6 +32,14 @@ impl Evaluator {
         if self.phase == Phase::Validate {
             return Ok(Repetition::Single);
         }
+        if let (Some(repetition), Some(expression)) = (&found, count.or(for_each)) {
+            let number = match repetition {
+                Repetition::Single => 1,
+                Repetition::Count(number) => *number,
+                Repetition::ForEach(elements) => u64::try_from(elements.len()).unwrap_or(u64::MAX),
+            };
+            self.budget.spend_instances(number, expression.span())?;
+        }
         match (found, count.or(for_each)) {
             (Some(repetition), _) => Ok(repetition),
             (None, Some(expression)) => Err(not_yet_known(expression, count.is_some(), &scope).into()),

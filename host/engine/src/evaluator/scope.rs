@@ -6,7 +6,7 @@ use wardian_plugin::CallContext;
 use wardian_address::{ModuleInstance, ModulePath, ResourceMode};
 use wardian_config::ModuleNode;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_lang::{ProviderCall, ReferenceSubject, Resolved, Scope};
+use wardian_lang::{Budget, ProviderCall, ReferenceSubject, Resolved, Scope};
 use wardian_value::{Marks, Refinement, Str, Type, Value};
 
 use super::{Evaluator, Phase, declared_marks};
@@ -274,6 +274,10 @@ impl Scope for ModuleScope<'_> {
     fn list_files(&self, directory: &str) -> Result<Vec<String>, String> {
         crate::files::below(&self.permitted(directory)?, &self.evaluator.directories.file_gate)
             .map_err(|e| e.to_string())
+    }
+
+    fn budget(&self) -> Option<&Budget> {
+        Some(&self.evaluator.budget)
     }
 
     fn working_directory(&self) -> Option<String> {

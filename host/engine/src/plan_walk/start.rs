@@ -9,7 +9,7 @@ use wardian_address::{
 };
 use wardian_config::{Resource, decode_body};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
-use wardian_lang::{ReferenceSubject, Resolved, Scope};
+use wardian_lang::{Budget, ReferenceSubject, Resolved, Scope};
 use wardian_plugin::{CallContext, ImportTarget};
 use wardian_state::Object;
 use wardian_value::{PathStep, Str, Value};
@@ -284,5 +284,9 @@ impl Scope for IndexScope<'_> {
             *self.index.borrow_mut() = index.and_then(instance_key);
         }
         self.inner.resolve(subject, index, span)
+    }
+
+    fn budget(&self) -> Option<&Budget> {
+        self.inner.budget()
     }
 }

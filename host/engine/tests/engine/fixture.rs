@@ -123,6 +123,7 @@ impl Fixture {
             workspace: Str::new("default"),
             directories: Directories::default(),
             secrets: self.secrets,
+            budget: Arc::default(),
         })
     }
 

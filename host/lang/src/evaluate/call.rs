@@ -8,6 +8,7 @@ use wardian_diagnostic::{
 use wardian_value::{Marks, Refinement, Type, Value, convert};
 
 use super::{Evaluated, Evaluation};
+use crate::budget::{Allowance, ELEMENT, Exceeded};
 use crate::functions::{self, Body, Failure, Function, Lazy, signature};
 use crate::node::{Call, Kind, Node, Target};
 use crate::provider_call::{CallParts, ProviderCall};
@@ -121,6 +122,7 @@ impl Evaluation<'_> {
                 let parts = CallParts { call, node, file: self.file };
                 let call = ProviderCall::new(provider, function, &values, marks.is_sensitive(), parts);
                 let result = self.scope.call_provider_function(&call)?;
+                self.spend_value(&result, node)?;
                 Ok(result.with_marks(marks))
             }
         }
@@ -156,6 +158,7 @@ impl Evaluation<'_> {
                 return Err(self.problem_at(SUMMARY, &detail, place, node).into());
             }
         };
+        self.spend(elements.len(), ELEMENT, node)?;
         values.extend(elements.iter().map(|element| element.clone().with_marks(marks)));
         Ok(Some(values))
     }
@@ -183,7 +186,10 @@ impl Evaluation<'_> {
             let ty = parameter.ty.ty();
             if *value.ty() != ty && ty != Type::Dynamic {
                 *value = match convert::convert(value, &ty) {
-                    Ok(value) => value,
+                    Ok(value) => {
+                        self.spend_value(&value, node)?;
+                        value
+                    }
                     Err(error) => {
                         let failure = Failure::Argument(position, error.to_string());
                         return Err(self.failed(function, failure, call, node));
@@ -196,6 +202,9 @@ impl Evaluation<'_> {
             }
             if !parameter.marked && !value.inside_marks().is_empty() {
                 marks |= value.inside_marks();
+                if value.marks() != value.inside_marks() {
+                    self.spend_value(value, node)?;
+                }
                 *value = value.unmark_deep();
             }
             // That also applies to null: `format("%v", null)` is unknown.
@@ -222,12 +231,18 @@ impl Evaluation<'_> {
         }
         let outcome = match function.body {
             Body::Pure(body) => body(&arguments),
+            Body::Expanding(body) => {
+                body(&arguments, Allowance(self.meter.budget.remaining(self.meter.spent)))
+            }
             Body::Scoped(body) | Body::Template(body) => body(&arguments, self.scope),
             // Handled by the caller.
             Body::Lazy(_) => Ok(Value::unknown(Type::Dynamic)),
         };
         match outcome {
-            Ok(value) => Ok(value.with_marks(marks)),
+            Ok(value) => {
+                self.spend(1, value.owned_size(), node)?;
+                self.checked(value.with_marks(marks), node)
+            }
             Err(failure) => {
                 let mut found = self.failed(function, failure, call, node);
                 if marks.is_sensitive() {
@@ -257,6 +272,12 @@ impl Evaluation<'_> {
                 self.with_function_note(problem, function, call).into()
             }
             Failure::Elsewhere(found) => found,
+            Failure::TooLarge => {
+                // What the call would have produced is beyond every limit.
+                let exceeded = self.meter.budget.exceeded(u64::MAX).unwrap_or(Exceeded::Expression);
+                let problem = self.meter.budget.diagnostic(exceeded).at(self.span(opening(call)));
+                self.with_function_note(problem, function, call).into()
+            }
         }
     }
 
@@ -318,9 +339,11 @@ impl Evaluation<'_> {
         }
         let constraint = TypeConstraint::parse(&Expression::new(self.file, Arc::clone(ty)))?;
         let value = self.node(value)?;
-        constraint
+        let converted = constraint
             .apply(&value)
-            .map_err(|reason| self.failed(function, Failure::Argument(0, reason), call, node))
+            .map_err(|reason| self.failed(function, Failure::Argument(0, reason), call, node))?;
+        self.spend_value(&converted, node)?;
+        Ok(converted)
     }
 
     fn can(&mut self, call: &Call, node: &Node) -> Evaluated {

@@ -84,11 +84,13 @@ impl Evaluation<'_> {
         let chosen = if ty == Type::Dynamic || *chosen.ty() == ty {
             chosen
         } else {
-            convert::convert(&chosen, &ty).map_err(|error| {
+            let converted = convert::convert(&chosen, &ty).map_err(|error| {
                 let detail = format!("The chosen result cannot be {ty}: {error}.");
                 let place = (arm.condition.start, node.end);
                 self.problem_at("Inconsistent conditional result types", &detail, place, node)
-            })?
+            })?;
+            self.spend_value(&converted, node)?;
+            converted
         };
         Ok(chosen.with_marks(marks))
     }

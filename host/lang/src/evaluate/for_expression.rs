@@ -9,6 +9,7 @@ use wardian_diagnostic::Diagnostics;
 use wardian_value::{Marks, Number, Str, Type, Value, View, convert};
 
 use super::{Evaluated, Evaluation};
+use crate::budget::{ELEMENT, ENTRY};
 use crate::node::{For, Node};
 
 /// An iterator over the keys and values of a collection.
@@ -133,7 +134,9 @@ impl Evaluation<'_> {
     fn for_list(&mut self, each: &For, pairs: Pairs<'_>, node: &Node) -> Evaluated {
         let mut marks = Marks::NONE;
         let mut known = true;
-        let mut results = Vec::with_capacity(pairs.size_hint().0);
+        let length = pairs.size_hint().0;
+        self.spend(length, ELEMENT, node)?;
+        let mut results = Vec::with_capacity(length);
         for pair in pairs {
             self.set_pair(each.slot, each.has_key, pair);
             let (included, condition_marks) = self.includes(each, node)?;
@@ -150,6 +153,7 @@ impl Evaluation<'_> {
     fn for_object(&mut self, each: &For, key: &Node, pairs: Pairs<'_>, node: &Node) -> Evaluated {
         let mut marks = Marks::NONE;
         let mut known = true;
+        self.spend(pairs.size_hint().0, ENTRY, node)?;
         // Only one of the two is used, depending on whether the expression groups values.
         let mut groups: BTreeMap<Str, Vec<Value>> = BTreeMap::new();
         let mut single: BTreeMap<Str, Value> = BTreeMap::new();

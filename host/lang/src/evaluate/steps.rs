@@ -3,6 +3,7 @@
 use wardian_value::{Marks, Number, Refinement, Type, Value, View, convert};
 
 use super::{Evaluated, Evaluation};
+use crate::budget::ELEMENT;
 use crate::node::{Node, Step, StepKind};
 
 impl Evaluation<'_> {
@@ -133,6 +134,7 @@ impl Evaluation<'_> {
             let result = self.unknown_splat(&value, slot, each)?;
             return Ok(result.with_marks(marks));
         };
+        self.spend(elements.len(), ELEMENT, node)?;
         let elements = elements.to_vec();
         let empty = elements.is_empty();
         let mut results = Vec::with_capacity(elements.len());

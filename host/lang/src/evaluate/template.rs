@@ -6,6 +6,9 @@ use wardian_value::{Marks, Refinement, Str, Type, Value, convert};
 use super::{Evaluated, Evaluation};
 use crate::node::{Node, Part};
 
+/// What an iteration of a directive costs, in bytes: an empty one is work, too.
+const ITERATION: u64 = 16;
+
 /// The rendered text so far.
 #[derive(Default)]
 struct Text {
@@ -60,8 +63,13 @@ impl Evaluation<'_> {
     fn parts(&mut self, parts: &[Part], text: &mut Text, node: &Node) -> Result<(), Diagnostics> {
         let mut problems = Diagnostics::new();
         for part in parts {
+            let before = text.content.len();
             let done = self.part(part, text, node);
             problems.collect(done);
+            // What a directive adds is counted part by part.
+            if matches!(part, Part::Literal(_) | Part::Interpolation(_)) {
+                self.spend(text.content.len().saturating_sub(before), 1, node)?;
+            }
         }
         problems.into_result(())
     }
@@ -90,6 +98,7 @@ impl Evaluation<'_> {
                     return Ok(());
                 };
                 for pair in pairs {
+                    self.spend(1, ITERATION, node)?;
                     self.set_pair(*slot, *has_key, pair);
                     let done = self.parts(body, text, node);
                     if done.is_err() {

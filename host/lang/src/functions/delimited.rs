@@ -2,12 +2,13 @@
 
 use wardian_value::{Str, Type, Value};
 
-use super::{Body, Failure, Function, Outcome, ResultType, string, text};
+use super::{Body, Failure, Function, Outcome, ResultType, check_parts, string, text};
+use crate::budget::{Allowance, ENTRY};
 
 pub(super) const FUNCTIONS: &[Function] =
-    &[Function::new("csvdecode", &[string("str")], ResultType::Dynamic, Body::Pure(csvdecode))];
+    &[Function::new("csvdecode", &[string("str")], ResultType::Dynamic, Body::Expanding(csvdecode))];
 
-fn csvdecode(arguments: &[Value]) -> Outcome {
+fn csvdecode(arguments: &[Value], allowance: Allowance) -> Outcome {
     let mut records = Records { text: text(arguments, 0), line: 1 };
     let Some(header) = records.next_record()? else {
         return Err(Failure::argument(0, "the header line is missing"));
@@ -33,6 +34,7 @@ fn csvdecode(arguments: &[Value]) -> Outcome {
         }
         let fields = record.fields.into_iter().map(Value::from);
         rows.push(Value::object(header.fields.iter().cloned().zip(fields)));
+        check_parts(rows.len().saturating_mul(header.fields.len() + 1), ENTRY, allowance)?;
     }
     Ok(Value::list(element, rows))
 }

@@ -5,14 +5,15 @@ use base64::engine::general_purpose::STANDARD;
 use wardian_value::{Refinement, Str, Type, Value, json};
 
 use super::{Body, Failure, Function, Outcome, Parameter, ResultType};
-use super::{any, string, text};
+use super::{any, check_parts, string, text};
+use crate::budget::{Allowance, ELEMENT};
 
 const STR: &[Parameter] = &[string("str")];
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("base64decode", STR, ResultType::String, Body::Pure(base64decode)),
     Function::new("base64encode", STR, ResultType::String, Body::Pure(base64encode)),
-    Function::new("jsondecode", STR, ResultType::Of(jsondecode_type), Body::Pure(jsondecode)).nullable(),
+    Function::new("jsondecode", STR, ResultType::Of(jsondecode_type), Body::Expanding(jsondecode)).nullable(),
     Function::new(
         "jsonencode",
         &[any("val").null().unknown().dynamic()],
@@ -132,7 +133,9 @@ fn jsondecode_type(arguments: &[Value]) -> Result<Type, Failure> {
     }
 }
 
-fn jsondecode(arguments: &[Value]) -> Outcome {
+fn jsondecode(arguments: &[Value], allowance: Allowance) -> Outcome {
+    let parts = text(arguments, 0).bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+    check_parts(parts, ELEMENT, allowance)?;
     json::decode_simple(text(arguments, 0).as_bytes())
         .map_err(|error| Failure::call(format!("this is not valid JSON: {error}")))
 }

@@ -20,12 +20,13 @@ use wardian_value::{Number, Refinement, Str, Type, Value, convert};
 use super::encoding::json_text;
 use super::{Body, Failure, Function, Outcome, ResultType};
 use super::{any, string, text, unknown_result};
+use crate::budget::Allowance;
 use crate::evaluate::safe_prefix;
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    Function::new("format", &[string("format")], ResultType::String, Body::Pure(format))
+    Function::new("format", &[string("format")], ResultType::String, Body::Expanding(format))
         .variadic(any("args").null().unknown()),
-    Function::new("formatlist", &[string("format")], ResultType::ListOfString, Body::Pure(formatlist))
+    Function::new("formatlist", &[string("format")], ResultType::ListOfString, Body::Expanding(formatlist))
         .variadic(any("args").null().unknown()),
 ];
 
@@ -131,7 +132,7 @@ fn count(rest: &mut &str) -> Result<Option<usize>, Failure> {
     }
 }
 
-fn format(arguments: &[Value]) -> Outcome {
+fn format(arguments: &[Value], allowance: Allowance) -> Outcome {
     let (format, given) = (text(arguments, 0), &arguments[1..]);
     if !given.iter().all(Value::is_wholly_known) {
         // When the arguments are known, they are checked against the format.
@@ -143,10 +144,10 @@ fn format(arguments: &[Value]) -> Outcome {
     }
     let parts = parse(format)?;
     check_used(&parts, given.len())?;
-    render(&parts, given)
+    render(&parts, given, allowance)
 }
 
-fn render(parts: &[Part], given: &[Value]) -> Outcome {
+fn render(parts: &[Part], given: &[Value], allowance: Allowance) -> Outcome {
     let mut result = String::new();
     for part in parts {
         match part {
@@ -154,7 +155,7 @@ fn render(parts: &[Part], given: &[Value]) -> Outcome {
             Part::Directive(directive) => {
                 let value = argument(directive, given)?;
                 result.push_str(&rendered(directive, value)?);
-                super::check_size(result.len())?;
+                super::check_length(result.len(), allowance)?;
             }
         }
     }
@@ -192,7 +193,7 @@ fn argument<'v>(directive: &Directive, given: &'v [Value]) -> Result<&'v Value, 
     })
 }
 
-fn formatlist(arguments: &[Value]) -> Outcome {
+fn formatlist(arguments: &[Value], allowance: Allowance) -> Outcome {
     let given = &arguments[1..];
     let mut length: Option<(usize, usize)> = None;
     let mut unknown = false;
@@ -229,12 +230,12 @@ fn formatlist(arguments: &[Value]) -> Outcome {
         ));
         let result = if values.iter().all(Value::is_wholly_known) {
             check_used(&parts, given.len())?;
-            render(&parts, &values)?
+            render(&parts, &values, allowance)?
         } else {
             unknown_result(Type::String)
         };
         size = size.saturating_add(result.as_str().map_or(0, str::len));
-        super::check_size(size)?;
+        super::check_length(size, allowance)?;
         results.push(result);
     }
     Ok(Value::list(Type::String, results))

@@ -7,7 +7,8 @@ use regex::Regex;
 use wardian_value::{Type, Value};
 
 use super::{Body, Failure, Function, Outcome, ResultType};
-use super::{string, text};
+use super::{check_length, check_parts, string, text};
+use crate::budget::{Allowance, ELEMENT};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new(
@@ -20,13 +21,13 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "regexall",
         &[string("pattern"), string("string")],
         ResultType::Of(|arguments| Ok(Type::list(regex_type(arguments)?))),
-        Body::Pure(regexall),
+        Body::Expanding(regexall),
     ),
     Function::new(
         "replace",
         &[string("str"), string("substr"), string("replace")],
         ResultType::String,
-        Body::Pure(replace),
+        Body::Expanding(replace),
     ),
 ];
 
@@ -184,16 +185,25 @@ fn regex(arguments: &[Value]) -> Outcome {
     }
 }
 
-fn regexall(arguments: &[Value]) -> Outcome {
+fn regexall(arguments: &[Value], allowance: Allowance) -> Outcome {
     let ty = regex_type(arguments)?;
     let pattern = compile(text(arguments, 0), 0)?;
     let shape = shape(&pattern)?;
-    let matches = pattern.captures_iter(text(arguments, 1)).map(|found| matched(&pattern, &shape, &found));
+    let mut matches = Vec::new();
+    for found in pattern.captures_iter(text(arguments, 1)) {
+        matches.push(matched(&pattern, &shape, &found));
+        check_parts(matches.len().saturating_mul(pattern.captures_len()), ELEMENT, allowance)?;
+    }
     Ok(Value::list(ty, matches))
 }
 
 /// Replaces all matches. A search text between slashes is a regular expression.
-fn replace_matches(pattern: &Regex, source: &str, replacement: &str) -> Result<String, Failure> {
+fn replace_matches(
+    pattern: &Regex,
+    source: &str,
+    replacement: &str,
+    allowance: Allowance,
+) -> Result<String, Failure> {
     let mut result = String::with_capacity(source.len());
     let mut from = 0;
     for found in pattern.captures_iter(source) {
@@ -201,20 +211,20 @@ fn replace_matches(pattern: &Regex, source: &str, replacement: &str) -> Result<S
         result.push_str(&source[from..whole.start()]);
         found.expand(replacement, &mut result);
         from = whole.end();
-        super::check_size(result.len())?;
+        check_length(result.len(), allowance)?;
     }
     result.push_str(&source[from..]);
     Ok(result)
 }
 
-fn replace(arguments: &[Value]) -> Outcome {
+fn replace(arguments: &[Value], allowance: Allowance) -> Outcome {
     let (source, wanted, replacement) = (text(arguments, 0), text(arguments, 1), text(arguments, 2));
     let pattern = wanted.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
     Ok(Value::string(match pattern {
-        Some(pattern) => replace_matches(&compile(pattern, 1)?, source, replacement)?,
+        Some(pattern) => replace_matches(&compile(pattern, 1)?, source, replacement, allowance)?,
         None => {
             let added = source.matches(wanted).count().saturating_mul(replacement.len());
-            super::check_size(source.len().saturating_add(added))?;
+            check_length(source.len().saturating_add(added), allowance)?;
             source.replace(wanted, replacement)
         }
     }))

@@ -4,7 +4,8 @@ use wardian_value::{Refinement, Type, Value, convert};
 
 use super::members::Members;
 use super::{Body, Failure, Function, Outcome, ParameterType, ResultType};
-use super::{any, parameter, unknown_result};
+use super::{any, check_parts, parameter, unknown_result};
+use crate::budget::{Allowance, ELEMENT};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new(
@@ -14,7 +15,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         Body::Pure(intersection),
     )
     .variadic(parameter("other_sets", ParameterType::SetOfAny)),
-    Function::new("setproduct", &[], ResultType::Of(product_type), Body::Pure(product))
+    Function::new("setproduct", &[], ResultType::Of(product_type), Body::Expanding(product))
         .variadic(any("sets").unknown().marked()),
     Function::new(
         "setsubtract",
@@ -161,7 +162,7 @@ fn product_unknown(arguments: &[Value], ty: Type) -> Value {
     Value::unknown_with(ty, refinement)
 }
 
-fn product(arguments: &[Value]) -> Outcome {
+fn product(arguments: &[Value], allowance: Allowance) -> Outcome {
     const LIMIT: usize = 1_000_000;
     let ty = product_type(arguments)?;
     let empty = |argument: &Value| argument.as_elements().is_some_and(<[Value]>::is_empty);
@@ -185,6 +186,8 @@ fn product(arguments: &[Value]) -> Outcome {
         if combinations.len().saturating_mul(items.len()) > LIMIT {
             return Err(Failure::call(format!("there would be more than {LIMIT} combinations")));
         }
+        let parts = combinations.len().saturating_mul(items.len()).saturating_mul(position + 2);
+        check_parts(parts, ELEMENT, allowance)?;
         combinations = combinations
             .iter()
             .flat_map(|combination| {

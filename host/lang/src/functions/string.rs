@@ -5,21 +5,22 @@ use wardian_value::{Str, Type, Value};
 
 use super::{Body, Failure, Function, Outcome, Parameter, ParameterType, ResultType};
 use super::{elements, number, parameter, string, text, whole};
+use crate::budget::{Allowance, ELEMENT};
 
 const STR: &[Parameter] = &[string("str")];
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("chomp", STR, ResultType::String, Body::Pure(chomp)),
     Function::new("endswith", &[string("str"), string("suffix")], ResultType::Bool, Body::Pure(endswith)),
-    Function::new("indent", &[number("spaces"), string("str")], ResultType::String, Body::Pure(indent)),
-    Function::new("join", &[string("separator")], ResultType::String, Body::Pure(join))
+    Function::new("indent", &[number("spaces"), string("str")], ResultType::String, Body::Expanding(indent)),
+    Function::new("join", &[string("separator")], ResultType::String, Body::Expanding(join))
         .variadic(parameter("lists", ParameterType::ListOfString).unknown()),
     Function::new("lower", STR, ResultType::String, Body::Pure(lower)),
     Function::new(
         "split",
         &[string("separator"), string("str")],
         ResultType::ListOfString,
-        Body::Pure(split),
+        Body::Expanding(split),
     ),
     Function::new(
         "startswith",
@@ -89,7 +90,7 @@ fn strcontains(arguments: &[Value]) -> Outcome {
     Ok(Value::bool(text(arguments, 0).contains(text(arguments, 1))))
 }
 
-fn indent(arguments: &[Value]) -> Outcome {
+fn indent(arguments: &[Value], allowance: Allowance) -> Outcome {
     let spaces = whole(arguments, 0)?;
     let spaces = usize::try_from(spaces)
         .ok()
@@ -97,11 +98,11 @@ fn indent(arguments: &[Value]) -> Outcome {
         .ok_or_else(|| Failure::argument(0, "a small whole number that is not negative is required"))?;
     let replacement = format!("\n{}", " ".repeat(spaces));
     let lines = text(arguments, 1).matches('\n').count();
-    super::check_size(lines.saturating_mul(spaces))?;
+    super::check_length(lines.saturating_mul(spaces), allowance)?;
     Ok(Value::string(text(arguments, 1).replace('\n', &replacement)))
 }
 
-fn join(arguments: &[Value]) -> Outcome {
+fn join(arguments: &[Value], allowance: Allowance) -> Outcome {
     let separator = text(arguments, 0);
     if arguments.len() < 2 {
         return Err(Failure::call("at least one list is needed"));
@@ -124,12 +125,14 @@ fn join(arguments: &[Value]) -> Outcome {
         }
     }
     let separators = parts.len().saturating_sub(1).saturating_mul(separator.len());
-    super::check_size(parts.iter().fold(separators, |size, part| size.saturating_add(part.len())))?;
+    let size = parts.iter().fold(separators, |size, part| size.saturating_add(part.len()));
+    super::check_length(size, allowance)?;
     Ok(Value::string(parts.join(separator)))
 }
 
-fn split(arguments: &[Value]) -> Outcome {
+fn split(arguments: &[Value], allowance: Allowance) -> Outcome {
     let (separator, source) = (text(arguments, 0), text(arguments, 1));
+    super::check_parts(source.matches(separator).count(), ELEMENT, allowance)?;
     let parts: Vec<Value> = if separator.is_empty() {
         source.chars().map(|c| Value::string(c.to_string())).collect()
     } else {

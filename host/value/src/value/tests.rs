@@ -138,3 +138,43 @@ fn debug_output_redacts_sensitive_values() {
     let value = Value::object([("a", Value::string("hunter2").with_marks(Marks::SENSITIVE))]);
     assert!(!format!("{value:?}").contains("hunter2"));
 }
+
+#[test]
+fn expanded_size_counts_shared_parts_for_each_occurrence() {
+    assert_eq!(size_of::<Value>(), 56);
+    let mut value = Value::string("x".repeat(1_000));
+    assert_eq!(value.expanded_size(), 16 * 64);
+    for _ in 0..10 {
+        value = Value::tuple([value.clone(), value]);
+    }
+    assert_eq!(value.expanded_size(), ((16 << 10) + (1 << 10) - 1) * 64);
+    for _ in 0..60 {
+        value = Value::object([("a", value.clone()), ("b", value)]);
+    }
+    assert_eq!(value.expanded_size(), u64::from(u32::MAX) * 64);
+}
+
+#[test]
+fn owned_size_excludes_shared_parts() {
+    let shared = Value::tuple(vec![Value::string("x"); 1_000]);
+    let pair = Value::tuple([shared.clone(), shared.clone()]);
+    assert_eq!(pair.owned_size(), 3 * 64);
+    drop(shared);
+    let Some([first, _]) = pair.as_elements() else { panic!() };
+    assert_eq!(first.owned_size(), 64, "both occurrences are one allocation");
+    assert_eq!(Value::tuple(vec![Value::bool(true); 10]).owned_size(), 11 * 64);
+}
+
+#[test]
+fn unknown_value_is_as_large_as_its_type() {
+    let mut ty = Type::String;
+    for _ in 0..12 {
+        ty = Type::tuple([ty.clone(), ty]);
+    }
+    assert_eq!(Value::unknown(ty.clone()).expanded_size(), ((1 << 13) - 1) * 64);
+    for _ in 0..12 {
+        ty = Type::tuple([ty.clone(), ty]);
+    }
+    assert_eq!(Value::unknown(ty.clone()).expanded_size(), u64::from(u32::MAX) * 64);
+    assert_eq!(Value::null(ty).expanded_size(), u64::from(u32::MAX) * 64);
+}

@@ -1,0 +1,212 @@
+//! Limits of what evaluations may produce.
+//!
+//! A few words of a configuration can describe more values than any memory holds. So each
+//! evaluation counts the bytes that it produces, and compares the size of each value, with all
+//! parts written out, with a limit. A [`Budget`] belongs to a run and also counts what all
+//! evaluations produce together; a [`Scope`](crate::Scope) provides it. Counting costs an addition
+//! for each collection and each call of a function.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use wardian_diagnostic::{Diagnostic, Span};
+use wardian_value::Value;
+
+/// Bytes that an element of a list or tuple takes, with its type.
+pub(crate) const ELEMENT: u64 = 96;
+/// Bytes that an element of a map or an attribute of an object takes, with its type and key.
+pub(crate) const ENTRY: u64 = 192;
+/// Bytes that an instance of a resource or module takes at least.
+const INSTANCE: u64 = 1_024;
+
+/// The maximum sizes of values, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvaluationLimits {
+    /// What one evaluation produces, and the size of a value with all its parts, where a shared
+    /// part counts once for each occurrence.
+    pub expression: u64,
+    /// What all evaluations of a run produce.
+    pub total: u64,
+    /// What sets these limits and how to change them, for messages.
+    pub origin: Box<str>,
+}
+
+impl Default for EvaluationLimits {
+    fn default() -> Self {
+        Self { expression: 1 << 30, total: 8 << 30, origin: Box::default() }
+    }
+}
+
+/// What the evaluations of a run may still produce.
+#[derive(Debug, Default)]
+pub struct Budget {
+    limits: EvaluationLimits,
+    used: AtomicU64,
+    stopped: AtomicBool,
+}
+
+impl Budget {
+    pub fn new(limits: EvaluationLimits) -> Self {
+        Self { limits, used: AtomicU64::new(0), stopped: AtomicBool::new(false) }
+    }
+
+    /// Ends all evaluations with an error as soon as they produce anything.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the number of bytes that all evaluations have produced so far.
+    pub fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Counts a value that is written out in full, for example into a plan.
+    ///
+    /// # Errors
+    /// If all values together are above the limit.
+    pub fn spend_value(&self, value: &Value, place: &Span) -> Result<(), Diagnostic> {
+        self.spend(value.expanded_size(), place)
+    }
+
+    /// Counts instances of a resource or a module.
+    ///
+    /// # Errors
+    /// If everything together is above the limit.
+    pub fn spend_instances(&self, number: u64, place: &Span) -> Result<(), Diagnostic> {
+        self.spend(number.saturating_mul(INSTANCE), place)
+    }
+
+    fn spend(&self, bytes: u64, place: &Span) -> Result<(), Diagnostic> {
+        self.record(bytes);
+        match self.exceeded(0) {
+            Some(exceeded) => Err(self.diagnostic(exceeded).at(place.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds what an evaluation has produced.
+    pub(crate) fn record(&self, bytes: u64) {
+        // Saturates: a wrapped sum would be an empty one.
+        let _ = self
+            .used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| Some(used.saturating_add(bytes)));
+    }
+
+    /// Returns the limit that an evaluation exceeds after producing this many bytes.
+    pub(crate) fn exceeded(&self, bytes: u64) -> Option<Exceeded> {
+        if self.stopped.load(Ordering::Relaxed) {
+            Some(Exceeded::Stopped)
+        } else if bytes > self.limits.expression {
+            Some(Exceeded::Expression)
+        } else if self.used().saturating_add(bytes) > self.limits.total {
+            Some(Exceeded::Total)
+        } else {
+            None
+        }
+    }
+
+    /// Whether a value is larger than one may be, with all its parts.
+    pub(crate) fn is_too_large(&self, value: &Value) -> bool {
+        value.expanded_size() > self.limits.expression
+    }
+
+    /// Returns the number of bytes that an evaluation may still produce.
+    pub(crate) fn remaining(&self, bytes: u64) -> u64 {
+        let total = self.limits.total.saturating_sub(self.used());
+        self.limits.expression.min(total).saturating_sub(bytes)
+    }
+
+    pub(crate) fn diagnostic(&self, exceeded: Exceeded) -> Diagnostic {
+        let EvaluationLimits { expression, total, origin } = &self.limits;
+        let detail = match exceeded {
+            Exceeded::Expression => format!(
+                "The values that this expression produces take more than {}, the limit of one expression.",
+                Size(*expression)
+            ),
+            Exceeded::Value => format!(
+                "The value of this expression takes more than {}, the limit of one expression, when its \
+                 parts are written out.",
+                Size(*expression)
+            ),
+            Exceeded::Total => format!(
+                "With this expression, the values of this run take more than {}, the limit of all \
+                 expressions together.",
+                Size(*total)
+            ),
+            Exceeded::Stopped => {
+                return Diagnostic::error(
+                    "Evaluation stopped",
+                    "The run was stopped during this evaluation.",
+                );
+            }
+        };
+        let origin = if origin.is_empty() { String::new() } else { format!(" {origin}") };
+        Diagnostic::error("Evaluation limit exceeded", format!("{detail}{origin}"))
+    }
+}
+
+/// The limit that is exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exceeded {
+    Expression,
+    /// The limit of an expression, by a value with shared parts.
+    Value,
+    Total,
+    Stopped,
+}
+
+/// A number of bytes, for people.
+struct Size(u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+        match units.into_iter().find(|(shift, _)| self.0 >= 1 << shift && self.0.trailing_zeros() >= *shift) {
+            Some((shift, unit)) => write!(formatter, "{} {unit}", self.0 >> shift),
+            None => write!(formatter, "{} bytes", self.0),
+        }
+    }
+}
+
+/// The bytes that a function's result may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowance(pub(crate) u64);
+
+impl Allowance {
+    /// Returns true if a result of this many parts, each of this many bytes, is allowed.
+    pub(crate) fn permits(self, parts: usize, bytes: u64) -> bool {
+        u64::try_from(parts).unwrap_or(u64::MAX).saturating_mul(bytes) <= self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget(expression: u64, total: u64) -> Budget {
+        Budget::new(EvaluationLimits { expression, total, origin: "Set in p.hcl:1.".into() })
+    }
+
+    #[test]
+    fn both_limits_are_checked() {
+        let budget = budget(1 << 20, 3 << 20);
+        assert_eq!(budget.exceeded(1 << 20), None);
+        assert_eq!(budget.exceeded((1 << 20) + 1), Some(Exceeded::Expression));
+        budget.record(5 << 19);
+        assert_eq!(budget.remaining(0), 1 << 19);
+        assert_eq!(budget.exceeded(1 << 20), Some(Exceeded::Total));
+        budget.record(u64::MAX);
+        assert_eq!(budget.used(), u64::MAX);
+        budget.stop();
+        assert_eq!(budget.exceeded(0), Some(Exceeded::Stopped));
+    }
+
+    #[test]
+    fn messages_name_the_limit_and_its_origin() {
+        let budget = budget(3 << 19, 1 << 30);
+        let text = |exceeded| budget.diagnostic(exceeded).detail;
+        assert!(text(Exceeded::Expression).contains("1536 KiB"));
+        assert!(text(Exceeded::Total).contains("1 GiB"));
+        assert!(text(Exceeded::Value).ends_with("Set in p.hcl:1."));
+    }
+}
