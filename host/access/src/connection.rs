@@ -1,7 +1,8 @@
 //! The authority over connections to remote machines.
 
+use std::fs::Metadata;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::Denied;
@@ -29,6 +30,24 @@ pub trait ConnectionAuthority: Send + Sync + 'static {
     /// # Errors
     /// Returns the denial.
     fn may_read(&self, path: &Path) -> Result<(), Denied>;
+
+    /// Checks whether the existence of a path may be revealed: of a link on the way to a file,
+    /// or of the place at which the way to it ends. The path is absolute.
+    ///
+    /// # Errors
+    /// Returns the denial.
+    fn may_look(&self, path: &Path) -> Result<(), Denied>;
+
+    /// Checks an opened file whose path [`ConnectionAuthority::may_read`] allowed: it may be a
+    /// hard link to another file.
+    ///
+    /// # Errors
+    /// Returns the denial.
+    fn may_read_opened(&self, path: &Path, metadata: &Metadata) -> Result<(), Denied>;
+
+    /// Returns the directories that plugins may write. A link in one of them is not followed
+    /// out of it.
+    fn writable_directories(&self) -> Vec<PathBuf>;
 
     /// Reports that a connection attempt begins or has succeeded.
     fn report_progress(&self, _progress: &ConnectProgress<'_>) {}

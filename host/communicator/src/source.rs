@@ -1,13 +1,13 @@
 //! Reads a file or directory for an upload, as a sequence of steps. A thread reads a few chunks
 //! ahead of the network.
 //!
-//! Symbolic links are followed. For each file and directory the authority is asked about the
-//! resolved path. A directory that contains itself through a link causes an error, and so does
+//! Symbolic links are followed, but none in a directory that plugins may write out of that
+//! directory. For each file and directory the authority is asked about the resolved path before
+//! it is opened, and about the opened file; what the authority allowed is what is read. A
+//! directory that contains itself through a link causes an error, and so does
 //! an entry that is neither a file nor a directory.
 
-use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,6 +15,10 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use wardian_access::ConnectionAuthority;
+use wardian_files::{
+    Directory, FileAccessError, FileOpening, FileScope, LastLink, OpenedFile, ResolvedPath,
+    WritableDirectories,
+};
 
 use crate::error::CommunicatorError;
 
@@ -45,7 +49,7 @@ pub(crate) enum Step {
 /// The file or directory to upload.
 pub(crate) struct Source {
     path: PathBuf,
-    authority: Arc<dyn ConnectionAuthority>,
+    readable: Readable,
     pub(crate) kind: SourceKind,
 }
 
@@ -67,33 +71,34 @@ impl Source {
     ) -> Result<Self, CommunicatorError> {
         let (path, authority) = (path.to_owned(), Arc::clone(authority));
         let opened = tokio::task::spawn_blocking(move || {
-            resolve_readable(&path, &*authority)?;
-            let kind = match std::fs::metadata(&path).map_err(|error| unreadable(&path, error))? {
-                found if found.is_dir() && ends_with_slash => SourceKind::Contents,
-                found if found.is_dir() => SourceKind::Directory,
-                found if found.is_file() => SourceKind::File,
-                _ => return Err(unsupported_file_type(&path)),
+            let directories = WritableDirectories::new(authority.writable_directories());
+            let scope =
+                FileScope::anywhere(Arc::new(directories)).map_err(|error| unreadable(&path, error))?;
+            let readable = Readable { scope, authority };
+            let kind = match readable.open(&path)?.1 {
+                Content::Directory(_) if ends_with_slash => SourceKind::Contents,
+                Content::Directory(_) => SourceKind::Directory,
+                Content::File(_) => SourceKind::File,
             };
-            Ok(Self { path, authority, kind })
+            Ok(Self { path, readable, kind })
         });
         opened.await.unwrap_or_else(|_| Err(CommunicatorError::Unsupported("reading was canceled".into())))
     }
 
     /// Returns the contents of the directory, without its name.
     pub(crate) fn contents(&self) -> Self {
-        Self { path: self.path.clone(), authority: Arc::clone(&self.authority), kind: SourceKind::Contents }
+        Self { path: self.path.clone(), readable: self.readable.clone(), kind: SourceKind::Contents }
     }
 
     /// Starts reading. The steps end after the last file or after the first failure.
     pub(crate) fn steps(&self) -> mpsc::Receiver<Step> {
         let (steps, receiver) = mpsc::channel(PIECES_AHEAD);
-        let (path, authority, kind) = (self.path.clone(), Arc::clone(&self.authority), self.kind);
+        let (path, readable, kind) = (self.path.clone(), self.readable.clone(), self.kind);
         tokio::task::spawn_blocking(move || {
-            let mut walk = Walk { steps, authority, ancestors: Vec::new() };
+            let mut walk = Walk { steps, readable, ancestors: Vec::new() };
             let walked = match kind {
-                SourceKind::File => walk.file(&path),
-                SourceKind::Directory => walk.directory(&path, true),
-                SourceKind::Contents => walk.directory(&path, false),
+                SourceKind::File | SourceKind::Directory => walk.entry(&path, true),
+                SourceKind::Contents => walk.entry(&path, false),
             };
             if let Err(Stopped::Failed(error)) = walked {
                 let _ = walk.steps.blocking_send(Step::Failed(error));
@@ -103,10 +108,13 @@ impl Source {
     }
 }
 
-fn unreadable(path: &Path, error: io::Error) -> CommunicatorError {
-    match error.kind() {
-        io::ErrorKind::NotFound => CommunicatorError::NoSource(path.to_owned()),
-        _ => CommunicatorError::Source { path: path.to_owned(), problem: error.to_string() },
+fn unreadable(path: &Path, error: impl Into<FileAccessError>) -> CommunicatorError {
+    match error.into() {
+        FileAccessError::System(error) if error.kind() == io::ErrorKind::NotFound => {
+            CommunicatorError::NoSource(path.to_owned())
+        }
+        FileAccessError::NotRegular => unsupported_file_type(path),
+        error => CommunicatorError::Source { path: path.to_owned(), problem: error.to_string() },
     }
 }
 
@@ -129,16 +137,46 @@ impl From<CommunicatorError> for Stopped {
     }
 }
 
-/// Resolves a path, if the authority allows reading it.
-fn resolve_readable(path: &Path, authority: &dyn ConnectionAuthority) -> Result<PathBuf, CommunicatorError> {
-    let real = path.canonicalize().map_err(|error| unreadable(path, error))?;
-    authority.may_read(&real)?;
-    Ok(real)
+/// The files that the authority lets be read.
+#[derive(Clone)]
+struct Readable {
+    scope: FileScope,
+    authority: Arc<dyn ConnectionAuthority>,
+}
+
+enum Content {
+    File(OpenedFile),
+    Directory(Directory),
+}
+
+impl Readable {
+    /// Opens a file or directory, and returns its path without links. The authority decides
+    /// before anything reveals whether the file exists.
+    fn open(&self, path: &Path) -> Result<(PathBuf, Content), CommunicatorError> {
+        let resolved = self.resolve(path)?;
+        let real = resolved.path();
+        self.authority.may_read(&real)?;
+        let opened = resolved.open_file(FileOpening::READ).map_err(|error| unreadable(path, error))?;
+        match opened.into_directory() {
+            Ok(directory) => Ok((real, Content::Directory(directory))),
+            Err(file) => {
+                self.authority.may_read_opened(&real, file.metadata())?;
+                Ok((real, Content::File(file)))
+            }
+        }
+    }
+
+    fn resolve(&self, path: &Path) -> Result<ResolvedPath, CommunicatorError> {
+        let mut passed = Vec::new();
+        let resolved = self.scope.resolve_recording(path, LastLink::Follow, &mut passed);
+        passed.iter().try_for_each(|passed| self.authority.may_look(passed))?;
+        resolved.map_err(|error| unreadable(path, error))
+    }
 }
 
 struct Walk {
     steps: mpsc::Sender<Step>,
-    authority: Arc<dyn ConnectionAuthority>,
+    readable: Readable,
     /// The resolved paths of the enclosing directories.
     ancestors: Vec<PathBuf>,
 }
@@ -148,61 +186,66 @@ impl Walk {
         self.steps.blocking_send(step).map_err(|_| Stopped::ReceiverGone)
     }
 
-    fn directory(&mut self, path: &Path, by_name: bool) -> Result<(), Stopped> {
-        let real = resolve_readable(path, &*self.authority)?;
+    fn entry(&mut self, path: &Path, by_name: bool) -> Result<(), Stopped> {
+        match self.readable.open(path)? {
+            (_, Content::File(file)) => self.file(path, &file),
+            (real, Content::Directory(directory)) => self.directory(path, real, &directory, by_name),
+        }
+    }
+
+    fn directory(
+        &mut self,
+        path: &Path,
+        real: PathBuf,
+        directory: &Directory,
+        by_name: bool,
+    ) -> Result<(), Stopped> {
         if self.ancestors.contains(&real) || self.ancestors.len() >= MAX_DEPTH {
             let problem = "it contains itself through a symbolic link".to_owned();
             return Err(CommunicatorError::Source { path: path.to_owned(), problem }.into());
         }
         if by_name {
-            // Resolves `.` to the name of the directory.
+            // Resolves `.` to a real name.
             self.send(Step::Enter {
                 name: file_name(if path.file_name().is_some() { path } else { &real })?,
             })?;
         }
-        let read = std::fs::read_dir(&real).map_err(|error| unreadable(path, error))?;
-        let entries: Result<Vec<_>, _> = read.map(|entry| entry.map(|entry| entry.path())).collect();
-        let mut entries = entries.map_err(|error| unreadable(path, error))?;
-        entries.sort();
-        self.ancestors.push(real);
-        for entry in entries {
-            let found = std::fs::metadata(&entry).map_err(|error| unreadable(&entry, error))?;
-            if found.is_dir() {
-                self.directory(&entry, true)?;
-            } else if found.is_file() {
-                self.file(&entry)?;
-            } else {
-                return Err(unsupported_file_type(&entry).into());
+        let unreadable = |error| unreadable(path, error);
+        let mut listing = directory.list().map_err(unreadable)?;
+        let mut names = Vec::new();
+        loop {
+            let piece = listing.read_piece().map_err(|error| unreadable(error.into()))?;
+            if piece.is_empty() {
+                break;
             }
+            names.extend(piece.into_iter().map(|entry| entry.name));
         }
-        self.ancestors.pop();
+        names.sort();
+        for name in names {
+            let entry = real.join(name);
+            self.ancestors.push(real.clone());
+            self.entry(&entry, true)?;
+            self.ancestors.pop();
+        }
         if by_name {
             self.send(Step::Leave)?;
         }
         Ok(())
     }
 
-    fn file(&self, path: &Path) -> Result<(), Stopped> {
-        let unreadable = |error| unreadable(path, error);
+    fn file(&self, path: &Path, opened: &OpenedFile) -> Result<(), Stopped> {
         let changed = || CommunicatorError::Source {
             path: path.to_owned(),
             problem: "it changed while it was being read".into(),
         };
-        let mut file = File::open(path).map_err(unreadable)?;
-        // The opened file must be the file that was checked, even if the path has changed since.
-        let real = resolve_readable(path, &*self.authority)?;
-        let (opened, asked) = (file.metadata(), real.metadata());
-        let (Ok(opened), Ok(asked)) = (opened, asked) else { return Err(changed().into()) };
-        if file_identity(&opened) != file_identity(&asked) {
-            return Err(changed().into());
-        }
-        let size = opened.len();
+        let size = opened.metadata().len();
         self.send(Step::File { name: file_name(path)?, size })?;
         let mut left = size;
         while left > 0 {
             let mut piece = Vec::with_capacity(usize::try_from(left).unwrap_or(PIECE_SIZE).min(PIECE_SIZE));
             let room = piece.capacity() as u64;
-            let read = (&mut file).take(room.min(left)).read_to_end(&mut piece).map_err(unreadable)?;
+            let read = opened.file().take(room.min(left)).read_to_end(&mut piece);
+            let read = read.map_err(|error| unreadable(path, error))?;
             if read == 0 {
                 return Err(changed().into());
             }
@@ -211,11 +254,6 @@ impl Walk {
         }
         Ok(())
     }
-}
-
-/// Returns an identifier of a file that is independent of its path.
-fn file_identity(metadata: &Metadata) -> (u64, u64) {
-    (metadata.dev(), metadata.ino())
 }
 
 fn file_name(path: &Path) -> Result<String, CommunicatorError> {

@@ -113,18 +113,16 @@ impl Directory {
         openat(&*self.handle, single(name)?, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, mode).map(File::from)
     }
 
-    /// Returns a handle to a file that its owner can neither read nor write.
+    /// Opens a file that its owner may neither read nor write, to change its mode.
     ///
     /// # Errors
-    /// If it is a symbolic link or belongs to a process, or if the system reports an error.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub fn open_closed(&self, name: &OsStr) -> Result<File, FileAccessError> {
-        let file = self.open_with(name, OFlags::PATH, 0)?;
-        if file.metadata()?.is_symlink() {
-            return Err(Errno::LOOP.into());
-        }
-        procfs::check_opened(file.as_fd())?;
-        Ok(file)
+    /// If it is neither a regular file nor a directory, or belongs to a process, and if the
+    /// system does not support this or reports an error.
+    pub fn open_closed(&self, name: &OsStr) -> Result<OpenedFile, FileAccessError> {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        return OpenedFile::new(self, name, self.open_with(name, OFlags::PATH, 0)?);
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        return Err(self.open_with(name, OFlags::RDONLY, 0).err().unwrap_or(Errno::ACCESS).into());
     }
 
     /// Returns the metadata of a file. A symbolic link is not followed.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
@@ -77,6 +77,18 @@ impl OpenedFile {
         self.metadata.is_dir()
     }
 
+    /// Sets the mode of the file or directory to exactly this one.
+    ///
+    /// # Errors
+    /// If the system reports an error.
+    pub fn set_mode(&self, mode: u32) -> io::Result<()> {
+        procfs::set_mode(&self.file, mode)
+    }
+
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
     pub fn into_file(self) -> File {
         self.file
     }
@@ -95,7 +107,7 @@ impl OpenedFile {
     /// If it is a directory, is larger than `max_size` bytes, or cannot be read.
     pub fn read(&self, max_size: u64) -> Result<Vec<u8>, FileAccessError> {
         if self.is_directory() {
-            return Err(std::io::Error::from(std::io::ErrorKind::IsADirectory).into());
+            return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
         }
         if self.metadata.len() > max_size {
             return Err(FileAccessError::TooLarge(max_size));

@@ -10,8 +10,10 @@
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod system {
     use std::ffi::OsStr;
-    use std::fs::Metadata;
+    use std::fs::{File, Metadata, Permissions};
+    use std::io;
     use std::os::fd::BorrowedFd;
+    use std::os::unix::fs::PermissionsExt as _;
 
     use rustix::fs::Stat;
 
@@ -28,18 +30,23 @@ mod system {
     pub(crate) fn check_name(_: BorrowedFd<'_>, _: &OsStr, _: &Stat) -> Result<(), FileAccessError> {
         Ok(())
     }
+
+    pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+        file.set_permissions(Permissions::from_mode(mode))
+    }
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod system {
     use std::ffi::OsStr;
-    use std::fs::Metadata;
+    use std::fs::{File, Metadata, Permissions};
+    use std::io;
     use std::os::fd::{AsRawFd as _, BorrowedFd};
     use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-    use std::os::unix::fs::MetadataExt as _;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     use std::path::{Component, Path, PathBuf};
 
-    use rustix::fs::{PROC_SUPER_MAGIC, Stat, fstatfs, major};
+    use rustix::fs::{Mode, OFlags, PROC_SUPER_MAGIC, Stat, fstatfs, major};
 
     use crate::error::FileAccessError;
 
@@ -98,18 +105,31 @@ mod system {
         })
     }
 
-    /// Returns a file's path relative to the root of procfs.
+    /// Sets the mode of an open file. A handle that allows neither reading nor writing is opened
+    /// again by its number, as the system does not accept the handle itself.
+    pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+        let permissions = Permissions::from_mode(mode);
+        match file.set_permissions(permissions.clone()) {
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::BADF.raw_os_error()) => {}
+            set => return set,
+        }
+        if is_own_procfs_mounted() != Some(true) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        std::fs::set_permissions(format!("/proc/self/fd/{}", file.as_raw_fd()), permissions)
+    }
+
+    /// Whether `/proc` is a procfs: something else may be mounted there.
+    fn is_own_procfs_mounted() -> Option<bool> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let top = rustix::fs::open("/proc", flags, Mode::empty()).ok()?;
+        let is_top = rustix::fs::fstat(&top).ok()?.st_ino == TOP;
+        Some(is_top && fstatfs(&top).ok()?.f_type == PROC_SUPER_MAGIC)
+    }
+
+    /// Returns a file's path from the top of procfs.
     fn path_in_procfs(file: BorrowedFd<'_>) -> Option<PathBuf> {
-        // The procfs at the usual path describes the open file. It is checked first, because another
-        // file system may be mounted there.
-        let own = rustix::fs::open(
-            "/proc",
-            rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC,
-            rustix::fs::Mode::empty(),
-        )
-        .ok()?;
-        let about = rustix::fs::fstat(&own).ok()?;
-        if about.st_ino != TOP || fstatfs(&own).ok()?.f_type != PROC_SUPER_MAGIC {
+        if !is_own_procfs_mounted()? {
             return None;
         }
         let number = file.as_raw_fd();
@@ -163,7 +183,7 @@ mod system {
     }
 }
 
-pub(crate) use system::{check_name, check_opened, check_opened_with};
+pub(crate) use system::{check_name, check_opened, check_opened_with, set_mode};
 
 #[cfg(all(test, any(target_os = "linux", target_os = "android")))]
 mod tests {

@@ -5,11 +5,14 @@
 //! directory.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
 
 use crate::directory::Directory;
 use crate::error::FileAccessError;
-use crate::resolution::{LastLink, LinkRule, names_of, resolve};
+use crate::resolution::{LastLink, LinkRule, ResolvedPath, names_of, resolve};
 
 /// The directories that are writable for plugins. Each is contained under the name that a policy
 /// uses for it, and under its path without symbolic links.
@@ -71,7 +74,7 @@ impl WritableDirectories {
         named.dedup();
         let mut all = Self { directories: named.clone() };
         loop {
-            let found = named.iter().filter_map(|path| Some(all.resolve(path).ok()?.path()));
+            let found = named.iter().filter_map(|path| all.real_path(path).ok());
             let new: Vec<PathBuf> =
                 found.filter(|path| all.directories.binary_search(path).is_err()).collect();
             if new.is_empty() {
@@ -105,35 +108,51 @@ impl WritableDirectories {
     /// If the path passes through a symbolic link in one of the directories or through something
     /// that is not a directory, or if the system reports an error.
     pub fn resolve(&self, path: &Path) -> Result<GrantedPath, GrantedPathError> {
+        let (found, missing) = self.innermost(path, false)?;
+        let existing = found.open_directory().map_err(GrantedPathError::Access)?;
+        Ok(GrantedPath { existing, missing })
+    }
+
+    /// Returns the path without links of a file or directory whose last components need not
+    /// exist.
+    ///
+    /// # Errors
+    /// If the path passes through a link in one of the directories, or if the system reports an
+    /// error.
+    pub fn real_path(&self, path: &Path) -> Result<PathBuf, GrantedPathError> {
+        let (found, missing) = self.innermost(path, true)?;
+        let mut path = found.path();
+        path.extend(missing);
+        Ok(path)
+    }
+
+    /// Returns the innermost file or directory on a path that exists, and the names below it.
+    fn innermost(
+        &self,
+        path: &Path,
+        accepts_files: bool,
+    ) -> Result<(ResolvedPath, Vec<OsString>), GrantedPathError> {
         let access = GrantedPathError::Access;
         let root = Directory::root().map_err(|error| access(error.into()))?;
         let names = names_of(path);
-        let mut existing = root.clone();
-        // Tries the complete path first, then its parents, up to the first directory that exists.
-        // Its components must be directories even if the rest is missing.
         for count in (0..=names.len()).rev() {
             let mut inner = PathBuf::from("/");
             inner.extend(names.iter().take(count));
             let rule = LinkRule::NoPluginLinks(self);
-            let found = resolve(&root, inner.as_os_str(), LastLink::Follow, rule, &mut Vec::new()).and_then(
-                |resolved| match resolved.kind()? {
-                    Some(_) => resolved.open_directory().map(Some),
-                    None => Ok(None),
-                },
-            );
+            let found = resolve(&root, inner.as_os_str(), LastLink::Follow, rule, &mut Vec::new())
+                .and_then(|resolved| Ok((resolved.kind()?, resolved)));
             match found {
-                Ok(Some(directory)) => {
-                    existing = directory;
-                    return Ok(GrantedPath { existing, missing: names.into_iter().skip(count).collect() });
-                }
-                Ok(None) => {}
-                Err(FileAccessError::System(error)) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Ok((Some(_), resolved)) => return Ok((resolved, names.into_iter().skip(count).collect())),
+                Ok((None, _)) => {}
+                Err(FileAccessError::System(error))
+                    if error.kind() == ErrorKind::NotFound
+                        || accepts_files && error.kind() == ErrorKind::NotADirectory => {}
                 Err(FileAccessError::PluginLink { link, directory }) => {
                     return Err(GrantedPathError::PluginLink { link, directory });
                 }
                 Err(error) => return Err(access(error)),
             }
         }
-        Ok(GrantedPath { existing, missing: names })
+        Err(access(Errno::NOENT.into()))
     }
 }

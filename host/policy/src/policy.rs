@@ -120,10 +120,29 @@ pub struct Policy {
     protected: Arc<ProtectedFiles>,
     /// Paths that no plugin can write, whatever the rules.
     read_only: Arc<[PathBuf]>,
-    writable: Arc<[PathBuf]>,
     root_module: PathBuf,
     untrusted: Option<Arc<UntrustedRestrictions>>,
     targets: Arc<BTreeMap<PathBuf, PathBuf>>,
+    all_plugins: Arc<PathsOfAllPlugins>,
+}
+
+/// The paths in the rules of all plugins.
+#[derive(Clone, Debug, Default)]
+struct PathsOfAllPlugins {
+    named: BTreeSet<PathBuf>,
+    writable: BTreeSet<PathBuf>,
+}
+
+impl PathsOfAllPlugins {
+    fn new<'a>(rules: impl Iterator<Item = &'a Rule>) -> Self {
+        let mut paths = Self::default();
+        for rule in rules {
+            let Conditions::Filesystem(conditions) = &rule.conditions else { continue };
+            paths.named.extend(conditions.directories.iter().flatten().cloned());
+            paths.writable.extend(rule.writable_directories().into_iter().flatten().cloned());
+        }
+        paths
+    }
 }
 
 /// A directory that a rule of a policy file grants.
@@ -171,17 +190,15 @@ impl Policy {
         protected.protect(ProtectedClass::Data, &data);
         policies.into_iter().for_each(|path| protected.protect(ProtectedClass::Policies, &path));
         let rules = files.iter().flat_map(|file| &file.plugins).flat_map(|plugin| &plugin.rules);
-        let writable: BTreeSet<PathBuf> =
-            rules.filter_map(|rule| rule.writable_directories()).flatten().cloned().collect();
-        let writable = writable.into_iter().collect();
+        let all_plugins = Arc::new(PathsOfAllPlugins::new(rules.map(|rule| &**rule)));
         Self {
             files,
             protected: Arc::new(protected),
             read_only: Arc::default(),
-            writable,
             root_module: root_module.to_owned(),
             untrusted: None,
             targets: Arc::default(),
+            all_plugins,
         }
     }
 
@@ -226,7 +243,7 @@ impl Policy {
 
     /// Returns the directories that a rule grants to any plugin for writing.
     pub fn writable_directories(&self) -> impl Iterator<Item = &Path> {
-        self.writable.iter().map(PathBuf::as_path)
+        self.all_plugins.writable.iter().map(PathBuf::as_path)
     }
 
     /// Determines which directories granted paths lead to: the path in the rule, and the path without
@@ -258,9 +275,9 @@ impl Policy {
             credentials,
             protected: Arc::clone(&self.protected),
             read_only: Arc::clone(&self.read_only),
-            writable: Arc::clone(&self.writable),
             untrusted: self.untrusted.clone(),
             targets: Arc::clone(&self.targets),
+            all_plugins: Arc::clone(&self.all_plugins),
         }
     }
 
@@ -291,9 +308,9 @@ pub struct PluginPolicy {
     protected: Arc<ProtectedFiles>,
     /// Paths that no plugin can write, whatever the rules.
     read_only: Arc<[PathBuf]>,
-    writable: Arc<[PathBuf]>,
     untrusted: Option<Arc<UntrustedRestrictions>>,
     targets: Arc<BTreeMap<PathBuf, PathBuf>>,
+    all_plugins: Arc<PathsOfAllPlugins>,
 }
 
 /// A request with the classes of the files that it concerns.
@@ -510,7 +527,14 @@ impl PluginPolicy {
     pub fn writable_directories(&self) -> impl Iterator<Item = &Path> {
         let own = self.files.iter().flat_map(|file| &file.rules);
         let own = own.filter_map(|rule| rule.writable_directories()).flatten();
-        self.writable.iter().chain(own).map(PathBuf::as_path)
+        self.all_plugins.writable.iter().chain(own).map(PathBuf::as_path)
+    }
+
+    /// Returns every path in a rule for any plugin, and in the default grants of this one. A
+    /// plugin does not change what such a path leads to.
+    pub fn paths_of_all_plugins(&self) -> BTreeSet<PathBuf> {
+        let own = PathsOfAllPlugins::new(self.files.iter().flat_map(|file| &file.rules).map(|rule| &**rule));
+        self.all_plugins.named.union(&own.named).cloned().collect()
     }
 
     /// Returns limits, deterministic mode, and the setting for native code.

@@ -12,10 +12,11 @@
 //! Guest code also yields to the executor at each tick, so that a long computation cannot delay
 //! timeouts or a cancellation.
 
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 use wasmtime::UpdateDeadline;
@@ -68,10 +69,37 @@ impl CpuClock {
         .await
     }
 
+    /// Does work for the call on another thread, which is charged for its CPU time.
+    ///
+    /// Most work ends before reading the thread's clock would pay: it is charged by the wall
+    /// clock, which costs less to read. Longer work may have waited for a disk. It is charged
+    /// for the thread's CPU time since the thread's clock was last read, and for no more than
+    /// the time that the work took.
+    pub(crate) fn charge_work<T>(&self, work: impl FnOnce() -> T) -> T {
+        const SHORT: Duration = Duration::from_micros(50);
+        thread_local!(static READ: Cell<Duration> = const { Cell::new(Duration::ZERO) });
+        let begun = Instant::now();
+        let done = work();
+        let mut used = begun.elapsed();
+        if used > SHORT {
+            let now = thread_clock();
+            used = used.min(now.saturating_sub(READ.replace(now)));
+        }
+        self.charge(used);
+        done
+    }
+
+    /// Adds CPU time that was used for the call.
+    pub(crate) fn charge(&self, time: Duration) {
+        let mut measured = self.measured();
+        measured.before = measured.before.saturating_add(time);
+    }
+
     /// Checks the budget. The epoch callback calls this when guest code runs, once for one or
     /// several epochs that have passed.
     pub(crate) fn tick(&self) -> wasmtime::Result<UpdateDeadline> {
-        if self.measured().at(thread_clock()) > self.limit.value {
+        let now = thread_clock();
+        if self.measured().at(now) > self.limit.value {
             return Err(wasmtime::Error::new(CpuTimeExceeded(self.limit.clone())));
         }
         Ok(UpdateDeadline::Yield(1))
@@ -145,6 +173,33 @@ mod tests {
             call.leave(|| milliseconds(10 * poll + 2));
         }
         assert_eq!(call.at(milliseconds(0)), milliseconds(2_000));
+    }
+
+    #[test]
+    fn work_on_other_threads_is_charged() {
+        let limits = SandboxLimits { computation: milliseconds(30), ..SandboxLimits::default() };
+        let clock = CpuClock::new(&EffectiveLimits::new(&limits, Grants::nothing().monitor.policy()));
+        clock.restart();
+        std::thread::scope(|scope| {
+            scope.spawn(|| clock.charge_work(|| std::thread::sleep(milliseconds(60))));
+        });
+        assert!(clock.tick().is_ok(), "it only waited");
+        let compute = || {
+            let begun = thread_clock();
+            while thread_clock() - begun < milliseconds(40) {}
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| clock.charge_work(compute));
+        });
+        assert!(clock.tick().is_err());
+        clock.restart();
+        for _ in 0..1_000 {
+            clock.charge_work(|| {
+                let begun = Instant::now();
+                while begun.elapsed() < Duration::from_micros(40) {}
+            });
+        }
+        assert!(clock.tick().is_err(), "short work adds up");
     }
 
     #[test]

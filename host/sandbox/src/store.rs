@@ -44,7 +44,13 @@ pub(crate) fn create(
         egress: &egress,
         deterministic: deterministic.as_ref(),
     });
-    let guard = FileGuard::new(Arc::clone(&grants.files), current_call.clone(), limits.bytes_written.clone());
+    let clock = Arc::new(CpuClock::new(limits));
+    let guard = FileGuard::new(
+        Arc::clone(&grants.files),
+        current_call.clone(),
+        Arc::clone(&clock),
+        limits.bytes_written.clone(),
+    );
     let mut table = ResourceTable::new();
     table.set_max_capacity(limits.host_handles());
     let state = GuestState {
@@ -54,7 +60,7 @@ pub(crate) fn create(
         current_call,
         table,
         memory: MemoryLimiter::new(limits),
-        clock: Arc::new(CpuClock::new(limits)),
+        clock,
         output,
         network: Arc::clone(network),
         egress,

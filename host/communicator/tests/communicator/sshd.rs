@@ -1,5 +1,6 @@
 //! An sshd instance for one test, with separate keys, and test helpers.
 
+use std::fs::Metadata;
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -220,6 +221,7 @@ pub struct Records {
     pub ended: Mutex<Vec<FinishedConnection>>,
     pub attempts: Mutex<u32>,
     pub refuses: Mutex<Vec<String>>,
+    pub writable_directories: Mutex<Vec<PathBuf>>,
 }
 
 impl Records {
@@ -241,6 +243,18 @@ impl ConnectionAuthority for Records {
 
     fn may_read(&self, path: &Path) -> Result<(), Denied> {
         self.decide(format!("read {}", path.display()))
+    }
+
+    fn may_look(&self, path: &Path) -> Result<(), Denied> {
+        self.decide(format!("look at {}", path.display()))
+    }
+
+    fn may_read_opened(&self, path: &Path, _: &Metadata) -> Result<(), Denied> {
+        self.decide(format!("read opened {}", path.display()))
+    }
+
+    fn writable_directories(&self) -> Vec<PathBuf> {
+        self.writable_directories.lock().unwrap().clone()
     }
 
     fn report_progress(&self, progress: &ConnectProgress<'_>) {

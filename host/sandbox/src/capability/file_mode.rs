@@ -169,7 +169,7 @@ impl HostWritableFile for GuestState {
         bytes: Vec<u8>,
     ) -> wasmtime::Result<Result<(), ModeError>> {
         let file = Arc::clone(&self.table().get(&file)?.0);
-        blocking(move || file.write(&bytes)).await
+        blocking(self.files().guard().clone(), move |_| file.write(&bytes)).await
     }
 
     async fn drop(&mut self, file: Resource<WritableFile>) -> wasmtime::Result<()> {
@@ -189,8 +189,10 @@ impl GuestState {
         let guard = self.files().guard().clone();
         match place(&guard, path, mode) {
             Ok(Place { start, path }) => {
-                blocking(move || act(&guard, &start.directory(&guard, &path, FileOperation::Write)?, &path))
-                    .await
+                blocking(guard, move |guard| {
+                    act(guard, &start.directory(guard, &path, FileOperation::Write)?, &path)
+                })
+                .await
             }
             Err(error) => Ok(Err(error)),
         }
@@ -198,9 +200,10 @@ impl GuestState {
 }
 
 async fn blocking<T: Send + 'static>(
-    act: impl FnOnce() -> Result<T, FileError> + Send + 'static,
+    guard: FileGuard,
+    act: impl FnOnce(&FileGuard) -> Result<T, FileError> + Send + 'static,
 ) -> wasmtime::Result<Result<T, ModeError>> {
-    match tokio::task::spawn_blocking(act).await? {
+    match tokio::task::spawn_blocking(move || guard.clock().charge_work(|| act(&guard))).await? {
         Ok(done) => Ok(Ok(done)),
         Err(FileError::Denied(denied)) => Ok(Err(ModeError::Denied(denied.reason))),
         Err(FileError::TooMuch(too_much)) => Err(wasmtime::Error::new(too_much)),

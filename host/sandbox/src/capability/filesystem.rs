@@ -5,16 +5,16 @@
 //! `/`, at which all other paths begin. A path that begins at a directory that is not granted is
 //! denied and recorded. The error is the same whether or not the file exists. Operations below
 //! granted directories are decided each time, by the path after all links are resolved
-//! ([`resolution`]); a file that a policy denies within a directory that it grants cannot be
+//! ([`wardian_files`]); a file that a policy denies within a directory that it grants cannot be
 //! reached by a link, a hard link or another name for a directory.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`granted`] | the directories, and the names that policies use for files in them |
 //! | [`implicit_preopens`] | paths that do not begin with the name of a directory |
-//! | [`resolution`] | resolving a path to a name in an open directory |
 //! | [`file_guard`] | decisions and records |
 //! | [`operations`] | file operations, and the reason why a decision still holds when they run |
+//! | [`listing`] | listing a directory |
 //! | [`open_files`] | an instance's open files |
 //! | [`host`], [`metadata`] | the WASI interface and its types |
 //! | [`streams`] | reading and writing |
@@ -35,19 +35,19 @@ pub(crate) mod file_guard;
 pub(crate) mod granted;
 mod host;
 mod implicit_preopens;
+mod listing;
 mod metadata;
 pub(crate) mod open_files;
 mod operations;
-mod resolution;
 mod streams;
 
+pub(super) use wardian_files::{LastLink, MAX_PATH_LENGTH};
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 
 pub(super) use file_guard::{AccessScope, FileError, FileGuard, OpenFile};
 pub(super) use implicit_preopens::{PathRoot, Start};
 pub(super) use operations::{Directory, Opened, Opening, create_directories, open, set_mode};
-pub(super) use resolution::{Base, LastLink, MAX_PATH_LENGTH, descend};
 
 use super::{Capability, NewInstance};
 use crate::interface_name::InterfaceName;

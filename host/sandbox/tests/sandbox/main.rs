@@ -10,6 +10,7 @@ mod guest;
 mod harm;
 mod hostile;
 mod http;
+mod links;
 mod load;
 mod pool;
 mod programs;

@@ -1,7 +1,8 @@
 //! Decides on each access over a connection, and records it.
 
+use std::fs::Metadata;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc;
@@ -88,12 +89,19 @@ impl ConnectionAuthority for CallAuthority {
     }
 
     fn may_read(&self, path: &Path) -> Result<(), Denied> {
-        match self.guard.begin(path, FileOperation::Read, AccessScope::Path) {
-            Ok(_recorded) => Ok(()),
-            Err(FileError::Denied(denied)) => Err(denied),
-            Err(FileError::System(error)) => Err(Denied::new(error.to_string())),
-            Err(FileError::TooMuch(problem)) => Err(Denied::new(problem.to_string())),
-        }
+        self.guard.begin(path, FileOperation::Read, AccessScope::Path).map(drop).map_err(denied)
+    }
+
+    fn may_look(&self, path: &Path) -> Result<(), Denied> {
+        self.guard.look(path).map_err(denied)
+    }
+
+    fn may_read_opened(&self, path: &Path, metadata: &Metadata) -> Result<(), Denied> {
+        self.guard.check_hard_links(path, metadata, FileOperation::Read).map_err(denied)
+    }
+
+    fn writable_directories(&self) -> Vec<PathBuf> {
+        self.guard.files().writable_directories().iter().map(Path::to_owned).collect()
     }
 
     fn report_progress(&self, progress: &ConnectProgress<'_>) {
@@ -110,5 +118,13 @@ impl ConnectionAuthority for CallAuthority {
             machine.begun.add_received(ended.received);
         }
         used.machines.clear();
+    }
+}
+
+fn denied(error: FileError) -> Denied {
+    match error {
+        FileError::Denied(denied) => denied,
+        FileError::System(error) => Denied::new(error.to_string()),
+        FileError::TooMuch(problem) => Denied::new(problem.to_string()),
     }
 }

@@ -5,11 +5,13 @@
 //! directories and all changes are recorded. Metadata lookups (such as a file's existence or size)
 //! are also decided, but recorded only if they are denied.
 
+use std::fmt;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use wardian_access::{AccessExtent, AccessRequest, Denied, FileAccess, FileOperation, ProtectedClasses};
@@ -18,6 +20,7 @@ use wardian_plugin::PluginCall;
 use wardian_policy::{Decision, DenialReason};
 
 use super::granted::GrantedFiles;
+use crate::cpu_budget::CpuClock;
 use crate::current_call::{CallNumber, CurrentCall};
 use crate::limits::{Bound, WroteTooMuch};
 
@@ -28,6 +31,7 @@ pub(crate) struct FileGuard(Arc<GuardState>);
 struct GuardState {
     files: Arc<GrantedFiles>,
     call: CurrentCall,
+    clock: Arc<CpuClock>,
     limit: Option<Bound<u64>>,
     /// Number of bytes that the call may still write.
     left: AtomicU64,
@@ -76,15 +80,25 @@ pub(crate) enum AccessScope {
 }
 
 impl FileGuard {
-    pub(crate) fn new(files: Arc<GrantedFiles>, call: CurrentCall, limit: Option<Bound<u64>>) -> Self {
+    pub(crate) fn new(
+        files: Arc<GrantedFiles>,
+        call: CurrentCall,
+        clock: Arc<CpuClock>,
+        limit: Option<Bound<u64>>,
+    ) -> Self {
         let left = AtomicU64::new(limit.as_ref().map_or(u64::MAX, |limit| limit.value));
-        Self(Arc::new(GuardState { files, call, limit, left }))
+        Self(Arc::new(GuardState { files, call, clock, limit, left }))
     }
 
     /// Resets the limit for a new call.
     pub(crate) fn restart(&self) {
         let most = self.0.limit.as_ref().map_or(u64::MAX, |limit| limit.value);
         self.0.left.store(most, Ordering::Relaxed);
+    }
+
+    /// Returns the clock that measures the CPU time of the call.
+    pub(crate) fn clock(&self) -> &CpuClock {
+        &self.0.clock
     }
 
     /// Returns the monitor that decides the plugin's accesses.
@@ -222,13 +236,26 @@ impl FileGuard {
         self.refuse(path, access, "the path does not begin with the name of a directory that is granted")
     }
 
-    fn refuse(&self, path: &Path, access: FileOperation, reason: &'static str) -> FileError {
+    /// Refuses to move, remove or replace something that a rule of a policy names, or that
+    /// contains it: the rule would then apply to something else.
+    pub(crate) fn check_fixed(&self, path: &Path) -> Result<(), FileError> {
+        let Some(fixed) = self.0.files.names().fixed_at_or_below(path) else { return Ok(()) };
+        let reason = format!("a rule of a policy names {}, which must stay in its place", fixed.display());
+        Err(self.reject(path, reason))
+    }
+
+    /// Refuses an access that no rule can allow.
+    pub(crate) fn refuse(&self, path: &Path, access: FileOperation, reason: impl fmt::Display) -> FileError {
         if let Ok(request) = request(path, access, AccessScope::Path, ProtectedClasses::NONE)
             && !self.0.call.monitor().policy().decide(&request).is_allowed()
             && let Err(denied) = self.0.call.monitor().begin(&self.0.call.get(), request)
         {
             return denied.into();
         }
+        self.reject(path, reason)
+    }
+
+    fn reject(&self, path: &Path, reason: impl fmt::Display) -> FileError {
         let target = path.to_string_lossy().into_owned();
         self.0.call.monitor().reject(&self.0.call.get(), Capability::Filesystem, target, reason).into()
     }
@@ -326,12 +353,21 @@ impl OpenFile {
     }
 
     pub(crate) fn has_read(&self, bytes: usize) {
+        self.charge_transfer(bytes as u64);
         if let Some(read) = &mut self.lock().read {
             read.add_received(bytes as u64);
         }
     }
 
+    /// Charges a read or write that wasmtime performs on threads of its own. The charge is an
+    /// estimate below the real cost.
+    fn charge_transfer(&self, bytes: u64) {
+        const EACH: Duration = Duration::from_micros(3);
+        self.guard.clock().charge(EACH + Duration::from_nanos(bytes / 8));
+    }
+
     pub(crate) fn has_written(&self, bytes: u64) {
+        self.charge_transfer(bytes);
         if let Some(write) = &mut self.lock().write {
             write.add_sent(bytes);
         }

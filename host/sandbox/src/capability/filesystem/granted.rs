@@ -2,15 +2,15 @@
 //! policies use for the files in them.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::ffi::OsStr;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use rustix::io::Errno;
 use wardian_access::FileOperation;
+use wardian_files::{Directory, GrantedPath, GrantedPathError, WritableDirectories};
 use wardian_policy::PluginPolicy;
-
-use super::resolution::{Base, descend};
 
 /// The files that policies grant.
 #[derive(Debug, Default)]
@@ -22,6 +22,7 @@ pub(crate) struct GrantedFiles {
     top: Option<Arc<Root>>,
     root_module: PathBuf,
     names: Names,
+    writable_directories: Arc<WritableDirectories>,
 }
 
 /// A granted directory, under one of its names in the guest.
@@ -35,12 +36,16 @@ pub(crate) struct Granted {
 /// A directory and everything below it.
 ///
 /// It need not exist: a policy may apply to many machines, and a plugin with write access may
-/// create it. It is opened on the first access after it exists.
+/// create it. It is opened on the first access after it exists. What its path leads to is
+/// determined when it is granted, and is the same from then on.
 #[derive(Debug)]
 pub(crate) struct Root {
     path: PathBuf,
     is_writable: bool,
-    opened: OnceLock<Base>,
+    /// The path without links; `None` if it could not be resolved yet.
+    real: Option<PathBuf>,
+    writable_directories: Arc<WritableDirectories>,
+    opened: OnceLock<Directory>,
 }
 
 impl GrantedFiles {
@@ -52,15 +57,18 @@ impl GrantedFiles {
             .into_iter()
             .map(|(path, access)| (path, access.contains(&FileOperation::Write)))
             .collect();
+        let writable_directories = Arc::new(WritableDirectories::new(policy.writable_directories().map(Path::to_owned)));
         let root = |path: &Path| {
             // A grant covers everything below the directory.
             let is_writable = path.ancestors().any(|outer| granted.get(outer) == Some(&true));
-            let root = Arc::new(Root { path: path.to_owned(), is_writable, opened: OnceLock::new() });
-            // Errors are ignored here: the directory is opened again when it is used.
-            let _ = root.base();
-            root
+            Arc::new(Root::new(path, is_writable, &writable_directories))
         };
-        let mut files = Self { root_module: root_module.to_owned(), ..Self::default() };
+        let mut files = Self {
+            root_module: root_module.to_owned(),
+            names: Names::from_policy(policy, &writable_directories),
+            writable_directories: Arc::clone(&writable_directories),
+            ..Self::default()
+        };
         for host in granted.keys() {
             let Some(absolute) = host.to_str() else { continue };
             let root = root(host);
@@ -82,7 +90,6 @@ impl GrantedFiles {
         if files.working_directory.is_none() && granted.keys().any(|outer| root_module.starts_with(outer)) {
             files.working_directory = Some(root(root_module));
         }
-        files.names = Names::from_policy(policy);
         files
     }
 
@@ -109,10 +116,33 @@ impl GrantedFiles {
     pub(crate) fn names(&self) -> &Names {
         &self.names
     }
+
+    /// Returns the directories that any plugin may write.
+    pub(crate) fn writable_directories(&self) -> &Arc<WritableDirectories> {
+        &self.writable_directories
+    }
 }
 
 impl Root {
-    /// Returns the path as it is written in policies.
+    fn new(path: &Path, is_writable: bool, writable_directories: &Arc<WritableDirectories>) -> Self {
+        let mut root = Self {
+            path: path.to_owned(),
+            is_writable,
+            real: None,
+            writable_directories: Arc::clone(writable_directories),
+            opened: OnceLock::new(),
+        };
+        // An error is reported when the directory is used.
+        if let Ok(granted) = root.resolve() {
+            root.real = Some(granted.path());
+            if granted.missing.is_empty() {
+                let _ = root.opened.set(granted.existing);
+            }
+        }
+        root
+    }
+
+    /// Returns its path as in policies.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -121,24 +151,67 @@ impl Root {
         self.is_writable
     }
 
-    /// Returns the open directory. Its link-free path is opened one component at a time from the
-    /// root, so that no link inserted meanwhile is followed.
-    pub(crate) fn base(&self) -> io::Result<Base> {
+    fn resolve(&self) -> Result<GrantedPath, RootError> {
+        let granted = self.writable_directories.resolve(&self.path).map_err(|error| match error {
+            GrantedPathError::Access(error) => RootError::System(error.into()),
+            link @ GrantedPathError::PluginLink { .. } => RootError::Changed(link.to_string()),
+        })?;
+        match &self.real {
+            Some(real) if *real != granted.path() => Err(RootError::Changed(format!(
+                "{} led to {} when it was granted, and leads to {} now",
+                self.path.display(),
+                real.display(),
+                granted.path().display()
+            ))),
+            _ => Ok(granted),
+        }
+    }
+
+    /// Returns the open directory.
+    pub(crate) fn base(&self) -> Result<Directory, RootError> {
         if let Some(base) = self.opened.get() {
             return Ok(base.clone());
         }
-        let real = self.path.canonicalize()?;
-        let names: Vec<_> = real
-            .components()
-            .filter_map(|component| match component {
-                Component::Normal(name) => Some(name.to_owned()),
-                _ => None,
-            })
-            .collect();
-        let top = Base { handle: Arc::new(File::open("/")?), path: Arc::from(Path::new("/")) };
-        let base = descend(&top, &names)?;
-        Ok(self.opened.get_or_init(|| base).clone())
+        let granted = self.resolve()?;
+        if !granted.missing.is_empty() {
+            return Err(RootError::System(Errno::NOENT.into()));
+        }
+        Ok(self.opened.get_or_init(|| granted.existing).clone())
     }
+
+    /// Creates the directory and its missing parents, and returns it. `decide` receives its path
+    /// without links.
+    pub(crate) fn create<E>(
+        &self,
+        mode: u32,
+        failed: impl Fn(RootError) -> E,
+        decide: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<Directory, E> {
+        let system = |error| failed(RootError::System(error));
+        let granted = self.resolve().map_err(&failed)?;
+        decide(&granted.path())?;
+        let mut directory = granted.existing;
+        for name in &granted.missing {
+            create_unless_exists(&directory, name, mode).map_err(system)?;
+            directory = directory.open_directory(name).map_err(|error| system(error.into()))?;
+        }
+        Ok(self.opened.get_or_init(|| directory).clone())
+    }
+}
+
+fn create_unless_exists(directory: &Directory, name: &OsStr, mode: u32) -> io::Result<()> {
+    match directory.create_directory(name, mode) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        created => created,
+    }
+}
+
+/// The reason why a granted directory cannot be used.
+#[derive(Debug)]
+pub(crate) enum RootError {
+    /// It is not the directory that was granted.
+    Changed(String),
+    System(io::Error),
 }
 
 /// The names that policies use for a path.
@@ -149,6 +222,8 @@ impl Root {
 pub(crate) struct Names {
     named: Vec<PathBuf>,
     aliases: Vec<Alias>,
+    /// The paths in the rules of all plugins, and the same without links; sorted.
+    fixed: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -158,16 +233,30 @@ struct Alias {
 }
 
 impl Names {
-    fn from_policy(policy: &PluginPolicy) -> Self {
+    fn from_policy(policy: &PluginPolicy, writable_directories: &WritableDirectories) -> Self {
         let named: Vec<PathBuf> = policy.named_paths().into_iter().map(Path::to_owned).collect();
+        // A rule that denies a path applies to whatever the path leads to.
+        let anywhere = WritableDirectories::default();
+        let real = |path: &PathBuf| anywhere.real_path(path).ok();
         let alias = |named: &PathBuf| Some(Alias { real: real(named)?, named: named.clone() });
         let aliases = named.iter().filter_map(alias).filter(|alias| alias.real != alias.named).collect();
-        Self { named, aliases }
+        let mut fixed: Vec<PathBuf> = policy.paths_of_all_plugins().into_iter().collect();
+        let granted = |path: &PathBuf| writable_directories.real_path(path).ok();
+        fixed.extend(fixed.iter().filter_map(granted).collect::<Vec<_>>());
+        fixed.sort();
+        fixed.dedup();
+        Self { named, aliases, fixed }
     }
 
     /// Returns every path that a policy names.
     pub(crate) fn named(&self) -> &[PathBuf] {
         &self.named
+    }
+
+    /// Returns a path in the rules of any plugin that is at a path or below it.
+    pub(crate) fn fixed_at_or_below(&self, path: &Path) -> Option<&Path> {
+        let index = self.fixed.partition_point(|fixed| fixed.as_path() < path);
+        self.fixed.get(index).map(PathBuf::as_path).filter(|fixed| fixed.starts_with(path))
     }
 
     /// Returns the other names of a path.
@@ -184,13 +273,4 @@ impl Names {
         let below = move |alias: &&Alias| alias.real != path && alias.real.starts_with(path);
         self.aliases.iter().filter(below).map(|alias| alias.named.clone())
     }
-}
-
-/// Resolves the links of a path whose last components may not exist.
-fn real(path: &Path) -> Option<PathBuf> {
-    path.ancestors().find_map(|existing| {
-        let real = existing.canonicalize().ok()?;
-        let rest = path.strip_prefix(existing).ok()?;
-        Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
-    })
 }

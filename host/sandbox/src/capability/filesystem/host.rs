@@ -4,12 +4,12 @@
 //! own implementation after they were allowed. The handles are wasmtime's too; a table with the
 //! same numbers contains the directory or file of each handle.
 
-use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 
 use rustix::fs::{Stat, Timestamps};
 use wardian_access::FileOperation;
+use wardian_files::LastLink;
 use wasmtime::component::Resource;
 use wasmtime_wasi::FsPerms;
 use wasmtime_wasi::filesystem::{Descriptor, Dir, File as OpenedFile, OpenMode, WasiFilesystemView as _};
@@ -24,10 +24,10 @@ use wasmtime_wasi_io::streams::{DynInputStream, DynOutputStream};
 
 use super::file_guard::{AccessScope, FileError, FileGuard, OpenFile};
 use super::implicit_preopens::PathRoot;
-use super::metadata::{described, identity, moment};
+use super::listing::OpenListing;
+use super::metadata::{described, descriptor_type, identity, moment};
 use super::open_files::OpenHandle;
 use super::operations::{self, Directory, Opened, Opening, Pair};
-use super::resolution::{Base, LastLink};
 use crate::capability::streams::{CountedInput, CountedOutput};
 use crate::state::GuestState;
 
@@ -78,7 +78,7 @@ impl GuestState {
         act: impl FnOnce(&FileGuard) -> Result<T, FileError> + Send + 'static,
     ) -> FsResult<T> {
         let guard = self.files().guard().clone();
-        let done = tokio::task::spawn_blocking(move || act(&guard)).await;
+        let done = tokio::task::spawn_blocking(move || guard.clock().charge_work(|| act(&guard))).await;
         Ok(done.map_err(|error| FsError::trap(wasmtime::Error::new(error)))??)
     }
 
@@ -89,7 +89,7 @@ impl GuestState {
             OpenHandle::File(file) => Ok(file.check()?),
             OpenHandle::PathRoot(_) | OpenHandle::Directory(Directory::Granted(_)) => {
                 let (base, is_writable) = self.itself(handle, FileOperation::Read).await?;
-                *self.table().get_mut(handle)? = Descriptor::Dir(dir(base.handle, is_writable)?);
+                *self.table().get_mut(handle)? = Descriptor::Dir(dir(&base, is_writable)?);
                 Ok(())
             }
             OpenHandle::Directory(Directory::Opened { .. }) => Ok(()),
@@ -101,9 +101,10 @@ impl GuestState {
         &mut self,
         handle: &Resource<Descriptor>,
         access: FileOperation,
-    ) -> FsResult<(Base, bool)> {
-        let itself =
-            |_: &FileGuard, directory: &Directory, _: &str| Ok((directory.base()?, directory.is_writable()));
+    ) -> FsResult<(wardian_files::Directory, bool)> {
+        let itself = |guard: &FileGuard, directory: &Directory, _: &str| {
+            Ok((directory.base(guard)?, directory.is_writable()))
+        };
         self.at(handle, ".".to_owned(), access, itself).await
     }
 
@@ -118,11 +119,9 @@ fn permissions(is_writable: bool) -> FsPerms {
     if is_writable { FsPerms::ReadWrite } else { FsPerms::ReadOnly }
 }
 
-fn dir(handle: Arc<File>, is_writable: bool) -> FsResult<Dir> {
+fn dir(base: &wardian_files::Directory, is_writable: bool) -> FsResult<Dir> {
     let mode = if is_writable { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
-    let mut dir = Dir::new(handle.try_clone()?, permissions(is_writable), mode, false);
-    dir.dir = handle;
-    Ok(dir)
+    Ok(Dir::new(base.try_clone_file()?, permissions(is_writable), mode, false))
 }
 
 impl preopens::Host for GuestState {
@@ -130,8 +129,8 @@ impl preopens::Host for GuestState {
         let guard = self.files().guard().clone();
         // The handle's directory is resolved when it is used: directories that do not exist yet,
         // or are not granted, have handles too.
-        let nowhere = Arc::new(File::open("/")?);
-        let nowhere = || dir(Arc::clone(&nowhere), false).map_err(|error| wasmtime::format_err!("{error}"));
+        let root = wardian_files::Directory::root()?;
+        let nowhere = || dir(&root, false).map_err(|error| wasmtime::format_err!("{error}"));
         let mut handles = Vec::new();
         for granted in guard.files().directories() {
             let held = OpenHandle::Directory(Directory::Granted(Arc::clone(&granted.root)));
@@ -196,7 +195,7 @@ impl HostDescriptor for GuestState {
             .await?;
         let (descriptor, held) = match opened {
             Opened::Directory(base) => {
-                let dir = dir(Arc::clone(&base.handle), is_writable)?;
+                let dir = dir(&base, is_writable)?;
                 (Descriptor::Dir(dir), OpenHandle::Directory(Directory::Opened { base, is_writable }))
             }
             Opened::File(file, open_file) => {
@@ -307,13 +306,12 @@ impl HostDescriptor for GuestState {
     ) -> FsResult<Resource<DirectoryEntryStream>> {
         let listing = self
             .at(&handle, ".".to_owned(), FileOperation::Read, |guard, directory, _| {
-                guard.begin(&directory.base()?.path, FileOperation::Read, AccessScope::Path)
+                operations::list(guard, directory)
             })
             .await?;
-        self.check_handle(&handle).await?;
-        let entries = self.filesystem().read_directory(handle).await;
-        drop(listing);
-        entries
+        // wasmtime defines the type of the handle. Its own listing would be read as a whole.
+        let listing: Resource<OpenListing> = self.table().push(listing)?;
+        Ok(Resource::new_own(listing.rep()))
     }
 
     async fn set_times(
@@ -327,7 +325,7 @@ impl HostDescriptor for GuestState {
         let path = match self.files().handle(&handle)? {
             OpenHandle::File(file) => file.path().to_owned(),
             OpenHandle::Directory(_) | OpenHandle::PathRoot(_) => {
-                self.itself(&handle, FileOperation::Write).await?.0.path.to_path_buf()
+                self.itself(&handle, FileOperation::Write).await?.0.path().to_path_buf()
             }
         };
         let changing = self.files().guard().begin(&path, FileOperation::Write, AccessScope::Path)?;
@@ -468,11 +466,20 @@ impl HostDirectoryEntryStream for GuestState {
         &mut self,
         stream: Resource<DirectoryEntryStream>,
     ) -> FsResult<Option<DirectoryEntry>> {
-        self.filesystem().read_directory_entry(stream).await
+        let listing = Resource::<OpenListing>::new_borrow(stream.rep());
+        if self.table().get(&listing)?.needs_piece() {
+            let pieces = self.table().get(&listing)?.pieces();
+            let piece = self.blocking(move |_| pieces.read()).await?;
+            self.table().get_mut(&listing)?.add_piece(piece);
+        }
+        let Some(entry) = self.table().get_mut(&listing)?.next() else { return Ok(None) };
+        let name = entry.name.into_string().map_err(|_| ErrorCode::IllegalByteSequence)?;
+        Ok(Some(DirectoryEntry { type_: descriptor_type(entry.kind), name }))
     }
 
     fn drop(&mut self, stream: Resource<DirectoryEntryStream>) -> wasmtime::Result<()> {
-        HostDirectoryEntryStream::drop(&mut self.filesystem(), stream)
+        self.table().delete(Resource::<OpenListing>::new_own(stream.rep()))?;
+        Ok(())
     }
 }
 

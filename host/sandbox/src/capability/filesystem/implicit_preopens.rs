@@ -16,10 +16,10 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 use wardian_access::FileOperation;
+use wardian_files::MAX_PATH_LENGTH;
 
 use super::file_guard::{FileError, FileGuard};
 use super::operations::Directory;
-use super::resolution::MAX_PATH_LENGTH;
 
 /// The base of a path that does not begin with the name of a granted directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,6 +23,17 @@ pub(super) fn moment(new: NewTimestamp) -> FsResult<Timespec> {
     })
 }
 
+pub(super) fn descriptor_type(kind: FileType) -> DescriptorType {
+    match kind {
+        FileType::RegularFile => DescriptorType::RegularFile,
+        FileType::Directory => DescriptorType::Directory,
+        FileType::Symlink => DescriptorType::SymbolicLink,
+        FileType::BlockDevice => DescriptorType::BlockDevice,
+        FileType::CharacterDevice => DescriptorType::CharacterDevice,
+        _ => DescriptorType::Unknown,
+    }
+}
+
 /// Times before 1970 are not representable in WASI.
 #[allow(
     clippy::useless_conversion,
@@ -34,14 +45,7 @@ pub(super) fn described(about: &Stat) -> DescriptorStat {
         Some(Datetime { seconds: u64::try_from(seconds).ok()?, nanoseconds: nanoseconds? })
     };
     DescriptorStat {
-        type_: match FileType::from_raw_mode(about.st_mode) {
-            FileType::RegularFile => DescriptorType::RegularFile,
-            FileType::Directory => DescriptorType::Directory,
-            FileType::Symlink => DescriptorType::SymbolicLink,
-            FileType::BlockDevice => DescriptorType::BlockDevice,
-            FileType::CharacterDevice => DescriptorType::CharacterDevice,
-            _ => DescriptorType::Unknown,
-        },
+        type_: descriptor_type(FileType::from_raw_mode(about.st_mode)),
         link_count: u64::from(about.st_nlink),
         size: u64::try_from(about.st_size).unwrap_or_default(),
         data_access_timestamp: at(about.st_atime, u32::try_from(about.st_atime_nsec).ok()),

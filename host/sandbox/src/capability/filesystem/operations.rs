@@ -8,23 +8,26 @@
 //! the decision concerned the file that had the name a moment earlier.
 
 use std::fs::File;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, Stat, Timestamps, linkat, mkdirat, openat, readlinkat, renameat, statat,
-    symlinkat, unlinkat, utimensat,
-};
+use rustix::fs::{FileType, Stat, Timestamps};
 use rustix::io::Errno;
 use wardian_access::FileOperation;
+use wardian_files::{
+    FileAccessError, FileOpening, LastLink, LinkRule, OpenedFile, ResolvedPath, check_moved_links, resolve,
+    stays_beneath,
+};
 
 use super::file_guard::{AccessScope, FileError, FileGuard, OpenFile};
-use super::granted::Root;
-use super::resolution::{Base, LastLink, ResolutionError, ResolvedPath, resolve};
+use super::granted::{Root, RootError};
+use super::listing::OpenListing;
 
 /// Maximum number of missing parents of a new directory.
 const MAX_PARENTS: usize = 256;
+/// The mode of a granted directory that is created, before the umask.
+const NEW_DIRECTORY: u32 = 0o777;
 
 /// A directory for which a guest has a handle.
 #[derive(Clone)]
@@ -32,17 +35,10 @@ pub(crate) enum Directory {
     /// A granted directory.
     Granted(Arc<Root>),
     /// A directory that was opened below a granted one.
-    Opened { base: Base, is_writable: bool },
+    Opened { base: wardian_files::Directory, is_writable: bool },
 }
 
 impl Directory {
-    pub(crate) fn path(&self) -> &Path {
-        match self {
-            Self::Granted(root) => root.path(),
-            Self::Opened { base, .. } => &base.path,
-        }
-    }
-
     /// Whether the directory's handle allows writing. This is a second protection, independent of
     /// the monitor's decision.
     pub(crate) fn is_writable(&self) -> bool {
@@ -52,24 +48,29 @@ impl Directory {
         }
     }
 
-    pub(crate) fn base(&self) -> Result<Base, FileError> {
+    pub(crate) fn base(&self, guard: &FileGuard) -> Result<wardian_files::Directory, FileError> {
         match self {
-            Self::Granted(root) => Ok(root.base()?),
+            Self::Granted(root) => root.base().map_err(|error| refuse_root(guard, root, error)),
             Self::Opened { base, .. } => Ok(base.clone()),
         }
     }
 
-    /// The same as [`Directory::base`], but creates a missing granted directory.
-    fn base_to_write(&self, guard: &FileGuard) -> Result<Base, FileError> {
-        match self.base() {
-            Err(FileError::System(error)) if error.kind() == std::io::ErrorKind::NotFound => {
-                let making = guard.begin(self.path(), FileOperation::Write, AccessScope::Path)?;
-                std::fs::create_dir_all(self.path())?;
-                drop(making);
-                self.base()
+    /// The same as [`Directory::base`], but creates a missing granted directory. What is created
+    /// is decided by its path without links.
+    fn base_to_write(&self, guard: &FileGuard) -> Result<wardian_files::Directory, FileError> {
+        let root = match (self, self.base(guard)) {
+            (Self::Granted(root), Err(FileError::System(error)))
+                if error.kind() == std::io::ErrorKind::NotFound =>
+            {
+                root
             }
-            base => base,
-        }
+            (_, base) => return base,
+        };
+        root.create(
+            NEW_DIRECTORY,
+            |error| refuse_root(guard, root, error),
+            |path| guard.begin(path, FileOperation::Write, AccessScope::Path).map(drop),
+        )
     }
 
     fn find(
@@ -79,7 +80,7 @@ impl Directory {
         last: LastLink,
         access: FileOperation,
     ) -> Result<ResolvedPath, FileError> {
-        find(guard, &self.base()?, path, last, access)
+        find(guard, &self.base(guard)?, path, last, access)
     }
 
     /// Resolves the path of a new file, directory or link.
@@ -116,25 +117,39 @@ impl Opening {
 /// An opened file or directory.
 pub(crate) enum Opened {
     File(File, Arc<OpenFile>),
-    Directory(Base),
+    Directory(wardian_files::Directory),
 }
 
 /// Resolves a path. The paths that the result reveals must be readable as well: the existence of
 /// a directory or link in a denied directory is not revealed either.
 fn find(
     guard: &FileGuard,
-    base: &Base,
+    base: &wardian_files::Directory,
     path: &str,
     last: LastLink,
     access: FileOperation,
 ) -> Result<ResolvedPath, FileError> {
     let mut passed = Vec::new();
-    let found = resolve(base, path, last, &mut passed);
+    let found = resolve(base, path.as_ref(), last, LinkRule::Relative, &mut passed);
     passed.iter().try_for_each(|passed| guard.look(passed))?;
-    found.map_err(|error| match error {
-        ResolutionError::System(error) => FileError::System(error),
-        ResolutionError::Outside(beyond) => guard.refuse_outside(&base.path.join(beyond), access),
-    })
+    found.map_err(|error| refuse(guard, base.path(), error, access))
+}
+
+/// Converts an error. An access that no policy can allow is recorded as a denial of `path`.
+fn refuse(guard: &FileGuard, path: &Path, error: FileAccessError, access: FileOperation) -> FileError {
+    match error {
+        FileAccessError::System(error) => FileError::System(error),
+        FileAccessError::NotRegular => Errno::PERM.into(),
+        FileAccessError::Outside { path: beyond } => guard.refuse_outside(&path.join(beyond), access),
+        error => guard.refuse(path, access, error),
+    }
+}
+
+fn refuse_root(guard: &FileGuard, root: &Root, error: RootError) -> FileError {
+    match error {
+        RootError::System(error) => FileError::System(error),
+        RootError::Changed(reason) => guard.refuse(root.path(), FileOperation::Read, reason),
+    }
 }
 
 /// Opens a file or a directory.
@@ -166,34 +181,42 @@ pub(crate) fn open(
         (false, true) => Some(guard.begin(&path, FileOperation::Read, AccessScope::Path)?),
         (false, false) => None,
     };
-    // Opening a pipe without a peer, or a device, must not block the thread.
-    let mut flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    flags |= match (reads, writes) {
-        (true, true) => OFlags::RDWR,
-        (false, true) => OFlags::WRONLY,
-        (_, false) => OFlags::RDONLY,
+    let opening = FileOpening {
+        read: reads,
+        write: writes,
+        create: how.create,
+        exclusive: how.exclusive,
+        directory: is_directory,
+        mode: how.mode,
     };
-    flags.set(OFlags::CREATE, how.create);
-    flags.set(OFlags::EXCL, how.create && how.exclusive);
-    flags.set(OFlags::DIRECTORY, is_directory);
-    let file = File::from(openat(&place.parent.handle, place.name(), flags, Mode::from_raw_mode(how.mode))?);
-    let about = file.metadata()?;
-    if about.is_dir() {
-        return Ok(Opened::Directory(Base { handle: Arc::new(file), path: path.into() }));
-    }
-    if !about.is_file() {
-        return Err(Errno::PERM.into());
-    }
+    let access = if writes { FileOperation::Write } else { FileOperation::Read };
+    let opened = place.open_file(opening).map_err(|error| refuse(guard, &path, error, access))?;
+    let opened = match opened.into_directory() {
+        Ok(directory) => return Ok(Opened::Directory(directory)),
+        Err(file) => file,
+    };
+    let about = opened.metadata();
     if reads {
-        guard.check_hard_links(&path, &about, FileOperation::Read)?;
+        guard.check_hard_links(&path, about, FileOperation::Read)?;
     }
     if writes {
-        guard.check_hard_links(&path, &about, FileOperation::Write)?;
+        guard.check_hard_links(&path, about, FileOperation::Write)?;
     }
-    if how.truncate && about.len() > 0 {
+    let is_empty = about.len() == 0;
+    let file = opened.into_file();
+    if how.truncate && !is_empty {
         file.set_len(0)?;
     }
     Ok(Opened::File(file, Arc::new(OpenFile::new(guard, path, read, write))))
+}
+
+/// Starts listing a directory.
+pub(crate) fn list(guard: &FileGuard, directory: &Directory) -> Result<OpenListing, FileError> {
+    let base = directory.base(guard)?;
+    let path = base.path().to_path_buf();
+    let read = guard.begin(&path, FileOperation::Read, AccessScope::Path)?;
+    let listing = base.list().map_err(|error| refuse(guard, &path, error, FileOperation::Read))?;
+    Ok(OpenListing::new(OpenFile::new(guard, path, Some(read), None), listing))
 }
 
 /// Creates a directory whose parent exists.
@@ -209,7 +232,7 @@ pub(crate) fn create_directory(
     }
     let making = guard.begin(&place.path(), FileOperation::Write, AccessScope::Path)?;
     directory.check_writable()?;
-    mkdirat(&place.parent.handle, place.name(), Mode::from_raw_mode(mode))?;
+    place.parent.create_directory(place.name(), mode)?;
     drop(making);
     Ok(())
 }
@@ -223,9 +246,8 @@ pub(crate) fn create_directories(
 ) -> Result<(), FileError> {
     let is_there = |path: &str| {
         let place = directory.find(guard, path, LastLink::Follow, FileOperation::Read)?;
-        let about = statat(&place.parent.handle, place.name(), AtFlags::SYMLINK_NOFOLLOW)?;
-        let is_directory = FileType::from_raw_mode(about.st_mode) == FileType::Directory;
-        if is_directory { Ok(()) } else { Err(FileError::from(Errno::NOTDIR)) }
+        let kind = place.kind().map_err(|error| refuse(guard, &place.path(), error, FileOperation::Read))?;
+        if kind == Some(FileType::Directory) { Ok(()) } else { Err(FileError::from(Errno::NOTDIR)) }
     };
     // First upwards to the first directory that exists or can be created, then down again.
     let mut missing = vec![path];
@@ -261,43 +283,31 @@ pub(crate) fn set_mode(
     let path = place.path();
     let changing = guard.begin(&path, FileOperation::Write, AccessScope::Path)?;
     directory.check_writable()?;
-    let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let opened = [OFlags::RDONLY, OFlags::WRONLY]
+    let set = |file: &OpenedFile| {
+        guard.check_hard_links(&path, file.metadata(), FileOperation::Write)?;
+        Ok(file.set_mode(mode)?)
+    };
+    let opened = [FileOpening::READ, FileOpening { read: false, write: true, ..FileOpening::READ }]
         .into_iter()
-        .map(|access| openat(&place.parent.handle, place.name(), flags | access, Mode::empty()));
-    let mut last = Errno::NOENT;
+        .map(|how| place.open_file(how));
+    let mut last = Errno::NOENT.into();
     for opened in opened {
-        match opened.map(File::from) {
+        match opened {
             Ok(file) => {
-                guard.check_hard_links(&path, &file.metadata()?, FileOperation::Write)?;
-                file.set_permissions(std::fs::Permissions::from_mode(mode))?;
+                set(&file)?;
                 drop(changing);
                 return Ok(());
             }
-            Err(error) => last = error,
+            Err(FileAccessError::System(error)) => last = error,
+            Err(error) => return Err(refuse(guard, &path, error, FileOperation::Write)),
         }
     }
-    if last == Errno::ACCESS { set_mode_of_closed(guard, &place, mode) } else { Err(last.into()) }
-}
-
-/// Sets the mode of a file that its owner can neither read nor write.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-fn set_mode_of_closed(guard: &FileGuard, place: &ResolvedPath, mode: u32) -> Result<(), FileError> {
-    use std::os::fd::AsRawFd as _;
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = File::from(openat(&place.parent.handle, place.name(), flags, Mode::empty())?);
-    let about = file.metadata()?;
-    if about.is_symlink() {
-        return Err(Errno::LOOP.into());
+    if last.kind() != std::io::ErrorKind::PermissionDenied {
+        return Err(last.into());
     }
-    guard.check_hard_links(&place.path(), &about, FileOperation::Write)?;
-    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    Ok(std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?)
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn set_mode_of_closed(_watch: &FileGuard, _place: &ResolvedPath, _mode: u32) -> Result<(), FileError> {
-    Err(Errno::ACCESS.into())
+    // Its owner can neither read nor write it.
+    let closed = place.parent.open_closed(place.name());
+    set(&closed.map_err(|error| refuse(guard, &path, error, FileOperation::Write))?)
 }
 
 /// Returns the metadata of a path.
@@ -309,7 +319,8 @@ pub(crate) fn look_at(
 ) -> Result<Stat, FileError> {
     let place = directory.find(guard, path, last, FileOperation::Read)?;
     guard.look(&place.path())?;
-    let about = statat(&place.parent.handle, place.name(), AtFlags::SYMLINK_NOFOLLOW)?;
+    let about = place.parent.metadata(place.name());
+    let about = about.map_err(|error| refuse(guard, &place.path(), error, FileOperation::Read))?;
     if place.is_directory && FileType::from_raw_mode(about.st_mode) != FileType::Directory {
         return Err(Errno::NOTDIR.into());
     }
@@ -320,7 +331,8 @@ pub(crate) fn look_at(
 pub(crate) fn read_link(guard: &FileGuard, directory: &Directory, path: &str) -> Result<String, FileError> {
     let place = directory.find(guard, path, LastLink::Keep, FileOperation::Read)?;
     guard.look(&place.path())?;
-    let target = readlinkat(&place.parent.handle, place.name(), Vec::new())?;
+    let target = place.parent.read_link(place.name());
+    let target = target.map_err(|error| refuse(guard, &place.path(), error, FileOperation::Read))?;
     if target.as_bytes().starts_with(b"/") {
         return Err(Errno::PERM.into());
     }
@@ -338,16 +350,17 @@ pub(crate) fn set_times(
     let place = directory.find(guard, path, last, FileOperation::Write)?;
     let changing = guard.begin(&place.path(), FileOperation::Write, AccessScope::Path)?;
     directory.check_writable()?;
-    utimensat(&place.parent.handle, place.name(), times, AtFlags::SYMLINK_NOFOLLOW)?;
+    place.parent.set_times(place.name(), times)?;
     drop(changing);
     Ok(())
 }
 
-/// Creates a link whose target stays below the directory.
+/// Creates a link to something in its own directory or below it.
 ///
-/// The target is decided when the link is followed in the sandbox. Programs outside the sandbox
-/// follow it too, so links that lead out of the directory are not created. A target with `..` after
-/// a name is rejected as well, because it leads out if that name is a link.
+/// The target is decided when the link is followed in the sandbox. But programs outside of the
+/// sandbox follow it too, and so does the host when it reads what a configuration names. A link
+/// may be moved later, with any of the directories that contain it. So its target must be below
+/// it wherever the link is: it is neither absolute nor has `..`.
 pub(crate) fn create_link(
     guard: &FileGuard,
     directory: &Directory,
@@ -358,22 +371,16 @@ pub(crate) fn create_link(
     let path = place.path();
     let making = guard.begin(&path, FileOperation::Write, AccessScope::Tree)?;
     directory.check_writable()?;
-    let mut names = target.split('/').filter(|name| !matches!(*name, "" | ".")).peekable();
-    let mut up = 0;
-    while names.next_if_eq(&"..").is_some() {
-        up += 1;
-    }
-    let beneath =
-        place.parent.path.strip_prefix(directory.base()?.path).map_or(0, |way| way.components().count());
-    if target.starts_with('/') || up > beneath || names.any(|name| name == "..") {
+    if !stays_beneath(target.as_ref(), 0) {
         drop(making);
-        let leads_to = place.parent.path.join(target);
-        return Err(guard.refuse_outside(&leads_to, FileOperation::Write));
+        let reason = "plugins create no links that are absolute or contain \"..\"";
+        return Err(guard.refuse(&place.parent.path().join(target), FileOperation::Write, reason));
     }
+    guard.check_fixed(&path)?;
     if place.name.is_none() || place.is_directory {
         return Err(Errno::EXIST.into());
     }
-    symlinkat(target, &place.parent.handle, place.name())?;
+    place.parent.create_link(target.as_ref(), place.name())?;
     drop(making);
     Ok(())
 }
@@ -386,10 +393,11 @@ pub(crate) fn remove_directory(
     let place = directory.find(guard, path, LastLink::Keep, FileOperation::Write)?;
     let removing = guard.begin(&place.path(), FileOperation::Write, AccessScope::Tree)?;
     directory.check_writable()?;
+    guard.check_fixed(&place.path())?;
     if place.name.is_none() {
         return Err(Errno::INVAL.into());
     }
-    unlinkat(&place.parent.handle, place.name(), AtFlags::REMOVEDIR)?;
+    place.parent.remove_directory(place.name())?;
     drop(removing);
     Ok(())
 }
@@ -398,10 +406,11 @@ pub(crate) fn remove_file(guard: &FileGuard, directory: &Directory, path: &str) 
     let place = directory.find(guard, path, LastLink::Keep, FileOperation::Write)?;
     let removing = guard.begin(&place.path(), FileOperation::Write, AccessScope::Tree)?;
     directory.check_writable()?;
+    guard.check_fixed(&place.path())?;
     if place.is_directory {
         return Err(Errno::ISDIR.into());
     }
-    unlinkat(&place.parent.handle, place.name(), AtFlags::empty())?;
+    place.parent.remove_file(place.name())?;
     drop(removing);
     Ok(())
 }
@@ -434,7 +443,33 @@ impl Pair<'_> {
         if from.name.is_none() || to.name.is_none() {
             return Err(Errno::BUSY.into());
         }
+        self.check_links(guard, &from, &to)?;
         Ok((from, to, [taking, putting]))
+    }
+
+    /// Checks that no link that gets another directory leads out of what is moved, and that no
+    /// link or directory takes the place of a path that a rule names. A file may: what replaces
+    /// it is a file.
+    fn check_links(
+        &self,
+        guard: &FileGuard,
+        from: &ResolvedPath,
+        to: &ResolvedPath,
+    ) -> Result<(), FileError> {
+        let refuse = |error| match error {
+            FileAccessError::Outside { path } => {
+                let reason = "a link would lead elsewhere from its new directory; remove the link first";
+                guard.refuse(&path, FileOperation::Write, reason)
+            }
+            error => refuse(guard, &from.path(), error, FileOperation::Write),
+        };
+        if from.kind().map_err(refuse)? != Some(FileType::RegularFile) {
+            guard.check_fixed(&to.path())?;
+            if from.parent.path() != to.parent.path() {
+                check_moved_links(&from.parent, from.name()).map_err(refuse)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -444,7 +479,7 @@ pub(crate) fn create_hard_link(guard: &FileGuard, pair: &Pair<'_>) -> Result<(),
     if from.is_directory || to.is_directory {
         return Err(Errno::PERM.into());
     }
-    linkat(&from.parent.handle, from.name(), &to.parent.handle, to.name(), AtFlags::empty())?;
+    from.parent.create_hard_link(from.name(), &to.parent, to.name())?;
     drop(uses);
     Ok(())
 }
@@ -452,13 +487,14 @@ pub(crate) fn create_hard_link(guard: &FileGuard, pair: &Pair<'_>) -> Result<(),
 /// Renames a file or directory.
 pub(crate) fn rename(guard: &FileGuard, pair: &Pair<'_>) -> Result<(), FileError> {
     let (from, to, uses) = pair.decide(guard)?;
+    guard.check_fixed(&from.path())?;
     if from.is_directory || to.is_directory {
-        let about = statat(&from.parent.handle, from.name(), AtFlags::SYMLINK_NOFOLLOW)?;
-        if FileType::from_raw_mode(about.st_mode) != FileType::Directory {
+        let kind = from.kind().map_err(|error| refuse(guard, &from.path(), error, FileOperation::Write))?;
+        if kind != Some(FileType::Directory) {
             return Err(Errno::NOTDIR.into());
         }
     }
-    renameat(&from.parent.handle, from.name(), &to.parent.handle, to.name())?;
+    from.parent.rename(from.name(), &to.parent, to.name())?;
     drop(uses);
     Ok(())
 }
