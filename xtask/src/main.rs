@@ -9,6 +9,7 @@ mod bridge_bench;
 mod comparison;
 mod demo;
 mod engine_bench;
+mod file_access;
 mod guests;
 mod host;
 mod hostile;
@@ -55,6 +56,7 @@ Commands:
   release   build, pack and try the archive of a release for one target
   words     fail if a rejected synonym of docs/glossary.md occurs in code or text
   names     list public type names that are defined twice
+  file-access  fail if code of the host opens files without wardian-files
 
 Options:
   --toolchain <auto|installed|rustup|debian>
@@ -145,6 +147,7 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
         }
         "words" => terms::check_words(&Workspace::load()?),
         "names" => terms::check_names(&Workspace::load()?),
+        "file-access" => file_access::check(&Workspace::load()?),
         "help" | "-h" | "--help" => {
             progress::say(HELP);
             Ok(ExitCode::SUCCESS)

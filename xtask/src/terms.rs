@@ -50,7 +50,7 @@ pub(crate) fn check_names(workspace: &Workspace) -> Result<ExitCode> {
     Ok(verdict(report.problems, "problem", "see \"Types with the same name\" in docs/glossary.md"))
 }
 
-fn verdict(count: usize, noun: &str, advice: &str) -> ExitCode {
+pub(crate) fn verdict(count: usize, noun: &str, advice: &str) -> ExitCode {
     match count {
         0 => {
             say(&format!("no {noun} found"));
@@ -67,13 +67,13 @@ fn verdict(count: usize, noun: &str, advice: &str) -> ExitCode {
     }
 }
 
-fn tracked_files(root: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn tracked_files(root: &Path) -> Result<Vec<PathBuf>> {
     let listed = process::output(Command::new("git").current_dir(root).args(["ls-files", "-z"]))?;
     // A file that was deleted without a commit is still listed.
     Ok(listed.split('\0').map(PathBuf::from).filter(|path| root.join(path).is_file()).collect())
 }
 
-fn read(root: &Path, path: &Path) -> Result<String> {
+pub(crate) fn read(root: &Path, path: &Path) -> Result<String> {
     let bytes =
         std::fs::read(root.join(path)).with_context(|| format!("could not read {}", path.display()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

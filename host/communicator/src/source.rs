@@ -263,3 +263,143 @@ fn file_name(path: &Path) -> Result<String, CommunicatorError> {
         problem: "its name is not valid UTF-8".into(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Metadata};
+    use std::net::IpAddr;
+    use std::os::unix::fs::{MetadataExt as _, symlink};
+
+    use wardian_access::{Denied, FinishedConnection};
+
+    use super::*;
+
+    /// Allows files below a directory, except for one file by its identity.
+    struct Below {
+        root: PathBuf,
+        writable: PathBuf,
+        denied: u64,
+    }
+
+    impl ConnectionAuthority for Below {
+        fn may_connect(&self, _: &str, _: u16) -> Result<(), Denied> {
+            Err(Denied::new("nothing is connected to"))
+        }
+
+        fn may_connect_at(&self, _: &str, _: u16, _: IpAddr) -> Result<(), Denied> {
+            Err(Denied::new("nothing is connected to"))
+        }
+
+        fn may_read(&self, path: &Path) -> Result<(), Denied> {
+            if path.starts_with(&self.root) { Ok(()) } else { Err(Denied::new("it is not granted")) }
+        }
+
+        fn may_look(&self, path: &Path) -> Result<(), Denied> {
+            self.may_read(path)
+        }
+
+        fn may_read_opened(&self, _: &Path, metadata: &Metadata) -> Result<(), Denied> {
+            if metadata.ino() == self.denied { Err(Denied::new("it is a hard link")) } else { Ok(()) }
+        }
+
+        fn writable_directories(&self) -> Vec<PathBuf> {
+            vec![self.writable.clone()]
+        }
+
+        fn finished(&self, _: &FinishedConnection) {}
+    }
+
+    struct Project {
+        root: tempfile::TempDir,
+    }
+
+    impl Project {
+        fn new() -> Self {
+            let project = Self { root: tempfile::tempdir().unwrap() };
+            fs::create_dir_all(project.path("project/out/inner")).unwrap();
+            fs::create_dir(project.path("elsewhere")).unwrap();
+            for file in ["project/file", "project/out/file", "elsewhere/key"] {
+                fs::write(project.path(file), file).unwrap();
+            }
+            project
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.root.path().join(name)
+        }
+
+        /// Returns the names and contents of all files that are uploaded, or the error.
+        async fn upload(&self, path: &str) -> String {
+            let denied = fs::metadata(self.path("elsewhere/key")).unwrap().ino();
+            let (root, writable) = (self.path("project"), self.path("project/out"));
+            let authority: Arc<dyn ConnectionAuthority> = Arc::new(Below { root, writable, denied });
+            let source = match Source::open(&self.path(path), false, &authority).await {
+                Ok(source) => source,
+                Err(error) => return error.to_string(),
+            };
+            let mut text = String::new();
+            let mut steps = source.steps();
+            while let Some(step) = steps.recv().await {
+                text += &match step {
+                    Step::Enter { name } => format!("{name}/ "),
+                    Step::Leave => ".. ".to_owned(),
+                    Step::File { name, .. } => format!("{name}="),
+                    Step::Piece(bytes) => format!("{} ", String::from_utf8_lossy(&bytes)),
+                    Step::Failed(error) => error.to_string(),
+                };
+            }
+            text
+        }
+    }
+
+    #[tokio::test]
+    async fn links_are_followed_but_not_out_of_writable_directory() {
+        let project = Project::new();
+        symlink("file", project.path("project/out/near")).unwrap();
+        symlink("out", project.path("project/alias")).unwrap();
+        let expected = "out/ file=project/out/file inner/ .. near=project/out/file .. ";
+        assert_eq!(project.upload("project/out").await, expected);
+        assert!(project.upload("project/alias/near").await.contains("near=project/out/file"));
+        symlink("../file", project.path("project/out/far")).unwrap();
+        for path in ["project/out", "project/out/far"] {
+            let text = project.upload(path).await;
+            assert!(text.contains("plugins may write") && !text.contains("far=project/file"), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn denial_precedes_existence() {
+        let project = Project::new();
+        symlink("../elsewhere", project.path("project/up")).unwrap();
+        for (present, absent) in [
+            ("elsewhere/key", "elsewhere/absent"),
+            ("project/up/key", "project/up/absent"),
+            ("elsewhere/../project/file", "absent/../project/file"),
+        ] {
+            let denied = project.upload(present).await;
+            assert!(denied.contains("it is not granted"), "{present}: {denied}");
+            assert_eq!(project.upload(absent).await, denied);
+        }
+        assert!(!project.upload("project/absent").await.contains("it is not granted"));
+    }
+
+    #[tokio::test]
+    async fn opened_file_is_checked() {
+        let project = Project::new();
+        fs::hard_link(project.path("elsewhere/key"), project.path("project/hard")).unwrap();
+        let text = project.upload("project/hard").await;
+        assert!(text.contains("it is a hard link") && !text.contains("elsewhere/key"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn pipes_and_files_of_processes_are_not_read() {
+        let project = Project::new();
+        let made = std::process::Command::new("mkfifo").arg(project.path("project/pipe")).status().unwrap();
+        assert!(made.success());
+        symlink("/proc/self/environ", project.path("project/environ")).unwrap();
+        for name in ["project/pipe", "project/environ"] {
+            let text = project.upload(name).await;
+            assert!(!text.contains('='), "{name}: {text}");
+        }
+    }
+}

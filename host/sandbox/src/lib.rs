@@ -49,6 +49,8 @@ mod store;
 mod ticker;
 
 pub use artifact::{ComponentDigest, LoadEvent};
+#[cfg(feature = "simulation")]
+pub use capability::filesystem::simulation::{Choices, SeededChoices, Simulated, simulate};
 pub use code_cache::CacheDirectories;
 pub use error::{LoadError, SandboxError, SurplusImport};
 pub use grants::Grants;

@@ -39,6 +39,8 @@ mod listing;
 mod metadata;
 pub(crate) mod open_files;
 mod operations;
+#[cfg(any(test, feature = "simulation"))]
+pub(crate) mod simulation;
 mod streams;
 
 pub(super) use wardian_files::{LastLink, MAX_PATH_LENGTH};

@@ -1,0 +1,17 @@
+//! File accesses of two plugins: each byte of the input is a choice.
+//!
+//! Property: no file is opened or changed outside of the grants, also after links, directories and
+//! granted paths were created, moved and removed, and after the grants were resolved again.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use wardian_sandbox::simulate;
+
+fuzz_target!(|data: &[u8]| {
+    let root = tempfile::tempdir().expect("a temporary directory is needed");
+    let path = root.path().canonicalize().expect("it exists");
+    if let Err(escape) = simulate(&path, &mut data.iter()) {
+        panic!("{escape}");
+    }
+});
