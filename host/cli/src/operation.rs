@@ -16,6 +16,7 @@ use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_engine::{
     Applied, ChangeCounts, EngineContext, MissingConfiguration, Mode, Plan, PlanOptions, StopSignal,
 };
+use wardian_printable::escape::escape_json;
 use wardian_printable::{PrintableText, printable};
 use wardian_state::{State, StateFile, encode_state};
 
@@ -231,7 +232,7 @@ fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics, context: &Comman
     };
     diagnostics.push(state_diagnostic(&error));
     if let Ok(text) = encode_state(state) {
-        context.shell.print(PrintableText::from_lines(&text));
+        context.shell.print(PrintableText::from_lines(&escape_json(&text)));
     }
     diagnostics.error(
         "State not saved",

@@ -119,7 +119,7 @@ impl Shell {
         let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string();
         let mut line = message.line(&now);
         line.push('\n');
-        self.write(true, &line);
+        self.write(true, &PrintableText::from_lines(&line));
     }
 
     /// Writes text to standard output unchanged. If the output consists of JSON messages, the text
@@ -129,7 +129,7 @@ impl Shell {
         if self.for_programs {
             self.message(&Message::Log(text.as_str().trim()));
         } else {
-            self.write(true, text.as_str());
+            self.write(true, &text);
         }
     }
 
@@ -150,7 +150,9 @@ impl Shell {
     /// Writes a JSON document to standard output, and a line break. In strings of the document,
     /// escapes of JSON replace characters that a terminal must not get.
     pub(crate) fn print_json(&self, document: &str) {
-        self.write(true, &format!("{}\n", escape_json(document)));
+        let mut text = PrintableText::from_lines(&escape_json(document));
+        text.push("\n");
+        self.write(true, &text);
     }
 
     /// Writes a document incrementally to standard output, followed by a line break.
@@ -175,7 +177,7 @@ impl Shell {
     pub(crate) fn note(&self, line: impl Into<PrintableText>) {
         let mut text = line.into();
         text.push("\n");
-        self.write(false, text.as_str());
+        self.write(false, &text);
     }
 
     /// Shows errors and warnings, each on the corresponding stream.
@@ -200,7 +202,7 @@ impl Shell {
         let stream = if is_out { &self.out } else { &self.errors };
         let style: &dyn Style = if stream.color { &style::Terminal } else { &NoStyle };
         let text = diagnostic.to_text(stream.width, style);
-        self.write(is_out, text.as_str());
+        self.write(is_out, &text);
     }
 
     fn compactly(&self, warnings: &Diagnostics) {
@@ -215,16 +217,17 @@ impl Shell {
             append_line!(text);
         }
         text.push("\nTo see the full warnings, run without -compact-warnings.\n");
-        self.write(!self.data_only, text.as_str());
+        self.write(!self.data_only, &text);
     }
 
     /// Writes text to standard output or standard error.
-    fn write(&self, is_out: bool, text: &str) {
+    fn write(&self, is_out: bool, text: &PrintableText) {
         let _turn = self.turn();
+        let bytes = text.as_str().as_bytes();
         if is_out {
-            self.out.write(&mut io::stdout().lock(), text.as_bytes());
+            self.out.write(&mut io::stdout().lock(), bytes);
         } else {
-            self.errors.write(&mut io::stderr().lock(), text.as_bytes());
+            self.errors.write(&mut io::stderr().lock(), bytes);
         }
     }
 

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wardian_diagnostic::SourceFile;
+use wardian_printable::escape::{Extent, escape};
 
 use crate::explain::{GrantedAccess, describe_conditions};
 use crate::host_pattern::HostPattern;
@@ -136,7 +137,12 @@ impl CapabilityRequest {
                         .filter(|_| all.iter().all(|one| is_unambiguous(one)))
                 }
                 RuleArgument::List(all) if all.iter().all(|one| is_unambiguous(one)) => {
-                    list(all.iter().map(String::as_str))
+                    if name == "hosts" {
+                        let hosts: Vec<String> = all.iter().map(|host| canonical_host(host)).collect();
+                        list(hosts.iter().map(String::as_str))
+                    } else {
+                        list(all.iter().map(String::as_str))
+                    }
                 }
                 RuleArgument::List(_) => None,
             };
@@ -219,12 +225,14 @@ fn canonical_host(text: &str) -> String {
 /// Whether a string reads as what it is. Invisible characters, and characters that change the text
 /// direction, make it look like another string.
 fn is_unambiguous(text: &str) -> bool {
-    !text.chars().any(|character| {
-        matches!(
-            character,
-            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        )
-    })
+    escape(text, Extent::Line) == text
+}
+
+/// Returns a host in the form in which it is shown: a rule with a letter that looks like another one
+/// would be written to the policy in a form that the user has not seen. An invalid host is unchanged,
+/// and rejected with the rule.
+fn canonical_host(host: &str) -> String {
+    HostPattern::parse(host).map_or_else(|_| host.to_owned(), |pattern| pattern.to_string())
 }
 
 /// A name is rendered without quotes, so it must be an identifier.

@@ -77,6 +77,16 @@ fn request_is_described_and_rendered() {
     insta::assert_snapshot!(grant_block(&plugin("example.com/acme/dns"), &[&one, &network(&["a.example"])]));
 }
 
+/// The first letter is Cyrillic.
+#[test]
+fn internationalized_host_is_written_as_shown() {
+    let one = network(&["\u{430}pple.example", "*.\u{430}pple.example", "API.example"]);
+    for text in [one.description(), one.block("allow")] {
+        assert!(text.contains("xn--pple-43d.example") && text.contains("api.example"), "{text}");
+        assert!(text.is_ascii(), "{text}");
+    }
+}
+
 #[test]
 fn grants_are_added_to_the_plugins_block() {
     let one = network(&["a.example"]);

@@ -15,7 +15,7 @@ use crate::failure::{Failure, Outcome, Status};
 use crate::render::audit::summary_text;
 use crate::render::json::{AuditDocument, pretty};
 use crate::shell::ViewOptions;
-use wardian_printable::{PrintableText, printable};
+use wardian_printable::{PrintableText, append, printable};
 
 #[async_trait(?Send)]
 impl CommandSpec for AuditCommandArguments {
@@ -40,12 +40,13 @@ fn run(context: &CommandContext, arguments: &AuditCommandArguments) -> Outcome {
         let least = summary.least_privilege_policy(&context.app.directory);
         context.shell.print(PrintableText::from_lines(&least.text));
         if !least.left_out.is_empty() {
-            let list: Vec<String> = least.left_out.iter().map(|one| format!(" - {one}")).collect();
-            let detail = format!(
-                "No rule can allow exactly these accesses. Write rules by hand if the run needs them:\n{}",
-                list.join("\n")
+            let mut text = PrintableText::from(
+                "Warning: No rule can allow exactly these accesses. Write rules by hand if the run needs them:",
             );
-            context.shell.note(PrintableText::from_lines(&format!("Warning: {detail}")));
+            for one in &least.left_out {
+                append!(text, "\n - {one}");
+            }
+            context.shell.note(text);
         }
     } else if arguments.json {
         context.shell.print_json(&pretty(&AuditDocument::new(&summary)));

@@ -190,9 +190,7 @@ fn evaluate(console: &Console, input: &str) -> Answer {
             return Ok(render_value(&console.evaluate(&expression)?, 0));
         };
         match (&call.arguments[..], call.expands) {
-            ([argument], false) => {
-                Ok(PrintableText::from_lines(&types::render_type(console.evaluate(argument)?.ty())))
-            }
+            ([argument], false) => Ok(types::render_type(console.evaluate(argument)?.ty())),
             _ => Err(Diagnostic::error(
                 "Invalid use of type function",
                 "The function \"type\" takes one argument: the value whose type is printed.",

@@ -129,7 +129,8 @@ impl Formatter {
                 problems.error("File cannot be written", format!("{name} cannot be written: {error}."));
             }
             if self.diff {
-                shown.append_lines(&difference::unified(name, file.text(), &formatted));
+                let name = PrintableText::from_line(name);
+                shown.append_lines(&difference::unified(name.as_str(), file.text(), &formatted));
             }
         }
         if self.check {

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use wardian_app::state_access;
+use wardian_printable::escape::escape_json;
 use wardian_state::encode_state;
 
 use crate::arguments::StatePullArguments;
@@ -28,7 +29,7 @@ fn run(context: &CommandContext) -> Outcome {
     if look.exists {
         let text = encode_state(&look.state)
             .map_err(|problem| Failure::error("State cannot be written", format!("{problem}.")))?;
-        context.shell.print_data(text.as_bytes());
+        context.shell.print_data(escape_json(&text).as_bytes());
     }
     Ok(Status::Success)
 }

@@ -36,6 +36,7 @@ mod sshd;
 mod state_errors;
 mod state_files;
 mod state_lock;
+mod terminal_text;
 mod terraform_interop;
 #[cfg(unix)]
 mod third_party_provisioners;
