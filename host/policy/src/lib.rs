@@ -60,6 +60,7 @@ pub use policy::{
 };
 pub use policy_edit::{add_grants, grant_block};
 pub use policy_synthesis::{LeastPrivilegePolicy, NeededAccess, least_privilege_policy};
+pub use protected::classes_of_file_name;
 pub use protected::content::{MAX_CONTENT_HEADER_LENGTH, recognize_content};
 pub use rule::Effect;
 pub use settings::{NativePlugins, PluginLimits, PolicySetting, Settings};

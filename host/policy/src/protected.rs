@@ -12,6 +12,7 @@ mod fold;
 pub(crate) mod names;
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use wardian_access::{AccessExtent, FileAccess, FileOperation, ProtectedClass, ProtectedClasses};
@@ -92,6 +93,11 @@ impl ProtectedFiles {
         let names = below.split(|byte| *byte == b'/').filter(|name| !name.is_empty());
         names.fold(ProtectedClasses::NONE, |classes, name| classes.union(classes_of_name(name)))
     }
+}
+
+/// Returns the classes of the files with a name, wherever they are.
+pub fn classes_of_file_name(name: &OsStr) -> ProtectedClasses {
+    classes_of_name(&fold_name(name))
 }
 
 /// Returns the path and those of the directories above it.

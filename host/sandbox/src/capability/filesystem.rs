@@ -15,6 +15,7 @@
 //! | [`file_guard`] | decisions and records |
 //! | [`operations`] | file operations, and the reason why a decision still holds when they run |
 //! | [`listing`] | listing a directory |
+//! | [`protected_content`] | protected files that a path does not reveal |
 //! | [`open_files`] | an instance's open files |
 //! | [`host`], [`metadata`] | the WASI interface and its types |
 //! | [`streams`] | reading and writing |
@@ -39,6 +40,7 @@ mod listing;
 mod metadata;
 pub(crate) mod open_files;
 mod operations;
+mod protected_content;
 #[cfg(any(test, feature = "simulation"))]
 pub(crate) mod simulation;
 mod streams;

@@ -20,6 +20,7 @@ use wardian_plugin::PluginCall;
 use wardian_policy::{Decision, DenialReason};
 
 use super::granted::GrantedFiles;
+use super::protected_content::classes_of_links;
 use crate::cpu_budget::CpuClock;
 use crate::current_call::{CallNumber, CurrentCall};
 use crate::limits::{Bound, WroteTooMuch};
@@ -278,15 +279,20 @@ impl FileGuard {
         let protected = self.0.call.monitor().policy().protected_paths();
         let named = self.0.files.names().named().iter().chain(protected);
         let same: Vec<&Path> = named.filter(is_same).map(PathBuf::as_path).collect();
-        if same.is_empty() {
+        // The files that are protected against reading only by their names, states and plans, are
+        // also recognized by their content.
+        let classes = match access {
+            FileOperation::Write => classes_of_links(self.0.files.root_module(), about)?,
+            FileOperation::Read => ProtectedClasses::NONE,
+        };
+        if same.is_empty() && classes.is_empty() {
             return Ok(());
         }
-        let none = ProtectedClasses::NONE;
-        let deciding = self.deciding(path, &same, access, AccessScope::Path, none)?;
+        let deciding = self.deciding(path, &same, access, AccessScope::Path, classes)?;
         if self.0.call.monitor().policy().decide(&deciding).is_allowed() {
             return Ok(());
         }
-        self.begin_as(path, &same, access, AccessScope::Path, none).map(drop)
+        self.begin_as(path, &same, access, AccessScope::Path, classes).map(drop)
     }
 
     /// Deducts bytes that are about to be written from the limit.

@@ -57,7 +57,8 @@ impl GrantedFiles {
             .into_iter()
             .map(|(path, access)| (path, access.contains(&FileOperation::Write)))
             .collect();
-        let writable_directories = Arc::new(WritableDirectories::new(policy.writable_directories().map(Path::to_owned)));
+        let writable_directories =
+            Arc::new(WritableDirectories::new(policy.writable_directories().map(Path::to_owned)));
         let root = |path: &Path| {
             // A grant covers everything below the directory.
             let is_writable = path.ancestors().any(|outer| granted.get(outer) == Some(&true));

@@ -23,6 +23,7 @@ use wardian_files::{
 use super::file_guard::{AccessScope, FileError, FileGuard, OpenFile};
 use super::granted::{Root, RootError};
 use super::listing::OpenListing;
+use super::protected_content::{classes_of_content, classes_of_entry};
 
 /// Maximum number of missing parents of a new directory.
 const MAX_PARENTS: usize = 256;
@@ -69,7 +70,7 @@ impl Directory {
         root.create(
             NEW_DIRECTORY,
             |error| refuse_root(guard, root, error),
-            |path| guard.begin(path, FileOperation::Write, AccessScope::Path).map(drop),
+            |path| guard.begin(path, FileOperation::Write, AccessScope::NewDirectory).map(drop),
         )
     }
 
@@ -171,11 +172,12 @@ pub(crate) fn open(
         return Err(Errno::ISDIR.into());
     }
     let path = place.path();
-    let write = writes.then(|| guard.begin(&path, FileOperation::Write, AccessScope::Path)).transpose()?;
+    let mut write =
+        writes.then(|| guard.begin(&path, FileOperation::Write, AccessScope::Path)).transpose()?;
     if writes {
         directory.check_writable()?;
     }
-    let read = match (is_directory, reads) {
+    let mut read = match (is_directory, reads) {
         // Reading a directory means listing it, which is decided separately.
         (true, _) => guard.look(&path).map(|()| None)?,
         (false, true) => Some(guard.begin(&path, FileOperation::Read, AccessScope::Path)?),
@@ -204,8 +206,17 @@ pub(crate) fn open(
     }
     let is_empty = about.len() == 0;
     let file = opened.into_file();
-    if how.truncate && !is_empty {
-        file.set_len(0)?;
+    if !is_empty {
+        let classes = match reads {
+            true => classes_of_content(&file),
+            false => classes_of_entry(&place.parent, place.name())?,
+        };
+        let classify = |begun, access| guard.classify(begun, &path, access, AccessScope::Path, classes);
+        read = read.map(|begun| classify(begun, FileOperation::Read)).transpose()?;
+        write = write.map(|begun| classify(begun, FileOperation::Write)).transpose()?;
+        if how.truncate {
+            file.set_len(0)?;
+        }
     }
     Ok(Opened::File(file, Arc::new(OpenFile::new(guard, path, read, write))))
 }
@@ -230,7 +241,7 @@ pub(crate) fn create_directory(
     if place.name.is_none() {
         return Err(Errno::EXIST.into());
     }
-    let making = guard.begin(&place.path(), FileOperation::Write, AccessScope::Path)?;
+    let making = guard.begin(&place.path(), FileOperation::Write, AccessScope::NewDirectory)?;
     directory.check_writable()?;
     place.parent.create_directory(place.name(), mode)?;
     drop(making);
@@ -410,6 +421,9 @@ pub(crate) fn remove_file(guard: &FileGuard, directory: &Directory, path: &str) 
     if place.is_directory {
         return Err(Errno::ISDIR.into());
     }
+    let classes = classes_of_entry(&place.parent, place.name())?;
+    let removing =
+        guard.classify(removing, &place.path(), FileOperation::Write, AccessScope::Tree, classes)?;
     place.parent.remove_file(place.name())?;
     drop(removing);
     Ok(())
@@ -444,6 +458,11 @@ impl Pair<'_> {
             return Err(Errno::BUSY.into());
         }
         self.check_links(guard, &from, &to)?;
+        let (access, extent) = (FileOperation::Write, AccessScope::Tree);
+        let moved = classes_of_entry(&from.parent, from.name())?;
+        let replaced = classes_of_entry(&to.parent, to.name())?;
+        let taking = guard.classify(taking, &old, access, extent, moved)?;
+        let putting = guard.classify(putting, &new, access, extent, replaced)?;
         Ok((from, to, [taking, putting]))
     }
 
