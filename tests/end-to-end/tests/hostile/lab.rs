@@ -11,6 +11,7 @@ use wardian_end_to_end::{Project, test_guest};
 
 use crate::attack::ensure;
 use crate::bounded::{self, Kill, MAX_TIME, Run};
+use crate::wasm::custom_section;
 
 /// The content of every file that no plugin has access to.
 pub const SECRET: &str = "S3CRET-of-the-victim";
@@ -55,6 +56,21 @@ impl Lab {
     pub fn with_grant(directories: &[&str]) -> Result<Self, String> {
         let lab = Self::new()?;
         lab.policy(&grant(HOSTILE, directories));
+        Ok(lab)
+    }
+
+    /// Creates a place for the component with network access, which declares what it imports.
+    pub fn with_network() -> Result<Self, String> {
+        let lab = Self::new()?;
+        let path = test_guest("hostile-network").ok_or("the component hostile-network is not built")?;
+        let component = fs::read(&path).map_err(|error| error.to_string())?;
+        let declaration = "{\"version\":1,\"capabilities\":[{\"network\":{\"hosts\":[\"**\"],\"schemes\":[\"http\",\"tcp\",\"udp\"],\"ports\":[\"*\"],\"reason\":\"reaches out\"}}]}\n";
+        let section = custom_section("wardian:capabilities", declaration.as_bytes());
+        lab.write_at("network.wasm", [component, section].concat());
+        let settings = lab.read_at("home/.terraformrc");
+        let settings =
+            settings.replace(&path.display().to_string(), &lab.at("network.wasm").display().to_string());
+        lab.write_at("home/.terraformrc", settings);
         Ok(lab)
     }
 

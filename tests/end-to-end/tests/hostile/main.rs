@@ -13,11 +13,17 @@
 
 mod attack;
 mod bounded;
+mod exhaustion;
+mod host_files;
 mod lab;
 mod links;
+mod network;
 mod programs;
 mod states;
+mod terminal;
+mod trust_by_name;
 mod trusted_files;
+mod wasm;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -32,10 +38,20 @@ use attack::{Attack, Outcome, Verdict};
 const MIN_ATTACKS: usize = 120;
 
 fn table() -> Vec<Attack> {
-    [programs::attacks(), links::attacks(), trusted_files::attacks(), states::attacks()]
-        .into_iter()
-        .flat_map(attack::Table::into_attacks)
-        .collect()
+    [
+        programs::attacks(),
+        links::attacks(),
+        trusted_files::attacks(),
+        states::attacks(),
+        exhaustion::attacks(),
+        terminal::attacks(),
+        network::attacks(),
+        trust_by_name::attacks(),
+        host_files::attacks(),
+    ]
+    .into_iter()
+    .flat_map(attack::Table::into_attacks)
+    .collect()
 }
 
 fn file(name: &str) -> PathBuf {

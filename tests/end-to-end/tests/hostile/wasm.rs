@@ -1,0 +1,117 @@
+//! Components that are small and cost much, byte by byte.
+
+const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
+const MODULE: &[u8] = b"\0asm\x01\0\0\0";
+
+fn number(mut number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number > 0x7f {
+        bytes.push(0x80 | u8::try_from(number & 0x7f).unwrap_or_default());
+        number >>= 7;
+    }
+    bytes.push(u8::try_from(number).unwrap_or_default());
+    bytes
+}
+
+fn section(id: u8, content: &[u8]) -> Vec<u8> {
+    [&[id][..], &number(content.len()), content].concat()
+}
+
+fn vector(count: usize, item: &[u8]) -> Vec<u8> {
+    [number(count), item.repeat(count)].concat()
+}
+
+/// Components within each other, each with several instances of the next one.
+pub fn nested_components(depth: usize, instances: usize) -> Vec<u8> {
+    let mut component = COMPONENT.to_vec();
+    for _ in 0..depth {
+        // An instance of component 0, without arguments.
+        let instances = section(5, &vector(instances, &[0, 0, 0]));
+        component = [COMPONENT, &section(4, &component), &instances].concat();
+    }
+    component
+}
+
+/// Nested components whose innermost one has instances of a core module.
+pub fn nested_modules(depth: usize, instances: usize) -> Vec<u8> {
+    let module = [section(1, MODULE), section(2, &vector(instances, &[0, 0, 0]))].concat();
+    let mut component = [COMPONENT, &module].concat();
+    for _ in 0..depth {
+        let instances = section(5, &vector(instances, &[0, 0, 0]));
+        component = [COMPONENT, &section(4, &component), &instances].concat();
+    }
+    component
+}
+
+/// A component with one core module.
+fn with_module(sections: &[Vec<u8>]) -> Vec<u8> {
+    [COMPONENT, &section(1, &[MODULE, &sections.concat()].concat())].concat()
+}
+
+fn module_of_functions(count: usize, body: &[u8]) -> Vec<u8> {
+    let types = section(1, &[1, 0x60, 0, 0]);
+    let functions = section(3, &vector(count, &[0]));
+    let code = section(10, &vector(count, &[number(body.len()), body.to_vec()].concat()));
+    with_module(&[types, functions, code])
+}
+
+/// A function that changes each of its locals within nested loops.
+pub fn locals_in_loops(locals: usize, depth: usize) -> Vec<u8> {
+    let mut body = [vec![1], number(locals), vec![0x7f]].concat();
+    body.extend([0x03, 0x40].repeat(depth));
+    for local in 0..locals {
+        let local = number(local);
+        body.push(0x20);
+        body.extend(&local);
+        body.extend([0x41, 1, 0x6a, 0x21]);
+        body.extend(&local);
+    }
+    // Each loop may run again.
+    body.extend([0x20, 0, 0x0d, 0, 0x0b].repeat(depth));
+    body.push(0x0b);
+    module_of_functions(1, &body)
+}
+
+pub fn empty_functions(count: usize) -> Vec<u8> {
+    module_of_functions(count, &[0, 0x0b])
+}
+
+/// Functions with as many locals as the format allows.
+pub fn many_locals(functions: usize) -> Vec<u8> {
+    let body = [vec![1], number(50_000), vec![0x7e, 0x0b]].concat();
+    module_of_functions(functions, &body)
+}
+
+/// Blocks within each other.
+pub fn nested_blocks(depth: usize) -> Vec<u8> {
+    let body = [vec![0], [0x02, 0x40].repeat(depth), [0x0b].repeat(depth), vec![0x0b]].concat();
+    module_of_functions(1, &body)
+}
+
+/// Tables of branches that all lead to the same block.
+pub fn branch_tables(count: usize, targets: usize) -> Vec<u8> {
+    let mut body = vec![0];
+    for _ in 0..count {
+        body.extend([0x02, 0x40, 0x41, 0, 0x0e]);
+        body.extend(vector(targets, &[0]));
+        body.extend([0, 0x0b]);
+    }
+    body.push(0x0b);
+    module_of_functions(1, &body)
+}
+
+/// Tuple types, each with several of the previous type.
+pub fn doubled_types(depth: usize) -> Vec<u8> {
+    let mut types = number(depth + 1);
+    types.extend([0x6f, 1, 0x7f]);
+    for level in 0..depth {
+        let inner = number(level);
+        types.extend([vec![0x6f, 2], inner.clone(), inner].concat());
+    }
+    [COMPONENT, &section(7, &types)].concat()
+}
+
+/// Returns a custom section, which can be appended to any component.
+pub fn custom_section(name: &str, content: &[u8]) -> Vec<u8> {
+    section(0, &[&number(name.len())[..], name.as_bytes(), content].concat())
+}
