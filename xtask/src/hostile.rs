@@ -58,7 +58,11 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> 
         .env("WARDIAN_TEST_BINARY", binary)
         .env("WARDIAN_TEST_GUESTS", guests::place(&guests::directory(workspace), Purpose::Test))
         .env("WARDIAN_HOSTILE_ONLY", &options.only)
+        .env("WARDIAN_HOSTILE_ALL", "1")
         .stdout(Stdio::piped());
+    if options.binary.is_some() {
+        cargo.env("WARDIAN_HOSTILE_REPORT", "1");
+    }
     if options.is_recording {
         cargo.env("WARDIAN_HOSTILE_BEFORE", "1");
     }

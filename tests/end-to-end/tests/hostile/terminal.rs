@@ -420,12 +420,15 @@ fn states(table: &mut Table) {
 fn files(table: &mut Table) {
     let write =
         |table: &mut Table, name: &str, path: &'static str, content: String, command: &'static str| {
-            table.add(format!("{name}-at-{}", command.split(' ').next().unwrap_or_default()), move || {
-                let lab = Lab::new()?;
-                lab.write("main.tf", "output \"a\" {\n  value = 1\n}\n");
-                lab.write_at(path, &content);
-                raw(&lab.run(command)?)
-            });
+            table.add(
+                format!("{name}-at-{}", command.replace(" -input=false", "").replace(' ', "-")),
+                move || {
+                    let lab = Lab::new()?;
+                    lab.write("main.tf", "output \"a\" {\n  value = 1\n}\n");
+                    lab.write_at(path, &content);
+                    raw(&lab.run(command)?)
+                },
+            );
         };
     let raw_text = format!("x = \"{IN_NAME}\" y\n");
     write(table, "workspace", "work/.terraform/environment", PAYLOAD.into(), "plan -input=false");
