@@ -35,7 +35,7 @@ impl Options {
                     let found = path.canonicalize();
                     options.binary = Some(found.with_context(|| format!("there is no {}", path.display()))?);
                 }
-                "--only" => options.only = value()?.clone(),
+                "--only" => options.only.clone_from(value()?),
                 "--record" => options.is_recording = true,
                 other => bail!("`hostile` does not accept `{other}`"),
             }

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 /// The maximum memory of the process and its children. They are killed if they exceed it.
 const MAX_MEMORY: u64 = 3 << 30;
 /// The maximum running time, after which the process and its children are killed.
-pub const MAX_TIME: Duration = Duration::from_secs(60);
+pub const MAX_TIME: Duration = Duration::from_mins(1);
 
 /// The result of a command that ran with limits.
 #[derive(Debug)]

@@ -105,8 +105,10 @@ fn embedded_addresses(table: &mut Table) {
     }
 }
 
+type Requests = Arc<Mutex<Vec<String>>>;
+
 /// A server on loopback that records the first lines of requests and their credentials.
-fn serve() -> Result<(u16, Arc<Mutex<Vec<String>>>), String> {
+fn serve() -> Result<(u16, Requests), String> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
     let requests = Arc::new(Mutex::new(Vec::new()));

@@ -227,7 +227,7 @@ fn embedded(table: &mut Table) {
             for file in ["terraform.tfstate.backup", "copy.json"] {
                 lab.write(file, state());
             }
-            lab.write("terraform.tfstate", state().replace("outputs", "outputs"));
+            lab.write("terraform.tfstate", state());
             lab.write("main.tf", format!("data \"local_file\" \"a\" {{\n  filename = \"{path}\"\n}}\noutput \"a\" {{\n  value = nonsensitive(data.local_file.a.content)\n}}\noutput \"password\" {{\n  value = \"{SECRET}\"\n  sensitive = true\n}}\n"));
             lab.run("init -input=false")?.success()?;
             let run = lab.run("plan -input=false")?;

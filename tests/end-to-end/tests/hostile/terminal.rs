@@ -140,13 +140,7 @@ fn plugins(table: &mut Table) {
     });
     table.add("written-paths-in-audit", || {
         let lab = Lab::with_grant(&["."])?;
-        lab.write(
-            "main.tf",
-            configuration(&[(
-                HOSTILE,
-                &["honest", &format!("write¦{}¦x", PAYLOAD.replace("\u{202e}", "\u{202e}"))],
-            )]),
-        );
+        lab.write("main.tf", configuration(&[(HOSTILE, &["honest", &format!("write¦{PAYLOAD}¦x")])]));
         lab.run("plan -input=false -audit-log=../audit.log")?;
         let run = lab.run("audit ../audit.log")?;
         ensure(run.says("MARK"), || run.text())?;
