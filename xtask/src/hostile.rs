@@ -1,4 +1,4 @@
-//! `cargo xtask hostile`: attacks on the binary, counted by family.
+//! `cargo xtask hostile`: runs attacks on the binary, and counts them by family.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -15,11 +15,11 @@ use crate::workspace::{Purpose, Workspace};
 /// The options after `hostile`.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
-    /// Another binary than the one that is built.
+    /// The binary to attack, instead of the built one.
     pub(crate) binary: Option<PathBuf>,
-    /// A part of the names of the attacks to run.
+    /// Selects the attacks whose names contain this text.
     only: String,
-    /// Whether the results become those of the version before the defences.
+    /// Whether to record the results as those of the version before the defences.
     is_recording: bool,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> 
     let started = Instant::now();
     let binary = options.binary.clone().unwrap_or_else(|| workspace.host_program("wardian"));
     let mut cargo = workspace.cargo();
-    // The same selection as for the other tests, so that nothing is compiled again.
+    // The same packages as for the other tests are selected, so that they are not compiled again.
     cargo
         .args(["test", "--workspace", "--test", "hostile", "--", "--nocapture", "every_attack_fails"])
         .env("WARDIAN_TEST_BINARY", binary)

@@ -1,4 +1,4 @@
-//! The message of a crash. Its reason can quote text from outside of this program.
+//! The message of a crash. It can contain text from outside of this program.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, Write as _};
@@ -6,7 +6,7 @@ use std::panic::PanicHookInfo;
 
 use wardian_printable::{PrintableText, append_line, printable};
 
-/// Makes all later panics print their message as printable text.
+/// Sets a panic hook that prints messages as printable text.
 pub(crate) fn print_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let mut text = message(panic);
@@ -14,7 +14,7 @@ pub(crate) fn print_panics() {
         if backtrace.status() == BacktraceStatus::Captured {
             text.append_lines(&backtrace.to_string());
         }
-        // Nobody is left to get an error.
+        // An error cannot be reported.
         let _ = io::stderr().lock().write_all(text.as_str().as_bytes());
     }));
 }

@@ -39,7 +39,7 @@ pub(crate) fn start(environment: &ProcessEnvironment) -> Result<(), String> {
     started.map_err(|error| error.to_string())
 }
 
-/// Writes log lines, each of which is passed in one piece.
+/// Writes log lines. Each call receives a complete line.
 struct LogLines<W> {
     out: W,
     is_json: bool,

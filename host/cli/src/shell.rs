@@ -148,7 +148,7 @@ impl Shell {
     }
 
     /// Writes a JSON document to standard output, and a line break. In strings of the document,
-    /// escapes of JSON replace characters that a terminal must not get.
+    /// characters that must not reach a terminal are replaced by JSON escapes.
     pub(crate) fn print_json(&self, document: &str) {
         let mut text = PrintableText::from_lines(&escape_json(document));
         text.push("\n");

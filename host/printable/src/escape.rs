@@ -1,22 +1,22 @@
 //! Escapes for characters that must not reach a terminal.
 //!
 //! These are all control characters (C0, DEL, C1), characters that change the direction of text,
-//! and invisible ones. An escape is shown as in Rust and consists of ASCII: `\u{202e}`. All other
-//! characters, and with them the width of ordinary text, are unchanged. Escaped text is not
-//! changed if it is escaped again.
+//! and invisible ones. An escape has the form of Rust and consists of ASCII characters: `\u{202e}`.
+//! All other characters are unchanged, and so is the width of ordinary text. Escaping is
+//! idempotent.
 
 use std::borrow::Cow;
 
-/// Whether line breaks and tabs are shown as such.
+/// The extent of a text, which determines whether line breaks and tabs are escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// A part of one line: line breaks and tabs are escaped.
+    /// Text within one line: line breaks and tabs are escaped.
     Line,
-    /// Any number of lines, each ended by a line feed. A carriage return before it is left out.
+    /// Any number of lines, each terminated by a line feed. A carriage return before it is removed.
     Lines,
 }
 
-/// Returns text without deceptive characters.
+/// Escapes the deceptive characters of a text.
 pub fn escape(text: &str, extent: Extent) -> Cow<'_, str> {
     let is_kept = |byte: u8| is_plain(byte) || (extent == Extent::Lines && matches!(byte, b'\n' | b'\t'));
     if text.bytes().all(is_kept) {
@@ -27,7 +27,7 @@ pub fn escape(text: &str, extent: Extent) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Appends text without deceptive characters.
+/// Escapes the deceptive characters of a text, and appends the result.
 pub(crate) fn push_escaped(text: &str, extent: Extent, shown: &mut String) {
     if text.bytes().all(is_plain) {
         shown.push_str(text);
@@ -39,7 +39,7 @@ pub(crate) fn push_escaped(text: &str, extent: Extent, shown: &mut String) {
         let is_shown = match character {
             ' '..='~' => true,
             '\n' | '\t' => extent == Extent::Lines,
-            // A line end of Windows is a line end.
+            // A Windows line ending becomes a line feed.
             '\r' if extent == Extent::Lines && characters.peek() == Some(&'\n') => continue,
             '\u{fe0e}' | '\u{fe0f}' => before.is_some_and(has_emoji_variant),
             JOINER => before.is_some_and(joins) && characters.peek().copied().is_some_and(joins),
@@ -69,7 +69,7 @@ fn is_plain(byte: u8) -> bool {
     matches!(byte, b' '..=b'~')
 }
 
-/// Joins several emoji to one.
+/// The character that joins several emoji into one.
 const JOINER: char = '\u{200d}';
 
 /// Returns whether a character controls a terminal, changes the order of text or is invisible, in
@@ -109,7 +109,7 @@ pub fn is_deceptive(character: char) -> bool {
     )
 }
 
-/// Returns whether a character can be shown as text or as an emoji.
+/// Returns whether a character has both a text and an emoji presentation.
 fn has_emoji_variant(character: char) -> bool {
     is_pictograph(character) || matches!(character, '#' | '*' | '0'..='9')
 }
@@ -132,8 +132,8 @@ fn is_pictograph(character: char) -> bool {
     )
 }
 
-/// Returns a JSON document in which deceptive characters of strings are written as escapes of
-/// JSON. Its meaning is unchanged.
+/// Replaces deceptive characters in the strings of a JSON document by JSON escapes. The meaning of
+/// the document is unchanged.
 pub fn escape_json(document: &str) -> Cow<'_, str> {
     let is_kept = |character: char| matches!(character, '\n' | '\t' | '\r') || !is_deceptive(character);
     if document.bytes().all(is_plain) || document.chars().all(is_kept) {

@@ -1,13 +1,13 @@
 //! Text that may reach a terminal.
 //!
-//! Text from outside of this program (plugins, configurations, states, file names, policies, logs,
-//! answers of servers) can contain characters that control a terminal, hide text or change its
-//! order. [`PrintableText`] cannot: it consists of literals of this program, and of other text
-//! whose [deceptive](escape) characters were replaced by escapes. Everything that is shown to
-//! people has this type.
+//! Text from other sources (plugins, configurations, states, file names, policies, logs, responses
+//! of servers) can contain characters that control a terminal, hide text or change its order.
+//! [`PrintableText`] cannot contain them: it consists of literals in this program, and of other
+//! text whose [deceptive](escape) characters were escaped. All text that is shown to people has
+//! this type.
 //!
-//! [`printable!`] is `format!` with this result. Its arguments are escaped unless they are
-//! printable already, line breaks included, so that no argument can forge a line:
+//! [`printable!`] is `format!` with this result. Its arguments are escaped, including line breaks,
+//! unless they are printable already, so that an argument cannot forge a line:
 //!
 //! ```
 //! use wardian_printable::printable;
@@ -51,6 +51,6 @@ mod text;
 pub use text::{Printable, PrintableLine, PrintableText};
 pub use wardian_printable_macros::{append, append_line, printable};
 
-// The macros name this crate by its name, also in its own tests.
+// The macros refer to this crate by its external name, also in the crate's own tests.
 #[cfg(test)]
 extern crate self as wardian_printable;

@@ -1,11 +1,11 @@
-//! The text, and what can be appended to it.
+//! Printable text, and the values that can be appended to it.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::escape::{Extent, escape, push_escaped};
 
-/// Text for people: literals of this program, and other text without deceptive characters.
+/// Human-readable text: literals in this program, and other text without deceptive characters.
 ///
 /// It does not implement `Display`, so that `format!` cannot turn it into a string whose origin is
 /// unknown.
@@ -16,16 +16,16 @@ pub struct PrintableText(Cow<'static, str>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrintableLine<'a>(&'a str);
 
-/// An argument of [`printable!`](crate::printable): escaped as a part of one line, unless it is
+/// An argument of [`printable!`](crate::printable): escaped as text within one line, unless it is
 /// printable already.
 pub trait Printable {
-    /// Appends this to a text.
+    /// Appends the value to a text.
     fn append_to(&self, text: &mut PrintableText);
 }
 
 impl<T: fmt::Display + ?Sized> Printable for T {
     fn append_to(&self, text: &mut PrintableText) {
-        // The writer returns no errors, and an error of the value leaves it incomplete.
+        // The writer never fails; if the value's formatting fails, the text is incomplete.
         let _ = fmt::write(&mut EscapingWriter(text), format_args!("{self}"));
     }
 }
@@ -48,7 +48,7 @@ impl Printable for PrintableLine<'_> {
     }
 }
 
-/// Appends what is written to it, as parts of one line.
+/// Appends all written text, escaped as text within one line.
 struct EscapingWriter<'a>(&'a mut PrintableText);
 
 impl fmt::Write for EscapingWriter<'_> {
@@ -64,14 +64,14 @@ impl PrintableText {
         Self(Cow::Borrowed(""))
     }
 
-    /// Returns a value as a part of one line: its line breaks are escaped.
+    /// Returns a value as text within one line: line breaks are escaped.
     pub fn from_line(value: impl Printable) -> Self {
         let mut text = Self::new();
         value.append_to(&mut text);
         text
     }
 
-    /// Returns text of any number of lines.
+    /// Returns a text of any number of lines.
     pub fn from_lines(lines: &str) -> Self {
         Self(Cow::Owned(escape(lines, Extent::Lines).into_owned()))
     }
@@ -81,12 +81,12 @@ impl PrintableText {
         self.push_printable(literal);
     }
 
-    /// Appends a value as a part of one line.
+    /// Appends a value as text within one line: line breaks are escaped.
     pub fn append(&mut self, value: &(impl Printable + ?Sized)) {
         value.append_to(self);
     }
 
-    /// Appends text of any number of lines.
+    /// Appends a text of any number of lines.
     pub fn append_lines(&mut self, lines: &str) {
         push_escaped(lines, Extent::Lines, self.0.to_mut());
     }
@@ -96,7 +96,7 @@ impl PrintableText {
         self.0.to_mut().extend(std::iter::repeat_n(literal, count));
     }
 
-    /// Returns the text followed by the blanks that fill a column of this many characters.
+    /// Pads the text with spaces to this number of characters.
     #[must_use]
     pub fn padded_to(mut self, width: usize) -> Self {
         let length = self.0.chars().count();
@@ -124,7 +124,7 @@ impl PrintableText {
         self.0.lines().map(PrintableLine)
     }
 
-    /// Removes blanks and line breaks at the end.
+    /// Removes spaces and line breaks at the end.
     pub fn trim_end(&mut self) {
         let length = self.0.trim_end().len();
         if length < self.0.len() {

@@ -1,5 +1,5 @@
-//! Resources with an ID and a secret. The ID is the input, so that a test chooses what the host
-//! shows; `hostile_thief` shows every state that it is given.
+//! Resources with an ID and a secret. The ID is the input, so that a test determines the text that
+//! the host shows; `hostile_thief` reveals every state that it receives.
 
 use wardian_value::{Type, Value, json, msgpack};
 

@@ -13,10 +13,10 @@ use crate::libc;
 /// A file that stays open after its call.
 static HELD: Mutex<Option<File>> = Mutex::new(None);
 
-/// A text that an earlier call passed.
+/// A text from an earlier call.
 static KEPT: Mutex<String> = Mutex::new(String::new());
 
-/// Runs a chain; `other` runs the verbs that are unknown here.
+/// Runs a chain; `other` runs the verbs that this module does not define.
 pub(crate) fn run(chain: &str, mut other: impl FnMut(&str, &[&str]) -> String) -> String {
     let mut lines = Vec::new();
     for (index, step) in chain.split('\u{1e}').enumerate() {
@@ -188,7 +188,7 @@ fn fill_directory(path: &str, count: usize) -> io::Result<String> {
     Ok("done".into())
 }
 
-/// Creates directories within each other, one name at a time.
+/// Creates nested directories, one name at a time.
 fn nest(path: &str, depth: usize) -> io::Result<String> {
     let mut inner = path.to_owned();
     for _ in 0..depth {

@@ -66,7 +66,7 @@ impl Page {
         self.text.push(literal);
     }
 
-    /// Writes a value as a part of one line.
+    /// Writes a value as text within one line: line breaks are escaped.
     pub(crate) fn append(&mut self, value: &(impl Printable + ?Sized)) {
         self.text.append(value);
     }

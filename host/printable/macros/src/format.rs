@@ -1,6 +1,6 @@
-//! Format strings, as they are written in the source text.
+//! Parses format strings in source text.
 
-/// A part of a format string.
+/// A literal or a placeholder of a format string.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// A string literal.
@@ -17,7 +17,7 @@ pub(crate) enum Argument {
     Name(String),
 }
 
-/// Divides the source text of a string literal.
+/// Splits the source text of a string literal into pieces.
 ///
 /// # Errors
 /// If it is not a format string.
@@ -39,7 +39,7 @@ pub(crate) fn parse(literal: &str) -> Result<Vec<Piece>, &'static str> {
                 let escaped = characters.next().ok_or("the escape has no end")?;
                 piece.push(escaped);
                 if escaped == 'u' {
-                    // The braces of a character's number.
+                    // The braces of a Unicode escape.
                     for digit in characters.by_ref() {
                         piece.push(digit);
                         if digit == '}' {
@@ -85,7 +85,7 @@ fn argument(text: &str) -> Argument {
     }
 }
 
-/// Returns the variables that a specification names: `width` in `<width$`.
+/// Returns the variables that a format specification names, such as `width` in `<width$`.
 pub(crate) fn counts(specification: &str) -> impl Iterator<Item = &str> {
     let ends = specification.match_indices('$').map(|(end, _)| end);
     ends.filter_map(|end| {

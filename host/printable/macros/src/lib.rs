@@ -1,8 +1,8 @@
 //! The macros of `wardian-printable`: format strings whose arguments are escaped.
 //!
-//! A format string is divided into literals, which are appended as they are, and arguments, which
-//! are appended as values. The macros use only the public interface of the text, so they can do
-//! nothing that their callers cannot.
+//! A format string is split into literals, which are appended unchanged, and arguments, which are
+//! escaped. The macros use only the public methods of the text, so they have no more privileges
+//! than their callers.
 
 mod format;
 
@@ -10,7 +10,7 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 
 use format::{Argument, Piece, parse};
 
-/// Returns a text: `printable!("Read {path} in {seconds:.1} s")`.
+/// Formats a printable text: `printable!("Read {path} in {seconds:.1} s")`.
 #[proc_macro]
 pub fn printable(input: TokenStream) -> TokenStream {
     const TEXT: &str = "__printable_text";
@@ -25,13 +25,13 @@ pub fn printable(input: TokenStream) -> TokenStream {
     group(Delimiter::Brace, block)
 }
 
-/// Appends to a text, or to anything else that has its methods: `append!(page, " = {value}")`.
+/// Appends to a text, or to another type with the same methods: `append!(page, " = {value}")`.
 #[proc_macro]
 pub fn append(input: TokenStream) -> TokenStream {
     append_to_target(input, "")
 }
 
-/// Appends like `append!`, and a line break.
+/// The same as `append!`, followed by a line break.
 #[proc_macro]
 pub fn append_line(input: TokenStream) -> TokenStream {
     append_to_target(input, "\\n")
@@ -80,7 +80,7 @@ fn expand(target: &TokenStream, input: TokenStream, end: &str) -> Result<TokenSt
     if !end.is_empty() {
         statements.extend(call(target, "push", source(&format!("\"{end}\""))));
     }
-    // Like `format!`, this keeps temporary values until the end.
+    // Like `format!`, this keeps temporary values alive until the end of the statement.
     let mut matched = source("match");
     matched.extend(group(Delimiter::Parenthesis, values));
     let mut arm = group(Delimiter::Parenthesis, names);
@@ -90,7 +90,7 @@ fn expand(target: &TokenStream, input: TokenStream, end: &str) -> Result<TokenSt
     Ok(matched)
 }
 
-/// Returns the expression of a reference to an argument.
+/// Returns the expression for an argument.
 fn resolve(
     argument: Argument,
     next: &mut usize,
@@ -162,7 +162,7 @@ fn string_literal(stream: &TokenStream) -> Result<Literal, TokenStream> {
     let mut tokens = stream.clone().into_iter();
     match (tokens.next(), tokens.next()) {
         (Some(TokenTree::Literal(literal)), None) => Ok(literal),
-        // A literal that another macro received.
+        // A literal that was passed through another macro.
         (Some(TokenTree::Group(group)), None) if group.delimiter() == Delimiter::None => {
             string_literal(&group.stream())
         }
@@ -216,7 +216,7 @@ fn group(delimiter: Delimiter, stream: TokenStream) -> TokenStream {
     TokenTree::from(Group::new(delimiter, stream)).into()
 }
 
-/// Parses source text of this crate. Invalid text becomes nothing, which does not compile.
+/// Parses source text from this crate. Invalid text produces no tokens, so that compilation fails.
 fn source(text: &str) -> TokenStream {
     text.parse().unwrap_or_default()
 }
