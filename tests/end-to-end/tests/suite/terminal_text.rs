@@ -59,6 +59,7 @@ fn attack(project: &Project, arguments: &[&str], variables: &[(&str, &str)]) -> 
 }
 
 /// Runs a command, and checks both of its outputs.
+#[expect(clippy::expect_used, reason = "the test has failed")]
 #[track_caller]
 fn outputs(project: &Project, arguments: &[&str], variables: &[(&str, &str)]) -> String {
     let Output { stdout, stderr, .. } = project
@@ -148,7 +149,7 @@ fn approval_is_asked_below_an_honest_plan() {
     assert_eq!(String::from_utf8(raw.stdout).expect("the output is UTF-8"), PAYLOAD);
     let mut terminal = Terminal::running("output -raw o", &project, &[]);
     let screen = terminal.until("Forged line").replace("\r\n", "\n");
-    assert_eq!(deceptive(&screen), [], "{screen}");
+    assert!(deceptive(&screen).is_empty(), "{screen}");
     terminal.ends("");
 }
 
@@ -371,11 +372,11 @@ fn arguments_and_variables_are_escaped() {
     for (name, value) in [
         ("TF_VAR_n", PAYLOAD),
         ("TF_WORKSPACE", PAYLOAD),
-        ("TF_LOG", &format!("wardian={PAYLOAD}")),
-        ("TF_CLI_ARGS", &format!("-{}", line())),
+        ("TF_LOG", format!("wardian={PAYLOAD}").as_str()),
+        ("TF_CLI_ARGS", format!("-{}", line()).as_str()),
         ("TF_CLI_CONFIG_FILE", PAYLOAD),
-        ("TF_LOG_PATH", &format!("none/{PAYLOAD}")),
-        ("WARDIAN_AUDIT", &format!("none/{PAYLOAD}")),
+        ("TF_LOG_PATH", format!("none/{PAYLOAD}").as_str()),
+        ("WARDIAN_AUDIT", format!("none/{PAYLOAD}").as_str()),
     ] {
         let mut variables = vec![(name, value)];
         if name == "TF_LOG_PATH" {
