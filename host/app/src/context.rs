@@ -21,6 +21,7 @@ use wardian_install::package::PluginArtifact;
 use wardian_install::plugin_directories::PluginDirectories;
 use wardian_install::selection::Requirements;
 use wardian_install::sources::Sources;
+use wardian_lang::{Budget, EvaluationLimits};
 use wardian_legacy_grpc_bridge::{Reattachment, parse_reattachments};
 use wardian_monitor::AuditLog;
 use wardian_plugin::ProviderSource;
@@ -490,7 +491,21 @@ impl AppContext {
                 Some(_) => ObjectSecrets::Withheld,
                 None => ObjectSecrets::Available,
             },
+            budget: Arc::new(Budget::new(evaluation_limits(self.confinement.is_some()))),
         }
+    }
+}
+
+/// Returns what evaluations of a run may produce: little for an untrusted configuration.
+fn evaluation_limits(is_untrusted: bool) -> EvaluationLimits {
+    if is_untrusted {
+        EvaluationLimits {
+            expression: 64 << 20,
+            total: 512 << 20,
+            origin: "It applies to untrusted configurations.".into(),
+        }
+    } else {
+        EvaluationLimits::default()
     }
 }
 

@@ -74,7 +74,11 @@ fn default_budget() -> &'static Budget {
 
 impl<'a> Evaluation<'a> {
     fn new(expression: &'a Expression, scope: &'a dyn Scope) -> Self {
-        let meter = Meter { budget: scope.budget().unwrap_or_else(default_budget), spent: 0 };
+        let budget = match scope.budget() {
+            Some(budget) => budget,
+            None => default_budget(),
+        };
+        let meter = Meter { budget, spent: 0 };
         Self { scope, file: expression.file(), slots: Vec::new(), meter, tentative: false }
     }
 }
