@@ -25,7 +25,7 @@ const MAX_REASON_LENGTH: usize = 500;
 const MAX_COMBINATIONS: usize = 1000;
 
 /// The arguments of rules in the order of rendering.
-const ARGUMENT_ORDER: [&str; 12] = [
+const ARGUMENT_ORDER: [&str; 13] = [
     "hosts",
     "directories",
     "names",
@@ -215,11 +215,6 @@ impl CapabilityRequest {
             .collect();
         all.into_iter().collect()
     }
-}
-
-/// Returns the canonical form of a host pattern; an invalid one is rejected with its rule.
-fn canonical_host(text: &str) -> String {
-    HostPattern::parse(text).map_or_else(|_| text.to_owned(), |pattern| pattern.to_string())
 }
 
 /// Whether a string reads as what it is. Invisible characters, and characters that change the text

@@ -52,6 +52,8 @@ pub struct Filesystem {
     pub directories: &'static [&'static str],
     /// The operations: `read`, `write`. Default: `read`.
     pub access: &'static [&'static str],
+    /// Classes of protected files that are included. Default: none.
+    pub protected: &'static [&'static str],
     /// The reason, which is shown to users. Required.
     pub reason: &'static str,
 }
@@ -99,7 +101,7 @@ impl Network {
 
 impl Filesystem {
     /// A request without arguments.
-    pub const EMPTY: Self = Self { directories: &[], access: &[], reason: "" };
+    pub const EMPTY: Self = Self { directories: &[], access: &[], protected: &[], reason: "" };
 }
 
 impl Environment {

@@ -76,6 +76,9 @@ pub(crate) struct PolicyGrantArguments {
     /// read, write (filesystem).
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) access: Vec<String>,
+    /// Classes of protected files that are included (filesystem).
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) protected: Vec<String>,
     /// Names of variables (environment).
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) names: Vec<String>,

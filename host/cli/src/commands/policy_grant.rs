@@ -93,6 +93,7 @@ fn rule_arguments(arguments: &PolicyGrantArguments) -> Vec<(String, RuleArgument
         ("addresses", &arguments.addresses),
         ("directories", &arguments.directories),
         ("access", &arguments.access),
+        ("protected", &arguments.protected),
         ("names", &arguments.names),
         ("environment", &arguments.environment),
     ];

@@ -68,6 +68,9 @@ fn what(key: &UseKey) -> String {
     if let Some(address) = &key.address {
         let _ = write!(text, " ({address})");
     }
+    if !key.protected.is_empty() {
+        let _ = write!(text, " (protected: {})", key.protected.join(", "));
+    }
     text
 }
 

@@ -245,11 +245,14 @@ async fn hard_link_to_named_file_is_that_file() {
     fs::hard_link(project.path(".terraform.lock.hcl"), project.path("open/lock")).unwrap();
     fs::write(project.path("state"), "state").unwrap();
     fs::hard_link(project.path("state"), project.path("open/state")).unwrap();
-    fs::hard_link(project.path("main.tf"), project.path("open/main.tf")).unwrap();
+    fs::write(project.path("notes"), "notes").unwrap();
+    fs::hard_link(project.path("notes"), project.path("open/notes")).unwrap();
+    fs::hard_link(project.path("main.tf"), project.path("open/main")).unwrap();
     let rules = Project::rules() + &deny("read write", &["state"]);
     let provider = load(short()).provider(granted(project.root.path(), &rules));
     assert_eq!(probe(&*provider, "read:open/lock").await, ".terraform.lock.hcl");
-    assert_eq!(probe(&*provider, "append:open/main.tf").await, "appended");
+    assert_eq!(probe(&*provider, "append:open/notes").await, "appended");
+    assert_eq!(probe(&*provider, "read:open/main").await, "main.tf");
     assert_refused(
         &*provider,
         &[
@@ -258,6 +261,7 @@ async fn hard_link_to_named_file_is_that_file() {
             "truncate:open/lock",
             "create:600|open/lock",
             "set-mode:777|open/lock",
+            "append:open/main",
             "read:open/state",
             "write:open/state",
         ],

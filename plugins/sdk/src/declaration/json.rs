@@ -67,7 +67,13 @@ const fn rule(capability: &Capability) -> Rule {
         },
         Capability::Filesystem(filesystem) => Rule {
             name: "filesystem",
-            lists: [("directories", filesystem.directories), ("access", filesystem.access), NONE, NONE, NONE],
+            lists: [
+                ("directories", filesystem.directories),
+                ("access", filesystem.access),
+                ("protected", filesystem.protected),
+                NONE,
+                NONE,
+            ],
             program: "",
             reason: filesystem.reason,
         },

@@ -39,18 +39,18 @@ fn relink(project: &Project, target: &str) {
 fn changed_directory_stops_a_run_until_init() {
     let project = project();
     project.run("init").success();
-    assert!(project.run("plan").success().stdout.contains("one"));
+    assert!(project.run("plan").success().out.contains("one"));
     relink(&project, "two");
     let refused = project.run("plan").ended_with(1);
     for word in ["Granted directory has changed", "home/one", "home/two", "hashicorp/local", "wardian init"] {
-        assert!(refused.stderr.contains(word), "{word}: {}", refused.text());
+        assert!(refused.errors.contains(word), "{word}: {}", refused.text());
     }
     assert!(!refused.text().contains("\"two\""), "{}", refused.text());
     // Commands that run no plugin work.
     project.run("policy explain hashicorp/local").success();
     let init = project.run("init").success();
     assert!(init.text().contains("Granted directory has changed"), "{}", init.text());
-    assert!(project.run("plan").success().stdout.contains("two"));
+    assert!(project.run("plan").success().out.contains("two"));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn first_use_records_a_directory() {
     project.run_with("plan", "", &variables).ended_with(1);
     // Without a directory for the record, nothing is compared.
     let unusable = [("XDG_DATA_HOME", "/proc/nothing")];
-    assert!(project.run_with("plan", "", &unusable).success().stdout.contains("two"));
+    assert!(project.run_with("plan", "", &unusable).success().out.contains("two"));
 }
 
 #[test]
@@ -98,5 +98,5 @@ fn policy_grant_records_the_directory() {
     project
         .run(&format!("policy grant hashicorp/local filesystem -directories={}", granted.display()))
         .success();
-    assert!(project.run("plan").success().stdout.contains("two"));
+    assert!(project.run("plan").success().out.contains("two"));
 }

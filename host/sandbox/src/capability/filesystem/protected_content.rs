@@ -44,7 +44,8 @@ pub(super) fn classes_of_entry(parent: impl AsFd, name: &OsStr) -> Result<Protec
         Ok(about) if about.is_dir() => {
             let mut classes = ProtectedClasses::NONE;
             let mut add = |_: BorrowedFd<'_>, _: &OsStr, found| classes = classes.union(found);
-            visit_protected(file.into(), 0, &mut MAX_ENTRIES.clone(), &mut add)?;
+            let mut left = MAX_ENTRIES;
+            visit_protected(file.into(), 0, &mut left, &mut add)?;
             Ok(classes)
         }
         _ => Ok(ProtectedClasses::NONE),
@@ -67,7 +68,8 @@ pub(super) fn classes_of_links(directory: &Path, about: &Metadata) -> Result<Pro
             classes = classes.union(found);
         }
     };
-    visit_protected(directory.into(), 0, &mut MAX_ENTRIES.clone(), &mut add)?;
+    let mut left = MAX_ENTRIES;
+    visit_protected(directory.into(), 0, &mut left, &mut add)?;
     Ok(classes)
 }
 
