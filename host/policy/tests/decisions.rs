@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{plugin, policy, project, request};
+use support::{parse, plugin, policy, project, request, shown};
 use wardian_access::{AccessRequest, NetworkRequest};
 use wardian_policy::{Decision, DenialReason, Level, NativePlugins, Policy};
 

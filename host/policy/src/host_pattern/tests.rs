@@ -1,8 +1,10 @@
 use super::*;
 use proptest::prelude::*;
 
+use crate::rule::Effect;
+
 fn matches(pattern: &str, text: &str) -> bool {
-    HostPattern::parse(pattern).unwrap().matches(&Host::parse(text).unwrap())
+    HostPattern::parse(pattern).unwrap().matches(&Host::parse(text).unwrap(), Effect::Allow)
 }
 
 #[test]
@@ -61,7 +63,7 @@ proptest! {
     fn host_used_as_pattern_matches_itself(text in prop_oneof![any_name(), "[a-z0-9.ü-]{1,12}"]) {
         if let Ok(host) = Host::parse(&text) {
             let pattern = HostPattern::parse(&host.to_string());
-            prop_assert!(pattern.is_ok_and(|pattern| pattern.matches(&host)));
+            prop_assert!(pattern.is_ok_and(|pattern| pattern.matches(&host, Effect::Allow)));
         }
     }
 
@@ -69,7 +71,7 @@ proptest! {
     fn host_pattern_coverage_agrees_with_matching(one in any_pattern(), two in any_pattern(), name in any_name()) {
         let (Ok(one), Ok(two)) = (HostPattern::parse(&one), HostPattern::parse(&two)) else { return Ok(()) };
         let host = Host::parse(&name).unwrap();
-        let (by_one, by_two) = (one.matches(&host), two.matches(&host));
+        let (by_one, by_two) = (one.matches(&host, Effect::Allow), two.matches(&host, Effect::Allow));
         prop_assert!(!(one.covers(&two) && by_two && !by_one), "{} covers {}", one, two);
         prop_assert!(!(one.excludes(&two) && by_one && by_two), "{} excludes {}", one, two);
         prop_assert!(one.covers(&one));

@@ -22,6 +22,8 @@ use wardian_access::{
     AccessRequest, Denied, ExitStatus, FileOperation, FinishedProgram, ProcessAuthority, ProcessStart,
     ProgramLaunch, normalize,
 };
+use wardian_files::resolution::descend;
+use wardian_files::{Directory, FileAccessError};
 use wardian_monitor::{Capability as Used, Monitor, Use};
 use wardian_plugin::PluginCall;
 use wardian_policy::PluginPolicy;
@@ -29,7 +31,7 @@ use wardian_process::{ChildProcess, Command, CommandEvent, DescendantPolicy, Lau
 use wasmtime::component::{HasSelf, Linker, Resource};
 
 use super::Capability;
-use super::filesystem::{AccessScope, Base, FileError, FileGuard, descend};
+use super::filesystem::{AccessScope, FileError, FileGuard};
 use crate::bindings::provisioner::wardian::plugin::process::{
     self as wit, Host, HostRunningProcess, HostSpawner, OutputStreams, ProcessError, ProcessEvent,
 };
@@ -251,9 +253,11 @@ fn open_absolute(path: &Path) -> std::io::Result<OwnedFd> {
             _ => None,
         })
         .collect();
-    let top = Base { handle: Arc::new(File::open("/")?), path: Arc::from(Path::new("/")) };
-    let base = descend(&top, &names)?;
-    base.handle.as_fd().try_clone_to_owned()
+    let directory = descend(&Directory::root()?, &names).map_err(|error| match error {
+        FileAccessError::System(error) => error,
+        refused => std::io::Error::other(refused),
+    })?;
+    directory.as_fd().try_clone_to_owned()
 }
 
 fn convert_error(error: wardian_process::ProcessError) -> ProcessError {

@@ -14,6 +14,7 @@ mod links;
 mod load;
 mod pool;
 mod programs;
+mod protected_files;
 mod reach;
 mod schema;
 mod server;

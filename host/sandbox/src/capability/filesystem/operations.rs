@@ -207,11 +207,8 @@ pub(crate) fn open(
     let is_empty = about.len() == 0;
     let file = opened.into_file();
     if !is_empty {
-        let classes = if reads {
-            classes_of_content(&file)
-        } else {
-            classes_of_entry(&place.parent, place.name())?
-        };
+        let classes =
+            if reads { classes_of_content(&file) } else { classes_of_entry(&place.parent, place.name())? };
         let classify = |begun, access| guard.classify(begun, &path, access, AccessScope::Path, classes);
         read = read.map(|begun| classify(begun, FileOperation::Read)).transpose()?;
         write = write.map(|begun| classify(begun, FileOperation::Write)).transpose()?;
