@@ -363,7 +363,10 @@ impl AppContext {
             policy.make_read_only(path);
         }
         if let Some(private) = self.environment.private_directory() {
-            policy.protect(&private.join(granted_paths::DIRECTORY_NAME));
+            policy.protect(
+                wardian_access::ProtectedClass::Policies,
+                &private.join(granted_paths::DIRECTORY_NAME),
+            );
         }
         if self.confinement.is_some() {
             policy.distrust(untrusted::hidden_paths(

@@ -22,8 +22,8 @@ use wardian_access::{
     AccessRequest, Denied, ExitStatus, FileOperation, FinishedProgram, ProcessAuthority, ProcessStart,
     ProgramLaunch, normalize,
 };
+use wardian_files::Directory;
 use wardian_files::resolution::descend;
-use wardian_files::{Directory, FileAccessError};
 use wardian_monitor::{Capability as Used, Monitor, Use};
 use wardian_plugin::PluginCall;
 use wardian_policy::PluginPolicy;
@@ -253,10 +253,7 @@ fn open_absolute(path: &Path) -> std::io::Result<OwnedFd> {
             _ => None,
         })
         .collect();
-    let directory = descend(&Directory::root()?, &names).map_err(|error| match error {
-        FileAccessError::System(error) => error,
-        refused => std::io::Error::other(refused),
-    })?;
+    let directory = descend(&Directory::root()?, &names)?;
     directory.as_fd().try_clone_to_owned()
 }
 

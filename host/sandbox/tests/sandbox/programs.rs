@@ -196,7 +196,9 @@ async fn working_directory_is_an_access() {
 "#,
     );
     let root = place.root();
-    let pwd = |directory| place.run(Asked { words: &["/bin/pwd", "-P"], environment: &[], directory });
+    let pwd = async |directory: Option<&str>| {
+        place.run(Asked { words: &["/bin/pwd", "-P"], environment: &[], directory }).await
+    };
     for (directory, expected) in [
         (None, root.clone()),
         (Some("."), root.clone()),
