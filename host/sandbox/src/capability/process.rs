@@ -11,7 +11,6 @@
 //! program starts in the open directory.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
