@@ -143,8 +143,8 @@ impl PackageFiles {
     }
 
     /// Hashes the files below a directory. Files that [`OMITTED_FILES_NAME`] lists count as if they
-    /// were there: a wrong digest in that list results in a wrong hash. A file whose digest is already known is not read
-    /// again.
+    /// were there: a wrong digest in that list results in a wrong hash. A file whose digest is
+    /// already known is not read again.
     ///
     /// # Errors
     /// If an entry cannot be read, is neither a file nor a directory, or has a name that cannot

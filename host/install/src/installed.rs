@@ -4,7 +4,7 @@
 //! |---|---|
 //! | embedded | nothing: the lock file and the catalogue are enough |
 //! | unpacked directory | `PLATFORM`, a symbolic link to it, or a copy if links are not supported |
-//! | zip file | `PLATFORM/`, unpacked |
+//! | zip file | `PLATFORM/`: the component with a list of the other files, or all files of a native plugin |
 //! | bare component | `wasm32_wasip2/terraform-provider-TYPE_vVERSION.wasm`, a copy |
 //! | bare program | `PLATFORM/terraform-provider-TYPE_vVERSION`, a copy |
 //!
