@@ -99,7 +99,22 @@ pub fn run(command: Command, limit: Duration, kills: &[Kill]) -> Result<Run, Str
     Ok(Run { code: status.code(), out: join(out), errors: join(errors), peak, elapsed, cpu, killed })
 }
 
-fn start(mut command: Command) -> Result<Child, String> {
+/// Starts a command under limits of the kernel, which also hold if this test is killed: 4 GiB of
+/// data and two minutes of CPU time. Address space is not limited, because the sandbox reserves
+/// much of it.
+fn start(inner: Command) -> Result<Child, String> {
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -d 4194304 && ulimit -t 120 && exec \"$@\"", "sh"]);
+    command.arg(inner.get_program()).args(inner.get_args());
+    for (name, value) in inner.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    if let Some(directory) = inner.get_current_dir() {
+        command.current_dir(directory);
+    }
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
