@@ -325,11 +325,11 @@ mod tests {
         fs::remove_dir(place.path("project/data/cache")).unwrap();
         symlink("../../other", place.path("project/data/cache")).unwrap();
         for on_change in [OnChange::Reject, OnChange::Record] {
-            assert!(place.check(&policy, on_change).unwrap_err().contains("is a link"));
+            assert!(place.check(&policy, on_change).unwrap_err().contains("is a symbolic link"));
         }
         // The rule applies without a record, too.
         fs::remove_dir_all(place.path("private")).unwrap();
-        assert!(place.check(&policy, OnChange::Reject).unwrap_err().contains("is a link"));
+        assert!(place.check(&policy, OnChange::Reject).unwrap_err().contains("is a symbolic link"));
     }
 
     #[test]

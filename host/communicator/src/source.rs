@@ -363,7 +363,7 @@ mod tests {
         symlink("../file", project.path("project/out/far")).unwrap();
         for path in ["project/out", "project/out/far"] {
             let text = project.upload(path).await;
-            assert!(text.contains("plugins may write") && !text.contains("far=project/file"), "{text}");
+            assert!(text.contains("writable for plugins") && !text.contains("far=project/file"), "{text}");
         }
     }
 

@@ -130,7 +130,7 @@ impl Formatter {
             }
             if self.diff {
                 let name = PrintableText::from_line(name);
-                shown.append_lines(&difference::unified(name.as_str(), file.text(), &formatted));
+                append_difference(&mut shown, &difference::unified(name.as_str(), file.text(), &formatted));
             }
         }
         if self.check {

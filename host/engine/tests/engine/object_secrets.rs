@@ -277,7 +277,7 @@ fn stored_object_is_not_passed_to_another_provider() {
     let counted = "resource \"memory_thing\" \"p\" {\n provider = stranger\n name = \"p\"\n count = 1\n}";
     for (text, summary) in [
         (mine, "Object of another provider"),
-        (counted, "Object of another provider"),
+        (counted, "Move to another resource type or provider"),
         (moved, "Move to another resource type or provider"),
         (gadget, "Move to another resource type or provider"),
     ] {

@@ -11,7 +11,7 @@ fn project() -> Project {
     let project = Project::new(&[("home/one/file", "one"), ("home/two/file", "two")]);
     let granted = project.path("home/granted");
     project.write(
-        "main.tf",
+        "root/main.tf",
         format!(
             "data \"local_file\" \"a\" {{\n  filename = \"{}/file\"\n}}\n\noutput \"content\" {{\n  value = \
              data.local_file.a.content\n}}\n",
@@ -19,7 +19,7 @@ fn project() -> Project {
         ),
     );
     project.write(
-        "wardian.policy.hcl",
+        "root/wardian.policy.hcl",
         format!(
             "plugin \"hashicorp/local\" {{\n  allow filesystem {{\n    directories = [\"{}\"]\n  }}\n}}\n",
             granted.display()
@@ -38,19 +38,19 @@ fn relink(project: &Project, target: &str) {
 #[test]
 fn changed_directory_stops_a_run_until_init() {
     let project = project();
-    project.run("init").success();
-    assert!(project.run("plan").success().out.contains("one"));
+    project.run("-chdir=root init").success();
+    assert!(project.run("-chdir=root plan").success().out.contains("one"));
     relink(&project, "two");
-    let refused = project.run("plan").ended_with(1);
+    let refused = project.run("-chdir=root plan").ended_with(1);
     for word in ["Granted directory has changed", "home/one", "home/two", "hashicorp/local", "wardian init"] {
         assert!(refused.errors.contains(word), "{word}: {}", refused.text());
     }
     assert!(!refused.text().contains("\"two\""), "{}", refused.text());
     // Commands that run no plugin work.
-    project.run("policy explain hashicorp/local").success();
-    let init = project.run("init").success();
+    project.run("-chdir=root policy explain hashicorp/local").success();
+    let init = project.run("-chdir=root init").success();
     assert!(init.text().contains("Granted directory has changed"), "{}", init.text());
-    assert!(project.run("plan").success().out.contains("two"));
+    assert!(project.run("-chdir=root plan").success().out.contains("two"));
 }
 
 #[test]
@@ -58,16 +58,16 @@ fn first_use_records_a_directory() {
     let project = project();
     let variables = [("XDG_DATA_HOME", project.path("private"))];
     let variables = variables.each_ref().map(|(name, path)| (*name, path.to_str().unwrap()));
-    project.run_with("init", "", &variables).success();
+    project.run_with("-chdir=root init", "", &variables).success();
     let records = project.path("private/wardian/granted-paths");
     fs::remove_dir_all(&records).unwrap();
-    project.run_with("plan", "", &variables).success();
+    project.run_with("-chdir=root plan", "", &variables).success();
     assert_eq!(fs::read_dir(&records).unwrap().count(), 1);
     relink(&project, "two");
-    project.run_with("plan", "", &variables).ended_with(1);
+    project.run_with("-chdir=root plan", "", &variables).ended_with(1);
     // Without a directory for the record, nothing is compared.
     let unusable = [("XDG_DATA_HOME", "/proc/nothing")];
-    assert!(project.run_with("plan", "", &unusable).success().out.contains("two"));
+    assert!(project.run_with("-chdir=root plan", "", &unusable).success().out.contains("two"));
 }
 
 #[test]
@@ -80,9 +80,9 @@ fn link_in_writable_directory_grants_nothing() {
          [\"write\"]\n  }}\n}}\n",
         home.display()
     );
-    project.write("wardian.policy.hcl", project.read("wardian.policy.hcl") + &rule);
+    project.write("root/wardian.policy.hcl", project.read("root/wardian.policy.hcl") + &rule);
     for command in ["init", "plan"] {
-        let refused = project.run(command).ended_with(1);
+        let refused = project.run(&format!("-chdir=root {command}")).ended_with(1);
         assert!(refused.text().contains("leads through a link"), "{}", refused.text());
     }
 }
@@ -90,13 +90,16 @@ fn link_in_writable_directory_grants_nothing() {
 #[test]
 fn policy_grant_records_the_directory() {
     let project = project();
-    project.run("init").success();
+    project.run("-chdir=root init").success();
     relink(&project, "two");
-    project.run("plan").ended_with(1);
-    fs::remove_file(project.path("wardian.policy.hcl")).unwrap();
+    project.run("-chdir=root plan").ended_with(1);
+    fs::remove_file(project.path("root/wardian.policy.hcl")).unwrap();
     let granted = project.path("home/granted");
     project
-        .run(&format!("policy grant hashicorp/local filesystem -directories={}", granted.display()))
+        .run(&format!(
+            "-chdir=root policy grant hashicorp/local filesystem -directories={}",
+            granted.display()
+        ))
         .success();
-    assert!(project.run("plan").success().out.contains("two"));
+    assert!(project.run("-chdir=root plan").success().out.contains("two"));
 }

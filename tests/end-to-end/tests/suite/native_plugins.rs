@@ -288,7 +288,7 @@ const POLICY: &str = r#"plugin "*" {
   native = "confine"
 
   allow filesystem {
-    directories = ["."]
+    directories = ["work"]
   }
 }
 "#;
@@ -323,8 +323,8 @@ fn policy_confines_native_plugin_by_the_kernel() {
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("secret"), "secret").unwrap();
     let secret = outside.path().join("secret").display().to_string();
-    project.write("note", "a note");
-    let inside = project.path("note").canonicalize().unwrap().display().to_string();
+    project.write("work/note", "a note");
+    let inside = project.path("work/note").canonicalize().unwrap().display().to_string();
     let output = |what: &str| {
         project.write("main.tf", reading(what));
         project.run("apply -auto-approve").success();
@@ -341,7 +341,7 @@ fn policy_confines_native_plugin_by_the_kernel() {
     // Rules that the kernel cannot express are rejected.
     project.write(
         "wardian.policy.hcl",
-        POLICY.replace("[\".\"]", "[\".\"]\n    access = [\"read\", \"write\"]"),
+        POLICY.replace("[\"work\"]", "[\"work\"]\n    access = [\"read\", \"write\"]"),
     );
     let refused = project.run("plan").ended_with(1);
     assert!(refused.errors.contains("Error: Native plugin cannot be confined"), "{}", refused.text());

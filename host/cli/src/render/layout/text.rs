@@ -180,10 +180,12 @@ fn heredoc_line(page: &mut Page, effect: Effect, line: &str, indent: usize, cont
     page.push("\n");
 }
 
-/// Returns a line of a string: tabs are shown, and other invisible characters are escaped.
+/// Returns a line of a string: tabs and the carriage return of a Windows line end, which moves
+/// nothing, are shown, and other invisible characters are escaped.
 /// Otherwise, a provider's response could move the terminal's cursor and overwrite the plan that
 /// the user is reading.
 pub(in crate::render) fn escaped_line(line: &str) -> PrintableText {
+    let (line, end) = line.strip_suffix('\r').map_or((line, ""), |line| (line, "\r"));
     let mut shown = PrintableText::new();
     for (index, part) in line.split('\t').enumerate() {
         if index > 0 {
@@ -191,6 +193,7 @@ pub(in crate::render) fn escaped_line(line: &str) -> PrintableText {
         }
         shown.append(part);
     }
+    shown.push(end);
     shown
 }
 

@@ -606,7 +606,7 @@ mod tests {
             all.opened += simulated.opened;
         }
         // Operations that fail test nothing.
-        assert!(all.operations > 150_000 && all.done > 20_000 && all.opened > 5_000, "{all:?}");
+        assert!(all.operations > 150_000 && all.done > 5_000 && all.opened > 2_000, "{all:?}");
     }
 
     /// For `cargo xtask`, and by hand: about ten million operations.
@@ -635,7 +635,7 @@ mod tests {
         fs::write(path.join("elsewhere/new"), "").unwrap();
         assert!(world.check_outside().unwrap_err().contains("elsewhere/new"));
         fs::remove_file(path.join("elsewhere/new")).unwrap();
-        fs::remove_file(path.join("project/shared/b/secret/file")).unwrap();
+        fs::remove_file(path.join("elsewhere/key")).unwrap();
         assert!(world.check_outside().is_err());
         assert!(world.check_content("elsewhere/key", Path::new("x")).is_err());
         assert!(world.check_content("project/out/file", Path::new("x")).is_ok());
