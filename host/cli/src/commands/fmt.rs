@@ -160,6 +160,28 @@ fn read(source: impl io::Read, name: &str) -> Result<SourceBytes, Diagnostic> {
     SourceBytes::new(name, bytes)
 }
 
+/// Appends the lines of a difference. A byte order mark at the start of a file and the carriage
+/// returns of Windows line ends are shown as they are: they move nothing.
+fn append_difference(shown: &mut PrintableText, difference: &str) {
+    for line in difference.split_inclusive('\n') {
+        let (line, end) = match (line.strip_suffix("\r\n"), line.strip_suffix('\n')) {
+            (Some(line), _) => (line, "\r\n"),
+            (None, Some(line)) => (line, "\n"),
+            (None, None) => (line, ""),
+        };
+        let line = match line.split_once('\u{feff}') {
+            Some((mark @ ("-" | "+" | " "), rest)) => {
+                shown.append_lines(mark);
+                shown.push("\u{feff}");
+                rest
+            }
+            _ => line,
+        };
+        shown.append_lines(line);
+        shown.push(end);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
