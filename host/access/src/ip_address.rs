@@ -139,7 +139,7 @@ impl EmbeddedAddresses {
             [0x64, 0xff9b, 1, ..] => (None, at([6, 7, 9, 10]), at([7, 9, 10, 11]), at([9, 10, 11, 12]), last),
             [0x2001, 0, ..] => (None, at([4, 5, 6, 7]), last.map(|client| !client), None, None),
             [0, 0, 0, 0, 0, 0, 0, 0 | 1] => (None, None, None, None, None),
-            [0, 0, 0, 0, 0, 0, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => (None, last, None, None, None),
+            [0, 0, 0, 0, 0 | 0xffff, 0, ..] => (None, last, None, None, None),
             _ => (None, None, None, None, None),
         };
         let is_isatap = matches!(address.segments(), [_, _, _, _, 0 | 0x200, 0x5efe, ..]);

@@ -253,7 +253,7 @@ mod tests {
         }
 
         fn policy(&self, rules: &[(&str, &str, &str)]) -> Policy {
-            let text: String = rules
+            let blocks: Vec<String> = rules
                 .iter()
                 .map(|(plugin, directory, access)| {
                     format!(
@@ -262,6 +262,7 @@ mod tests {
                     )
                 })
                 .collect();
+            let text = blocks.concat();
             let root = self.path("project");
             let file = PolicyFile::parse(Level::User, &SourceFile::new("policy", text), &root);
             Policy::new(&root, [file.unwrap_or_else(|error| panic!("{error}"))], [])

@@ -185,7 +185,7 @@ mod tests {
         let address = "random_id.a[0]".parse().unwrap();
         let (id, elapsed) = (Some("id=x".to_owned()), Duration::from_millis(70_900));
         let check = |event: Event<'_>, expected: &str| {
-            assert_eq!(line(&event).unwrap_or_default().as_str(), expected)
+            assert_eq!(line(&event).unwrap_or_default().as_str(), expected);
         };
         check(
             Event::RefreshStarted { address: &address, id: id.clone() },

@@ -340,13 +340,14 @@ mod tests {
             let mut text = String::new();
             let mut steps = source.steps();
             while let Some(step) = steps.recv().await {
-                text += &match step {
+                let shown = match step {
                     Step::Enter { name } => format!("{name}/ "),
                     Step::Leave => ".. ".to_owned(),
                     Step::File { name, .. } => format!("{name}="),
                     Step::Piece(bytes) => format!("{} ", String::from_utf8_lossy(&bytes)),
                     Step::Failed(error) => error.to_string(),
                 };
+                text.push_str(&shown);
             }
             text
         }

@@ -107,7 +107,7 @@ impl Reader<'_> {
             Payload::CodeSectionEntry(_) if self.code == Code::Skipped => return Ok(()),
             Payload::ComponentAliasSection(section) => {
                 for alias in section {
-                    self.alias(&alias?)?;
+                    self.alias(&alias?);
                     self.item(1)?;
                 }
                 return Ok(());
@@ -230,7 +230,7 @@ impl Reader<'_> {
         within("types", self.counts.types, self.limits.types)
     }
 
-    fn alias(&mut self, alias: &ComponentAlias<'_>) -> Result<(), CheckError> {
+    fn alias(&mut self, alias: &ComponentAlias<'_>) {
         match *alias {
             ComponentAlias::InstanceExport { kind, instance_index, .. } => {
                 let items = self.exported(ComponentExternalKind::Instance, instance_index);
@@ -241,7 +241,7 @@ impl Reader<'_> {
                 let kind = match kind {
                     ComponentOuterAliasKind::Component => ComponentExternalKind::Component,
                     ComponentOuterAliasKind::CoreModule => ComponentExternalKind::Module,
-                    ComponentOuterAliasKind::CoreType | ComponentOuterAliasKind::Type => return Ok(()),
+                    ComponentOuterAliasKind::CoreType | ComponentOuterAliasKind::Type => return,
                 };
                 let outer =
                     usize::try_from(count).ok().and_then(|count| self.frames.len().checked_sub(count + 1));
@@ -252,7 +252,6 @@ impl Reader<'_> {
                 self.define(kind, definition, 1);
             }
         }
-        Ok(())
     }
 
     /// Adds a definition or an instance to its index space.

@@ -1,5 +1,7 @@
 //! Components that are small and expand to something huge, and honest ones.
 
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use wardian_component::{CheckError, ComponentCounts, ComponentLimits, check};
 use wasm_encoder::{
     Alias, BlockType, CodeSection, Component, ComponentAliasSection, ComponentExportKind,

@@ -7,6 +7,7 @@
 //! shown and saved contains no sensitive value either.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
@@ -105,7 +106,7 @@ pub(crate) fn withhold_from_plan(plan: &mut Plan) {
 
 fn withhold_from_change(change: &mut ResourceChange) {
     // Only the provider can interpret them.
-    change.planned_private = Default::default();
+    change.planned_private = Arc::default();
     let block = &change.schema.block;
     let sources = [&change.before, &change.after];
     let before = ObjectSecrets::Withheld.keep_marks(block, &sources, change.before.clone());

@@ -16,7 +16,7 @@
 //! [`PackageHash`] can be quoted in HCL without escapes.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -130,7 +130,12 @@ impl PackageFiles {
 
     /// Returns the content of a file that lists these files with their digests.
     pub(crate) fn to_text(&self) -> String {
-        self.0.iter().map(|(path, digest)| format!("{digest}  {path}\n")).collect()
+        let mut text = String::new();
+        for (path, digest) in &self.0 {
+            // Writing into a string cannot fail.
+            let _ = writeln!(text, "{digest}  {path}");
+        }
+        text
     }
 
     /// Adds the files that such a content lists.

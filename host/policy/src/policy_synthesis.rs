@@ -131,7 +131,7 @@ impl PluginAccesses {
                     return None;
                 }
                 let program = string_literal(literal(start.program())?)?;
-                self.processes.insert((program, list(arguments)?, variables(start)?));
+                self.processes.insert((program, list(arguments)?, variables(start)?.pop()));
             }
             AccessRequest::Communicator(connection) => {
                 let host = string_literal(&connection.host().to_string())?;

@@ -115,7 +115,7 @@ fn belongs_to_state(path: &[u8], directory: &[u8], state: &[u8]) -> bool {
         return false;
     };
     let name = names::without_temporary_suffix(name).unwrap_or(name);
-    let hidden = |name: &[u8]| name.strip_prefix(b".").map(<[u8]>::to_vec).unwrap_or_else(|| name.to_vec());
+    let hidden = |name: &[u8]| name.strip_prefix(b".").unwrap_or(name).to_vec();
     let (bare, state) = (hidden(name), hidden(state));
     let Some(suffix) = bare.strip_prefix(state.as_slice()) else { return false };
     suffix.is_empty() || [&b".backup"[..], b".journal", b".lock.info"].iter().any(|end| suffix.ends_with(end))

@@ -68,7 +68,7 @@ fn rule_for(
             };
             let mut rule =
                 vec![("program", string_literal(literal(program)?)?), ("arguments", list(arguments)?)];
-            rule.extend(variables(start)?.map(|names| ("environment", names)));
+            rule.extend(variables(start)?.into_iter().map(|names| ("environment", names)));
             ("process", rule)
         }
         AccessRequest::Communicator(connection) => {
@@ -117,10 +117,10 @@ pub(crate) fn addresses(host: &Host, address: Option<IpAddr>) -> Option<Vec<(&'s
     }
 }
 
-/// Returns the `environment` argument, if a plugin sets variables.
-pub(crate) fn variables(start: &ProcessStart) -> Option<Option<String>> {
+/// Returns the `environment` argument, which is empty if a plugin sets no variables.
+pub(crate) fn variables(start: &ProcessStart) -> Option<Vec<String>> {
     let names = start.variables().iter().map(|name| literal(name.as_str())).collect::<Option<Vec<_>>>()?;
-    if names.is_empty() { Some(None) } else { list(names).map(Some) }
+    if names.is_empty() { Some(Vec::new()) } else { list(names).map(|list| vec![list]) }
 }
 
 /// Returns the string if it matches only itself as a pattern.

@@ -186,7 +186,7 @@ mod tests {
         assert!(clock.tick().is_ok(), "it only waited");
         let compute = || {
             let begun = thread_clock();
-            while thread_clock() - begun < milliseconds(40) {}
+            while thread_clock().saturating_sub(begun) < milliseconds(40) {}
         };
         std::thread::scope(|scope| {
             scope.spawn(|| clock.charge_work(compute));

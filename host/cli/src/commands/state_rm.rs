@@ -67,7 +67,7 @@ async fn run(context: &CommandContext, arguments: &StateRmArguments) -> Outcome 
         match removed.len() {
             1 => append_line!(text, "1 instance was removed from the state."),
             count => append_line!(text, "{count} instances were removed from the state."),
-        };
+        }
     }
     context.shell.print(text);
     Ok(Status::Success)

@@ -123,7 +123,7 @@ fn no_expression_depends_on_a_secret() {
             format!("output \"x\" {{\n value = tonumber({s})\n sensitive = true\n}}"),
             format!("output \"x\" {{ value = issensitive({s}) }}"),
             format!("output \"x\" {{ value = {n} == null }}"),
-            format!("output \"x\" {{ value = nonsensitive(jsonencode(memory_thing.p)) }}"),
+            "output \"x\" { value = nonsensitive(jsonencode(memory_thing.p)) }".to_owned(),
             "output \"x\" { value = [for k, v in memory_thing.p : try(nonsensitive(v), 0)] }".to_owned(),
             format!("output \"x\" {{ value = {{ \"hunter22-a\" = 1 }}[{n}] }}"),
             format!("output \"x\" {{ value = templatestring(\"$${{v}}\", {{ v = {n} }}) }}"),

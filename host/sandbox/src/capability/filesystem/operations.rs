@@ -455,7 +455,7 @@ impl Pair<'_> {
         if from.name.is_none() || to.name.is_none() {
             return Err(Errno::BUSY.into());
         }
-        self.check_links(guard, &from, &to)?;
+        Self::check_links(guard, &from, &to)?;
         let (access, extent) = (FileOperation::Write, AccessScope::Tree);
         let moved = classes_of_entry(&from.parent, from.name())?;
         let replaced = classes_of_entry(&to.parent, to.name())?;
@@ -467,12 +467,7 @@ impl Pair<'_> {
     /// Checks that no link that gets another directory leads out of what is moved, and that no
     /// link or directory takes the place of a path that a rule names. A file may: what replaces
     /// it is a file.
-    fn check_links(
-        &self,
-        guard: &FileGuard,
-        from: &ResolvedPath,
-        to: &ResolvedPath,
-    ) -> Result<(), FileError> {
+    fn check_links(guard: &FileGuard, from: &ResolvedPath, to: &ResolvedPath) -> Result<(), FileError> {
         let refuse = |error| match error {
             FileAccessError::Outside { path } => {
                 let reason = "a link would lead elsewhere from its new directory; remove the link first";

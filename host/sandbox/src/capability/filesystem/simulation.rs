@@ -8,6 +8,7 @@
 //!
 //! Compiled for tests, and for the fuzz target `file_access`.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
@@ -233,15 +234,16 @@ fn prepare(root: &Path) -> io::Result<()> {
 fn policy(layout: &Layout, project: &Path) -> Result<Policy, String> {
     let mut text = String::new();
     for (name, rules) in ["one", "two"].into_iter().zip(&layout.plugins) {
-        text += &format!("plugin \"acme/{name}\" {{\n");
+        let _ = writeln!(text, "plugin \"acme/{name}\" {{");
         for (effect, directories, access) in
             [("allow", rules.write, "\"read\", \"write\""), ("allow", rules.read, "\"read\"")]
                 .into_iter()
                 .chain([("deny", rules.deny, "\"read\", \"write\"")])
         {
             if !directories.is_empty() {
-                text += &format!(
-                    "{effect} filesystem {{\n directories = {directories:?}\n access = [{access}]\n}}\n"
+                let _ = writeln!(
+                    text,
+                    "{effect} filesystem {{\n directories = {directories:?}\n access = [{access}]\n}}"
                 );
             }
         }
@@ -362,7 +364,7 @@ impl<'a> World<'a> {
     /// Does one operation. `None` ends the simulation.
     fn step(&mut self, choices: &mut dyn Choices) -> Result<Option<()>, String> {
         let (Some(kind), Some(index)) = (choices.choose(64), choices.choose(2)) else { return Ok(None) };
-        let Some(path) = self.choose_path(choices) else { return Ok(None) };
+        let Some(path) = Self::choose_path(choices) else { return Ok(None) };
         self.simulated.operations += 1;
         match kind {
             0 => return self.start_run().map(Some),
@@ -399,7 +401,7 @@ impl<'a> World<'a> {
             49 => operations::read_link(guard, &directory, &path).is_ok(),
             50 => operations::look_at(guard, &directory, &path, LastLink::Follow).is_ok(),
             _ => {
-                let Some(to) = self.choose_path(choices) else { return Ok(None) };
+                let Some(to) = Self::choose_path(choices) else { return Ok(None) };
                 let Some((to, new, _)) = self.choose_start(index, to, choices) else { return Ok(None) };
                 let Ok(to) = to else { return Ok(Some(())) };
                 let pair = Pair { from: (&directory, &path), to: (&to, &new) };
@@ -414,7 +416,7 @@ impl<'a> World<'a> {
     }
 
     /// Returns a path relative to the project.
-    fn choose_path(&self, choices: &mut dyn Choices) -> Option<String> {
+    fn choose_path(choices: &mut dyn Choices) -> Option<String> {
         let mut path = match choices.choose(8)? {
             0 => "",
             1 => "out/",
