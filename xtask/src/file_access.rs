@@ -56,7 +56,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<ExitCode> {
     }
     let advice = "open files through wardian-files, or list the file with its reason in \
                   xtask/src/file_access/direct.txt";
-    Ok(terms::verdict(problems.len(), "direct file access", advice))
+    Ok(terms::verdict(problems.len(), "file with direct access", advice))
 }
 
 /// Parses lines of a path and a reason.

@@ -24,7 +24,7 @@
 //! - Only regular files and directories are opened, never pipes and devices, and opening never
 //!   blocks on them.
 //! - No file of a process is opened under any name, such as the memory and environment of this
-//!   process or of others ([`procfs`]).
+//!   process or of others (`procfs`).
 //! - Files are never read without a limit, and directories are never read as a whole.
 //!
 //! This crate enforces no policies, reads no environment variables and writes no logs. It supports

@@ -147,7 +147,7 @@ impl PackageFiles {
         Ok(())
     }
 
-    /// Hashes the files below a directory. Files that [`OMITTED_FILES_NAME`] lists count as if they
+    /// Hashes the files below a directory. Files that `OMITTED_FILES_NAME` lists count as if they
     /// were there: a wrong digest in that list results in a wrong hash. A file whose digest is
     /// already known is not read again.
     ///
