@@ -1,6 +1,6 @@
 //! Granted programs: their environment, working directory and lookup.
 
-use crate::attack::{Outcome, Table, ensure, escaped_if};
+use crate::attack::{Outcome, Table, Verdict, ensure, escaped_if};
 use crate::lab::{HOSTILE, Lab, PROVISIONER, SECRET, grant, program};
 
 const CLONE: [&str; 4] = ["clone", "--", "https://git.example.com/platform/*", "..."];
@@ -55,7 +55,12 @@ fn with_file(
         let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
         lab.probe(&steps)?;
         for (path, content) in files {
-            ensure(lab.read(path) == *content, || format!("{path} was not written"))?;
+            let is_written = lab.read(path) == *content;
+            // Policy protects Git's files, so that the attack ends earlier.
+            if !is_written && path.contains(".git") {
+                return Ok(Verdict::Held);
+            }
+            ensure(is_written, || format!("{path} was not written"))?;
         }
         let work = lab.path("").display().to_string();
         let step = step.replace("WORK", work.trim_end_matches('/'));

@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn escaped_line_moves_no_cursor() {
-        assert_eq!(escaped_line("a\tb\u{e9} \"q\" \\\r").as_str(), "a\tb\u{e9} \"q\" \\\\r");
+        assert_eq!(escaped_line("a\tb\u{e9} \"q\" \\\r").as_str(), "a\tb\u{e9} \"q\" \\\r");
         assert_eq!(escaped_line("\u{1b}[2Jgone\r\u{202e}").as_str(), "\\u{1b}[2Jgone\\r\\u{202e}");
     }
 
