@@ -70,7 +70,7 @@ fn components(table: &mut Table) {
         ("nested-components-at-init", "init -input=false"),
         (
             "nested-components-at-inspect",
-            "plugin inspect ../work/terraform.d/plugins/example.com/test/hostile/1.0.0/wasm32_wasip2/terraform-provider-hostile_v1.0.0.wasm",
+            "plugin inspect ../project/terraform.d/plugins/example.com/test/hostile/1.0.0/wasm32_wasip2/terraform-provider-hostile_v1.0.0.wasm",
         ),
         (
             "nested-components-at-bundle",
@@ -282,44 +282,44 @@ fn pipes(table: &mut Table) {
     const LIMIT: Duration = Duration::from_secs(15);
     let main = "module \"m\" {\n  source = \"./module\"\n}\nresource \"terraform_data\" \"x\" {\n}\n";
     for (path, command) in [
-        ("work/x.tf", "plan -input=false"),
-        ("work/x.tf", "validate"),
-        ("work/x.tf", "plan -untrusted -input=false"),
-        ("work/x.tf", "fmt"),
-        ("work/x.tf.json", "plan -input=false"),
-        ("work/override.tf", "plan -input=false"),
-        ("work/terraform.tfvars", "plan -input=false"),
-        ("work/terraform.tfvars.json", "plan -input=false"),
-        ("work/x.auto.tfvars", "plan -untrusted -input=false"),
-        ("work/module/x.tf", "plan -input=false"),
-        ("work/.terraform.lock.hcl", "plan -input=false"),
-        ("work/.terraform.lock.hcl", "init -input=false"),
-        ("work/.wardian.lock.hcl", "init -input=false"),
-        ("work/wardian.policy.hcl", "plan -input=false"),
-        ("work/wardian.policy.hcl", "policy check"),
-        ("work/terraform.tfstate", "plan -input=false"),
-        ("work/terraform.tfstate", "plan -untrusted -input=false"),
-        ("work/terraform.tfstate", "output"),
-        ("work/.terraform.tfstate.journal", "plan -input=false"),
-        ("work/terraform.tfstate.backup", "apply -auto-approve -input=false"),
-        ("work/.terraform/environment", "plan -input=false"),
-        ("work/.terraform/modules/modules.json", "plan -input=false"),
-        ("work/.terraform/terraform.tfstate", "plan -input=false"),
+        ("project/x.tf", "plan -input=false"),
+        ("project/x.tf", "validate"),
+        ("project/x.tf", "plan -untrusted -input=false"),
+        ("project/x.tf", "fmt"),
+        ("project/x.tf.json", "plan -input=false"),
+        ("project/override.tf", "plan -input=false"),
+        ("project/terraform.tfvars", "plan -input=false"),
+        ("project/terraform.tfvars.json", "plan -input=false"),
+        ("project/x.auto.tfvars", "plan -untrusted -input=false"),
+        ("project/module/x.tf", "plan -input=false"),
+        ("project/.terraform.lock.hcl", "plan -input=false"),
+        ("project/.terraform.lock.hcl", "init -input=false"),
+        ("project/.wardian.lock.hcl", "init -input=false"),
+        ("project/wardian.policy.hcl", "plan -input=false"),
+        ("project/wardian.policy.hcl", "policy check"),
+        ("project/terraform.tfstate", "plan -input=false"),
+        ("project/terraform.tfstate", "plan -untrusted -input=false"),
+        ("project/terraform.tfstate", "output"),
+        ("project/.terraform.tfstate.journal", "plan -input=false"),
+        ("project/terraform.tfstate.backup", "apply -auto-approve -input=false"),
+        ("project/.terraform/environment", "plan -input=false"),
+        ("project/.terraform/modules/modules.json", "plan -input=false"),
+        ("project/.terraform/terraform.tfstate", "plan -input=false"),
         ("home/.terraformrc", "plan -input=false"),
         ("home/.config/wardian/wardian.policy.hcl", "plan -input=false"),
         ("home/.terraform.d/credentials.tfrc.json", "init -input=false"),
         (
-            "work/terraform.d/plugins/example.com/a/b/terraform-provider-b_1.0.0_wasm32_wasip2.zip",
+            "project/terraform.d/plugins/example.com/a/b/terraform-provider-b_1.0.0_wasm32_wasip2.zip",
             "init -input=false -upgrade",
         ),
         (
-            "work/terraform.d/plugins/example.com/a/b/1.0.0/wasm32_wasip2/terraform-provider-b_v1.0.0.wasm",
+            "project/terraform.d/plugins/example.com/a/b/1.0.0/wasm32_wasip2/terraform-provider-b_v1.0.0.wasm",
             "init -input=false -upgrade",
         ),
     ] {
         let short = path.rsplit('/').next().unwrap_or(path);
         let word = command.replace(" -input=false", "").replace(' ', "-");
-        let place = if path.starts_with("work/terraform.d") {
+        let place = if path.starts_with("project/terraform.d") {
             "in-mirror-"
         } else if path.contains("module/") {
             "in-module-"
@@ -356,7 +356,7 @@ fn pipes(table: &mut Table) {
             table.add(format!("pipe-of-{name}{}", option.replace(" -", "-")), move || {
                 let lab = Lab::new()?;
                 lab.write("main.tf", format!("output \"o\" {{\n  value = {expression}\n}}\n"));
-                pipe(&lab, "work/pipe")?;
+                pipe(&lab, "project/pipe")?;
                 lab.link("pipe", "linked")?;
                 let run = lab.run_and_kill(&format!("plan -input=false{option}"), LIMIT, &[])?;
                 escaped_if(run.killed.is_some(), "the command waits for a pipe")
@@ -403,7 +403,7 @@ fn signals(table: &mut Table) {
     table.add_heavy("interrupts-during-read-of-pipe", move || {
         let lab = Lab::new()?;
         lab.write("main.tf", "output \"o\" {\n  value = file(\"pipe\")\n}\n");
-        pipe(&lab, "work/pipe")?;
+        pipe(&lab, "project/pipe")?;
         late(&lab.run_and_kill("plan -input=false", LIMIT, &interrupts)?)
     });
     for (name, steps) in [

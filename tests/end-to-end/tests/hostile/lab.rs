@@ -1,4 +1,4 @@
-//! The directories of an attack: a project in `work`, files of others in `outside`, and a home
+//! The directories of an attack: the `project`, files of others in `outside`, and a home
 //! directory, with the hostile components under several addresses.
 
 use std::fs;
@@ -32,7 +32,7 @@ impl Lab {
     /// Creates the directories, without grants.
     pub fn new() -> Result<Self, String> {
         let lab = Self { project: Project::new(&[]) };
-        for directory in ["work", "outside", "home"] {
+        for directory in ["project", "outside", "home"] {
             fs::create_dir(lab.project.path(directory)).map_err(|error| error.to_string())?;
         }
         lab.project.write("outside/secret", SECRET);
@@ -81,7 +81,7 @@ impl Lab {
 
     /// Writes a file of the configuration.
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
-        self.project.write(&format!("work/{path}"), content);
+        self.project.write(&format!("project/{path}"), content);
     }
 
     /// Writes a file at a path relative to the lab's directory.
@@ -106,7 +106,7 @@ impl Lab {
 
     /// Returns a file of the configuration; empty if it does not exist.
     pub fn read(&self, path: &str) -> String {
-        self.project.read(&format!("work/{path}"))
+        self.project.read(&format!("project/{path}"))
     }
 
     pub fn read_at(&self, path: &str) -> String {
@@ -118,7 +118,7 @@ impl Lab {
     }
 
     pub fn path(&self, relative: &str) -> PathBuf {
-        self.at("work").join(relative)
+        self.at("project").join(relative)
     }
 
     /// Returns a path in the lab's directory.
@@ -129,7 +129,7 @@ impl Lab {
     /// Returns the command with arguments, in the configuration's directory.
     pub fn command(&self, line: &str) -> Command {
         let mut command = self.project.command(line);
-        command.current_dir(self.at("work")).env("TF_IN_AUTOMATION", "1");
+        command.current_dir(self.at("project")).env("TF_IN_AUTOMATION", "1");
         command
     }
 

@@ -187,9 +187,9 @@ fn loader(table: &mut Table) {
         });
     }
     for (name, step, sign) in [
-        ("loader-preload", "spawn¦/bin/echo¦x¦+LD_PRELOAD=/work/evil.so", "/work/evil.so"),
-        ("loader-audit", "spawn¦/bin/echo¦x¦+LD_AUDIT=/work/evil.so", "/work/evil.so"),
-        ("loader-library-path", "spawn¦/bin/echo¦x¦+LD_LIBRARY_PATH=/work/evil¦+LD_DEBUG=libs", "/work/evil"),
+        ("loader-preload", "spawn¦/bin/echo¦x¦+LD_PRELOAD=/lab/evil.so", "/lab/evil.so"),
+        ("loader-audit", "spawn¦/bin/echo¦x¦+LD_AUDIT=/lab/evil.so", "/lab/evil.so"),
+        ("loader-library-path", "spawn¦/bin/echo¦x¦+LD_LIBRARY_PATH=/lab/evil¦+LD_DEBUG=libs", "/lab/evil"),
         ("loader-trace", "spawn¦/bin/echo¦x¦+LD_TRACE_LOADED_OBJECTS=1", "libc.so"),
         ("loader-show-auxv", "spawn¦/bin/echo¦x¦+LD_SHOW_AUXV=1", "AT_RANDOM"),
         (
@@ -199,15 +199,11 @@ fn loader(table: &mut Table) {
         ),
         (
             "loader-second-of-two-names",
-            "spawn¦/bin/echo¦x¦+LANG=C¦+LD_PRELOAD=/work/evil.so¦+LC_ALL=C",
-            "/work/evil.so",
+            "spawn¦/bin/echo¦x¦+LANG=C¦+LD_PRELOAD=/lab/evil.so¦+LC_ALL=C",
+            "/lab/evil.so",
         ),
-        (
-            "loader-same-name-twice",
-            "spawn¦/bin/echo¦x¦+LD_PRELOAD=¦+LD_PRELOAD=/work/evil.so",
-            "/work/evil.so",
-        ),
-        ("loader-name-with-equals", "spawn¦/bin/echo¦x¦+LD_PRELOAD==/work/evil.so", "/work/evil.so"),
+        ("loader-same-name-twice", "spawn¦/bin/echo¦x¦+LD_PRELOAD=¦+LD_PRELOAD=/lab/evil.so", "/lab/evil.so"),
+        ("loader-name-with-equals", "spawn¦/bin/echo¦x¦+LD_PRELOAD==/lab/evil.so", "/lab/evil.so"),
     ] {
         table.add(name, move || {
             let lab = Lab::new()?;

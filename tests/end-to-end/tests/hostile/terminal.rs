@@ -425,20 +425,20 @@ fn files(table: &mut Table) {
             );
         };
     let raw_text = format!("x = \"{IN_NAME}\" y\n");
-    write(table, "workspace", "work/.terraform/environment", PAYLOAD.into(), "plan -input=false");
-    write(table, "workspace", "work/.terraform/environment", PAYLOAD.into(), "workspace show");
-    write(table, "workspace", "work/.terraform/environment", PAYLOAD.into(), "workspace list");
+    write(table, "workspace", "project/.terraform/environment", PAYLOAD.into(), "plan -input=false");
+    write(table, "workspace", "project/.terraform/environment", PAYLOAD.into(), "workspace show");
+    write(table, "workspace", "project/.terraform/environment", PAYLOAD.into(), "workspace list");
     write(
         table,
         "module-manifest",
-        "work/.terraform/modules/modules.json",
+        "project/.terraform/modules/modules.json",
         json!({ "Modules": [{ "Key": PAYLOAD, "Source": PAYLOAD, "Dir": PAYLOAD }] }).to_string(),
         "plan -input=false",
     );
     write(
         table,
         "backend-record",
-        "work/.terraform/terraform.tfstate",
+        "project/.terraform/terraform.tfstate",
         json!({ "version": 3, "backend": { "type": PAYLOAD, "config": { "path": PAYLOAD }, "hash": 1 } })
             .to_string(),
         "plan -input=false",
@@ -446,32 +446,32 @@ fn files(table: &mut Table) {
     write(
         table,
         "dependency-lock",
-        "work/.terraform.lock.hcl",
+        "project/.terraform.lock.hcl",
         format!("provider \"{IN_NAME}\" {{\n}}\n"),
         "plan -input=false",
     );
     write(
         table,
         "dependency-lock-version",
-        "work/.terraform.lock.hcl",
+        "project/.terraform.lock.hcl",
         format!("provider \"registry.terraform.io/hashicorp/random\" {{\n  version = \"{IN_NAME}\"\n}}\n"),
         "init -input=false",
     );
-    write(table, "consent-lock", "work/.wardian.lock.hcl", raw_text.clone(), "init -input=false");
-    write(table, "variables", "work/terraform.tfvars", raw_text.clone(), "plan -input=false");
+    write(table, "consent-lock", "project/.wardian.lock.hcl", raw_text.clone(), "init -input=false");
+    write(table, "variables", "project/terraform.tfvars", raw_text.clone(), "plan -input=false");
     write(
         table,
         "undeclared-variable",
-        "work/terraform.tfvars.json",
+        "project/terraform.tfvars.json",
         json!({ PAYLOAD: PAYLOAD }).to_string(),
         "plan -input=false",
     );
-    write(table, "policy-syntax", "work/wardian.policy.hcl", raw_text.clone(), "plan -input=false");
-    write(table, "policy-syntax", "work/wardian.policy.hcl", raw_text.clone(), "policy check");
+    write(table, "policy-syntax", "project/wardian.policy.hcl", raw_text.clone(), "plan -input=false");
+    write(table, "policy-syntax", "project/wardian.policy.hcl", raw_text.clone(), "policy check");
     write(
         table,
         "policy-reason",
-        "work/wardian.policy.hcl",
+        "project/wardian.policy.hcl",
         format!(
             "plugin \"hashicorp/local\" {{\n  deny filesystem {{\n    directories = [{0}]\n    reason = {0}\n  }}\n  allow network {{\n    hosts = [\"a.example\"]\n    reason = {0}\n  }}\n}}\n",
             quoted(PAYLOAD)
@@ -481,32 +481,38 @@ fn files(table: &mut Table) {
     write(
         table,
         "policy-word",
-        "work/wardian.policy.hcl",
+        "project/wardian.policy.hcl",
         format!("plugin {0} {{\n  native = {0}\n}}\n", quoted(PAYLOAD)),
         "policy check",
     );
     write(
         table,
         "policy-host",
-        "work/wardian.policy.hcl",
+        "project/wardian.policy.hcl",
         format!("plugin \"a/b\" {{\n  allow network {{\n    hosts = [{0}]\n  }}\n}}\n", quoted(PAYLOAD)),
         "policy check",
     );
     write(table, "settings", "home/.terraformrc", raw_text.clone(), "plan -input=false");
     write(table, "settings-block", "home/.terraformrc", format!("{} {{\n}}\n", quoted(PAYLOAD)), "version");
-    write(table, "journal", "work/.terraform.tfstate.journal", format!("{PAYLOAD}\n"), "plan -input=false");
-    write(table, "saved-plan", "work/tfplan", PAYLOAD.into(), "show tfplan");
-    write(table, "format-syntax", "work/x.tf", raw_text.clone(), "fmt");
+    write(
+        table,
+        "journal",
+        "project/.terraform.tfstate.journal",
+        format!("{PAYLOAD}\n"),
+        "plan -input=false",
+    );
+    write(table, "saved-plan", "project/tfplan", PAYLOAD.into(), "show tfplan");
+    write(table, "format-syntax", "project/x.tf", raw_text.clone(), "fmt");
     write(
         table,
         "format-difference",
-        "work/x.tf",
+        "project/x.tf",
         format!("locals {{\n  a=\"{IN_NAME}\"\n}}\n"),
         "fmt -diff",
     );
-    write(table, "test-file", "work/x.tftest.hcl", raw_text.clone(), "plan -input=false");
+    write(table, "test-file", "project/x.tftest.hcl", raw_text.clone(), "plan -input=false");
     let record = json!({ "time": PAYLOAD, "plugin": PAYLOAD, "version": PAYLOAD, "hash": PAYLOAD, "resource": PAYLOAD, "call": PAYLOAD, "capability": PAYLOAD, "target": PAYLOAD, "decision": "denied", "rule": PAYLOAD, "reason": PAYLOAD });
-    write(table, "audit-log", "work/audit.log", format!("{record}\n{PAYLOAD}\n"), "audit audit.log");
+    write(table, "audit-log", "project/audit.log", format!("{record}\n{PAYLOAD}\n"), "audit audit.log");
     table.add("audit-log-with-forged-target", || {
         let lab = Lab::with_grant(&["."])?;
         lab.write("main.tf", configuration(&[(HOSTILE, &["read¦TARGET", "honest"])]));

@@ -105,7 +105,7 @@ fn default_grants(table: &mut Table) {
             let lab = Lab::new()?;
             fs::create_dir(lab.at("bundles")).map_err(|error| error.to_string())?;
             let guest = component("hostile")?;
-            for file in ["work/local.wasm", "work/terraform-provider-local_v1.0.0.wasm"] {
+            for file in ["project/local.wasm", "project/terraform-provider-local_v1.0.0.wasm"] {
                 lab.write_at(file, &guest);
             }
             let arguments = arguments.replace("FILE", &lab.path("local.wasm").display().to_string());

@@ -361,7 +361,7 @@ fn locations(table: &mut Table) {
 
 /// Adds the plugin directories of the project and of the user to the CLI configuration.
 fn use_plugin_directories(lab: &Lab) {
-    let mirrors: String = ["work/terraform.d/plugins", "home/.terraform.d/plugins"]
+    let mirrors: String = ["project/terraform.d/plugins", "home/.terraform.d/plugins"]
         .map(|path| format!("  filesystem_mirror {{\n    path = \"{}\"\n  }}\n", lab.at(path).display()))
         .concat();
     let settings =
