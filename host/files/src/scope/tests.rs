@@ -131,7 +131,7 @@ fn no_file_of_a_process_is_read() {
         format!("/dev/fd/{number}"),
         root.path().join("link").display().to_string(),
         root.path().join("directory/environ").display().to_string(),
-        root.path().join("directory/root/etc/passwd").display().to_string(),
+        format!("{0}/directory/root{0}/secret/key", root.path().display()),
     ] {
         let read = scope.read(Path::new(&path), 1 << 20);
         let refused = match &read {
