@@ -17,6 +17,7 @@ use crate::error::FileAccessError;
 use crate::listing::Listing;
 use crate::open_file::{FileOpening, OpenedFile};
 use crate::procfs;
+use crate::resolution::names_of;
 
 /// Traversing a directory does not require read permission, if the system distinguishes the two.
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -50,6 +51,22 @@ impl Directory {
     pub fn root() -> io::Result<Self> {
         let handle = Dir::open_ambient_dir("/", ambient_authority())?;
         Ok(Self { handle: Arc::new(handle), path: Arc::from(Path::new("/")) })
+    }
+
+    /// Opens a directory by its absolute path. No name in the path may be a symbolic link.
+    ///
+    /// # Errors
+    /// If a name is not a directory, or if the system reports an error.
+    pub fn open_absolute(path: &Path) -> Result<Self, FileAccessError> {
+        let mut directory = Self::root()?;
+        let names = names_of(path);
+        let Some((last, way)) = names.split_last() else { return Ok(directory) };
+        let mut parent = PathBuf::from("/");
+        for name in way {
+            directory = directory.step(name)?;
+            parent.push(name);
+        }
+        directory.with_path(parent.into()).open_directory(last)
     }
 
     pub(crate) fn from_file(file: File, path: Arc<Path>) -> Self {

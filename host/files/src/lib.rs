@@ -19,7 +19,7 @@
 //! # Invariants
 //!
 //! - The system receives a single name in an open directory, and never follows a symbolic link.
-//!   Symbolic links are read and resolved here ([`resolution`]). The resolution of paths in cap-std
+//!   Symbolic links are read and resolved here (`resolution`). The resolution of paths in cap-std
 //!   is never used (RUSTSEC-2026-0269; design record 011).
 //! - Only regular files and directories are opened, never pipes and devices, and opening never
 //!   blocks on them.
@@ -39,13 +39,13 @@ mod links;
 mod listing;
 mod open_file;
 mod procfs;
-pub mod resolution;
+mod resolution;
 mod scope;
 mod writable_directories;
 
 pub use directory::Directory;
 pub use error::FileAccessError;
-pub use links::{MAX_MOVED_ENTRIES, Visitor, check_moved_links, stays_beneath, visit_tree};
+pub use links::{UnreadableDirectory, Visitor, check_moved_links, stays_beneath, visit_tree};
 pub use listing::{DirectoryEntry, Listing};
 pub use open_file::{FileOpening, OpenedFile};
 pub use resolution::{LastLink, LinkRule, MAX_PATH_LENGTH, ResolvedPath, resolve};

@@ -15,56 +15,90 @@ use rustix::io::Errno;
 use crate::directory::Directory;
 use crate::error::FileAccessError;
 
-/// The maximum number of files in a directory that is moved.
-pub const MAX_MOVED_ENTRIES: usize = 100_000;
-/// The maximum depth of a directory that is moved. Each level holds an open directory.
+/// The maximum number of names in a directory that is visited with everything below it.
+const MAX_VISITED_ENTRIES: usize = 100_000;
+/// The maximum depth of such a name. Each level holds an open directory.
 const MAX_DEPTH: usize = 64;
 
 /// Receives a directory, a name in it, its depth below the first name, and its type.
 pub type Visitor<'a> = dyn FnMut(&Directory, &OsStr, usize, FileType) -> Result<(), FileAccessError> + 'a;
 
+/// What happens to a directory that the user cannot read, or that is removed meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnreadableDirectory {
+    /// It is an error.
+    Reject,
+    /// What is below it is not visited.
+    Skip,
+}
+
+impl UnreadableDirectory {
+    fn skips(self, error: &FileAccessError) -> bool {
+        const UNREADABLE: [Errno; 5] =
+            [Errno::ACCESS, Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::MLINK];
+        self == Self::Skip
+            && match error {
+                FileAccessError::Process => true,
+                FileAccessError::System(error) => {
+                    Errno::from_io_error(error).is_some_and(|error| UNREADABLE.contains(&error))
+                }
+                _ => false,
+            }
+    }
+}
+
 /// Calls a function for a name and, if it is a directory, for everything below it. Symbolic links
 /// are not followed.
 ///
 /// # Errors
-/// If the function returns an error, if there are more than `max_entries` names or more than 64
-/// levels, or if the system reports an error.
+/// If the function returns an error, if there are more than [`MAX_VISITED_ENTRIES`] names or more
+/// than 64 levels, or if the system reports an error.
 pub fn visit_tree(
     parent: &Directory,
     name: &OsStr,
-    max_entries: usize,
+    unreadable: UnreadableDirectory,
     visit: &mut Visitor<'_>,
 ) -> Result<(), FileAccessError> {
     let Some(kind) = parent.kind(name)? else { return Err(Errno::NOENT.into()) };
-    let mut left = max_entries;
-    visit_entry(parent, name, kind, 0, &mut left, visit)
+    TreeWalk { left: MAX_VISITED_ENTRIES, unreadable, visit }.visit_entry(parent, name, kind, 0)
 }
 
-fn visit_entry(
-    parent: &Directory,
-    name: &OsStr,
-    kind: FileType,
-    depth: usize,
-    left: &mut usize,
-    visit: &mut Visitor<'_>,
-) -> Result<(), FileAccessError> {
-    *left = left.checked_sub(1).ok_or(Errno::OVERFLOW)?;
-    visit(parent, name, depth, kind)?;
-    if kind != FileType::Directory {
-        return Ok(());
-    }
-    if depth >= MAX_DEPTH {
-        return Err(Errno::OVERFLOW.into());
-    }
-    let directory = parent.open_directory(name)?;
-    let mut listing = directory.list()?;
-    loop {
-        let piece = listing.read_piece()?;
-        if piece.is_empty() {
+struct TreeWalk<'a, 'b> {
+    left: usize,
+    unreadable: UnreadableDirectory,
+    visit: &'a mut Visitor<'b>,
+}
+
+impl TreeWalk<'_, '_> {
+    fn visit_entry(
+        &mut self,
+        parent: &Directory,
+        name: &OsStr,
+        kind: FileType,
+        depth: usize,
+    ) -> Result<(), FileAccessError> {
+        self.left = self.left.checked_sub(1).ok_or(Errno::OVERFLOW)?;
+        (self.visit)(parent, name, depth, kind)?;
+        if kind != FileType::Directory {
             return Ok(());
         }
-        for entry in piece {
-            visit_entry(&directory, &entry.name, entry.kind, depth + 1, left, visit)?;
+        if depth >= MAX_DEPTH {
+            return Err(Errno::OVERFLOW.into());
+        }
+        let opened = parent.open_directory(name).and_then(|directory| Ok((directory.list()?, directory)));
+        let (mut listing, directory) = match opened {
+            Ok(opened) => opened,
+            Err(error) if self.unreadable.skips(&error) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        loop {
+            let piece = listing.read_piece()?;
+            if piece.is_empty() {
+                return Ok(());
+            }
+            for entry in piece {
+                self.visit_entry(&directory, &entry.name, entry.kind, depth + 1)?;
+            }
         }
     }
 }
@@ -76,7 +110,7 @@ fn visit_entry(
 /// Returns [`FileAccessError::Outside`] for such a link, and an error if there are too many files
 /// to check.
 pub fn check_moved_links(parent: &Directory, name: &OsStr) -> Result<(), FileAccessError> {
-    visit_tree(parent, name, MAX_MOVED_ENTRIES, &mut |directory, name, depth, kind| {
+    visit_tree(parent, name, UnreadableDirectory::Reject, &mut |directory, name, depth, kind| {
         if kind != FileType::Symlink {
             return Ok(());
         }
@@ -117,10 +151,9 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::resolution::{descend, names_of};
 
     fn open(path: &Path) -> Directory {
-        descend(&Directory::root().unwrap(), &names_of(&path.canonicalize().unwrap())).unwrap()
+        Directory::open_absolute(&path.canonicalize().unwrap()).unwrap()
     }
 
     #[test]
@@ -163,11 +196,12 @@ mod tests {
         let name = root.path().file_name().unwrap();
         let count = |max| {
             let mut seen = 0;
-            let visited = visit_tree(&parent, name, max, &mut |_, _, _, _| {
+            let mut visit = |_: &Directory, _: &OsStr, _, _| {
                 seen += 1;
                 Ok(())
-            });
-            visited.map(|()| seen)
+            };
+            let mut walk = TreeWalk { left: max, unreadable: UnreadableDirectory::Reject, visit: &mut visit };
+            walk.visit_entry(&parent, name, FileType::Directory, 0).map(|()| seen)
         };
         assert_eq!(count(21).unwrap(), 21);
         assert!(count(20).is_err());
@@ -175,5 +209,23 @@ mod tests {
         deep.extend(vec!["d"; MAX_DEPTH + 1]);
         fs::create_dir_all(&deep).unwrap();
         assert!(count(1_000).is_err());
+    }
+
+    #[test]
+    fn directory_that_vanishes_is_rejected_or_skipped() {
+        let root = tempfile::tempdir().unwrap();
+        let parent = open(root.path());
+        let visit = |unreadable| {
+            fs::create_dir_all(root.path().join("d/e")).unwrap();
+            let mut seen = Vec::new();
+            let visited = visit_tree(&parent, OsStr::new("d"), unreadable, &mut |directory, name, _, _| {
+                seen.push(name.to_owned());
+                if name == "e" { Ok(directory.remove_directory(name)?) } else { Ok(()) }
+            });
+            assert_eq!(seen, ["d", "e"]);
+            visited
+        };
+        assert!(visit(UnreadableDirectory::Reject).is_err());
+        assert!(visit(UnreadableDirectory::Skip).is_ok());
     }
 }

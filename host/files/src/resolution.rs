@@ -106,21 +106,6 @@ impl ResolvedPath {
     }
 }
 
-/// Opens a directory below another; the names must not be symbolic links.
-///
-/// # Errors
-/// If a name is not a directory, or if the system reports an error.
-pub fn descend(base: &Directory, names: &[OsString]) -> Result<Directory, FileAccessError> {
-    let Some((last, way)) = names.split_last() else { return Ok(base.clone()) };
-    let mut directory = base.clone();
-    let mut path = base.path().to_path_buf();
-    for name in way {
-        directory = directory.step(name)?;
-        path.push(name);
-    }
-    directory.with_path(path.into()).open_directory(last)
-}
-
 /// Resolves a path. `passed` receives the other paths that the result reveals: symbolic links that
 /// were followed, directories that `..` left again, and the path at which resolution ended.
 ///

@@ -12,7 +12,7 @@ use crate::directory::Directory;
 use crate::error::FileAccessError;
 use crate::listing::Listing;
 use crate::open_file::{FileOpening, OpenedFile};
-use crate::resolution::{LastLink, LinkRule, ResolvedPath, descend, names_of, resolve};
+use crate::resolution::{LastLink, LinkRule, ResolvedPath, resolve};
 use crate::writable_directories::WritableDirectories;
 
 /// The set of files that paths may name. Clones are equivalent.
@@ -39,7 +39,7 @@ impl FileScope {
         let named = std::path::absolute(directory)?;
         // The operator selected the directory, so its own path may contain symbolic links.
         let real = named.canonicalize()?;
-        let start = descend(&Directory::root()?, &names_of(&real))?;
+        let start = Directory::open_absolute(&real)?;
         Ok(Self { start, reach: Reach::Beneath(named) })
     }
 

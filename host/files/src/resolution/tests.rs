@@ -32,7 +32,7 @@ impl Tree {
     }
 
     fn base(&self) -> Directory {
-        descend(&Directory::root().unwrap(), &names_of(self.root.path())).unwrap()
+        Directory::open_absolute(self.root.path()).unwrap()
     }
 
     /// Resolves a path and returns the result below the root, or the error.

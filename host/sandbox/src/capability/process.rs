@@ -11,8 +11,8 @@
 //! program starts in the open directory.
 
 use std::ffi::OsString;
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::path::{Component, Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,7 +22,6 @@ use wardian_access::{
     ProgramLaunch, normalize,
 };
 use wardian_files::Directory;
-use wardian_files::resolution::descend;
 use wardian_monitor::{Capability as Used, Monitor, Use};
 use wardian_plugin::PluginCall;
 use wardian_policy::PluginPolicy;
@@ -161,8 +160,9 @@ impl Spawner {
             return Ok((root_module.clone(), None));
         }
         self.decide(&real)?;
-        let directory = open_absolute(&real).map_err(|_| missing())?;
-        Ok((real, Some(Arc::new(directory))))
+        let directory = Directory::open_absolute(&real).map_err(|_| missing())?;
+        let directory = directory.try_clone_file().map_err(|_| missing())?;
+        Ok((real, Some(Arc::new(directory.into()))))
     }
 
     /// Decides on a working directory, and records the access.
@@ -241,19 +241,6 @@ fn resolve_links(path: &Path) -> Option<PathBuf> {
     let (existing, real) = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)))?;
     let rest = path.strip_prefix(existing).ok()?;
     normalize(Path::new("/"), &real.join(rest)).ok()
-}
-
-/// Opens a directory by an absolute path, without following a link.
-fn open_absolute(path: &Path) -> std::io::Result<OwnedFd> {
-    let names: Vec<OsString> = path
-        .components()
-        .filter_map(|component| match component {
-            Component::Normal(name) => Some(name.to_owned()),
-            _ => None,
-        })
-        .collect();
-    let directory = descend(&Directory::root()?, &names)?;
-    directory.as_fd().try_clone_to_owned()
 }
 
 fn convert_error(error: wardian_process::ProcessError) -> ProcessError {
