@@ -126,7 +126,7 @@ pub struct Policy {
     all_plugins: Arc<PathsOfAllPlugins>,
 }
 
-/// The paths in the rules of all plugins.
+/// The paths in the rules of all plugins, and in the default grants of one.
 #[derive(Clone, Debug, Default)]
 struct PathsOfAllPlugins {
     named: BTreeSet<PathBuf>,
@@ -134,14 +134,12 @@ struct PathsOfAllPlugins {
 }
 
 impl PathsOfAllPlugins {
-    fn new<'a>(rules: impl Iterator<Item = &'a Rule>) -> Self {
-        let mut paths = Self::default();
+    fn add<'a>(&mut self, rules: impl IntoIterator<Item = &'a Arc<Rule>>) {
         for rule in rules {
             let Conditions::Filesystem(conditions) = &rule.conditions else { continue };
-            paths.named.extend(conditions.directories.iter().flatten().cloned());
-            paths.writable.extend(rule.writable_directories().into_iter().flatten().cloned());
+            self.named.extend(conditions.directories.iter().flatten().cloned());
+            self.writable.extend(rule.writable_directories().into_iter().flatten().cloned());
         }
-        paths
     }
 }
 
@@ -189,8 +187,8 @@ impl Policy {
         }
         protected.protect(ProtectedClass::Data, &data);
         policies.into_iter().for_each(|path| protected.protect(ProtectedClass::Policies, &path));
-        let rules = files.iter().flat_map(|file| &file.plugins).flat_map(|plugin| &plugin.rules);
-        let all_plugins = Arc::new(PathsOfAllPlugins::new(rules.map(|rule| &**rule)));
+        let mut all_plugins = PathsOfAllPlugins::default();
+        all_plugins.add(files.iter().flat_map(|file| &file.plugins).flat_map(|plugin| &plugin.rules));
         Self {
             files,
             protected: Arc::new(protected),
@@ -198,7 +196,7 @@ impl Policy {
             root_module: root_module.to_owned(),
             untrusted: None,
             targets: Arc::default(),
-            all_plugins,
+            all_plugins: Arc::new(all_plugins),
         }
     }
 
@@ -285,8 +283,11 @@ impl Policy {
     /// grants. They are granted to code, not to a plugin's name.
     pub fn for_trusted_code(&self, plugin: &ProviderAddress) -> PluginPolicy {
         let mut policy = self.for_plugin(plugin);
-        let defaults = defaults::host_policy(&self.root_module);
-        policy.files.extend(defaults.map(|file| file.view(plugin)).filter(|view| !view.rules.is_empty()));
+        let defaults = defaults::host_policy(&self.root_module).map(|file| file.view(plugin));
+        if let Some(view) = defaults.filter(|view| !view.rules.is_empty()) {
+            Arc::make_mut(&mut policy.all_plugins).add(&view.rules);
+            policy.files.push(view);
+        }
         policy
     }
 
@@ -480,11 +481,6 @@ impl PluginPolicy {
         required_classes(ClassifiedRequest { request, classes: self.classes(request), address: None })
     }
 
-    /// Whether a file with this name belongs to a protected class, and which.
-    pub fn protected_classes(&self, access: &FileAccess) -> ProtectedClasses {
-        self.protected.classes(access)
-    }
-
     fn read_only_path(&self, access: &FileAccess) -> Option<&Path> {
         let is_write = access.operation() == FileOperation::Write;
         let path = self.read_only.iter().filter(|_| is_write).find(|path| {
@@ -525,16 +521,13 @@ impl PluginPolicy {
     /// default. Their content is not trustworthy. The default grants of other plugins are left
     /// out: embedded plugins write what the configuration states.
     pub fn writable_directories(&self) -> impl Iterator<Item = &Path> {
-        let own = self.files.iter().flat_map(|file| &file.rules);
-        let own = own.filter_map(|rule| rule.writable_directories()).flatten();
-        self.all_plugins.writable.iter().chain(own).map(PathBuf::as_path)
+        self.all_plugins.writable.iter().map(PathBuf::as_path)
     }
 
     /// Returns every path in a rule for any plugin, and in the default grants of this one. A
     /// plugin does not change what such a path leads to.
-    pub fn paths_of_all_plugins(&self) -> BTreeSet<PathBuf> {
-        let own = PathsOfAllPlugins::new(self.files.iter().flat_map(|file| &file.rules).map(|rule| &**rule));
-        self.all_plugins.named.union(&own.named).cloned().collect()
+    pub fn paths_of_all_plugins(&self) -> &BTreeSet<PathBuf> {
+        &self.all_plugins.named
     }
 
     /// Returns limits, deterministic mode, and the setting for native code.
