@@ -42,7 +42,7 @@ pub(crate) struct Granted {
 pub(crate) struct Root {
     path: PathBuf,
     is_writable: bool,
-    /// The path without links; `None` if it could not be resolved yet.
+    /// The path without links: as the policy determines it, else as it was resolved first.
     real: Option<PathBuf>,
     writable_directories: Arc<WritableDirectories>,
     opened: OnceLock<Directory>,
@@ -62,7 +62,7 @@ impl GrantedFiles {
         let root = |path: &Path| {
             // A grant covers everything below the directory.
             let is_writable = path.ancestors().any(|outer| granted.get(outer) == Some(&true));
-            Arc::new(Root::new(path, is_writable, &writable_directories))
+            Arc::new(Root::new(path, is_writable, policy.target(path), &writable_directories))
         };
         let mut files = Self {
             root_module: root_module.to_owned(),
@@ -125,11 +125,16 @@ impl GrantedFiles {
 }
 
 impl Root {
-    fn new(path: &Path, is_writable: bool, writable_directories: &Arc<WritableDirectories>) -> Self {
+    fn new(
+        path: &Path,
+        is_writable: bool,
+        target: Option<&Path>,
+        writable_directories: &Arc<WritableDirectories>,
+    ) -> Self {
         let mut root = Self {
             path: path.to_owned(),
             is_writable,
-            real: None,
+            real: target.map(Path::to_owned),
             writable_directories: Arc::clone(writable_directories),
             opened: OnceLock::new(),
         };
@@ -241,7 +246,7 @@ impl Names {
         let real = |path: &PathBuf| anywhere.real_path(path).ok();
         let alias = |named: &PathBuf| Some(Alias { real: real(named)?, named: named.clone() });
         let aliases = named.iter().filter_map(alias).filter(|alias| alias.real != alias.named).collect();
-        let mut fixed: Vec<PathBuf> = policy.paths_of_all_plugins().into_iter().collect();
+        let mut fixed: Vec<PathBuf> = policy.paths_of_all_plugins().iter().cloned().collect();
         let granted = |path: &PathBuf| writable_directories.real_path(path).ok();
         fixed.extend(fixed.iter().filter_map(granted).collect::<Vec<_>>());
         fixed.sort();
@@ -273,5 +278,44 @@ impl Names {
     pub(crate) fn others_below(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
         let below = move |alias: &&Alias| alias.real != path && alias.real.starts_with(path);
         self.aliases.iter().filter(below).map(|alias| alias.named.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use wardian_address::ProviderAddress;
+    use wardian_diagnostic::SourceFile;
+    use wardian_policy::{Level, Policy, PolicyFile};
+
+    use super::*;
+
+    #[test]
+    fn directory_leads_where_the_policy_determines() {
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path().canonicalize().unwrap();
+        fs::create_dir(place.join("data")).unwrap();
+        fs::create_dir(place.join("other")).unwrap();
+        symlink("data", place.join("link")).unwrap();
+        let text = "plugin \"acme/files\" {\n  allow filesystem {\n    directories = [\"link\"]\n    access = \
+                    [\"read\"]\n  }\n}\n";
+        let file = PolicyFile::parse(Level::User, &SourceFile::new("policy", text), &place).unwrap();
+        let mut policy = Policy::new(&place, [file], []);
+        let plugin = ProviderAddress::parse("acme/files").unwrap();
+        let open = |policy: &Policy| {
+            let files = GrantedFiles::by_policy(&policy.for_plugin(&plugin), &place);
+            files.directories()[0].root.base().map(|directory| directory.path().to_owned())
+        };
+        assert_eq!(open(&policy).unwrap(), place.join("data"));
+        policy.fix_targets([(place.join("link"), place.join("data"))].into());
+        assert_eq!(open(&policy).unwrap(), place.join("data"));
+        fs::remove_file(place.join("link")).unwrap();
+        symlink("other", place.join("link")).unwrap();
+        match open(&policy) {
+            Err(RootError::Changed(reason)) => assert!(reason.contains("other"), "{reason}"),
+            opened => panic!("{opened:?}"),
+        }
     }
 }
