@@ -49,7 +49,7 @@ pub(super) use wardian_files::{LastLink, MAX_PATH_LENGTH};
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 
-pub(super) use file_guard::{AccessScope, FileError, FileGuard, OpenFile};
+pub(super) use file_guard::{FileError, FileGuard, OpenFile};
 pub(super) use implicit_preopens::{PathRoot, Start};
 pub(super) use operations::{Directory, Opened, Opening, create_directories, open, set_mode};
 

@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use wardian_access::{
-    AccessRequest, Denied, ExitStatus, FileOperation, FinishedProgram, ProcessAuthority, ProcessStart,
-    ProgramLaunch, normalize,
+    AccessExtent, AccessRequest, Denied, ExitStatus, FileOperation, FinishedProgram, ProcessAuthority,
+    ProcessStart, ProgramLaunch, normalize,
 };
 use wardian_files::Directory;
 use wardian_monitor::{Capability as Used, Monitor, Use};
@@ -29,7 +29,7 @@ use wardian_process::{ChildProcess, Command, CommandEvent, DescendantPolicy, Lau
 use wasmtime::component::{HasSelf, Linker, Resource};
 
 use super::Capability;
-use super::filesystem::{AccessScope, FileError, FileGuard};
+use super::filesystem::{FileError, FileGuard};
 use crate::bindings::provisioner::wardian::plugin::process::{
     self as wit, Host, HostRunningProcess, HostSpawner, OutputStreams, ProcessError, ProcessEvent,
 };
@@ -151,7 +151,8 @@ impl Spawner {
         let missing = || convert_error(wardian_process::ProcessError::Directory(path.clone()));
         let Ok(lexical) = normalize(Path::new("/"), &path) else { return Err(missing()) };
         // Before this decision nothing is looked up: the answer must not reveal what exists.
-        if lexical != *root_module && !self.guard.is_allowed(&lexical, FileOperation::Read, AccessScope::Path)
+        if lexical != *root_module
+            && !self.guard.is_allowed(&lexical, FileOperation::Read, AccessExtent::Path)
         {
             self.decide(&lexical)?;
         }
@@ -167,7 +168,7 @@ impl Spawner {
 
     /// Decides on a working directory, and records the access.
     fn decide(&self, directory: &Path) -> Result<(), ProcessError> {
-        match self.guard.begin(directory, FileOperation::Read, AccessScope::Path) {
+        match self.guard.begin(directory, FileOperation::Read, AccessExtent::Path) {
             Ok(_recorded) => Ok(()),
             Err(FileError::Denied(denied)) => Err(ProcessError::Denied(denied.to_string())),
             Err(FileError::System(error)) => Err(ProcessError::Failed(error.to_string())),

@@ -7,12 +7,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc;
 use wardian_access::{
-    AccessRequest, CommunicatorConnection, ConnectProgress, ConnectionAuthority, Denied, FileOperation,
-    FinishedConnection,
+    AccessExtent, AccessRequest, CommunicatorConnection, ConnectProgress, ConnectionAuthority, Denied,
+    FileOperation, FinishedConnection,
 };
 use wardian_monitor::{Capability, Use};
 
-use crate::capability::filesystem::{AccessScope, FileError, FileGuard};
+use crate::capability::filesystem::{FileError, FileGuard};
 
 /// A call that uses a connection: its plugin's monitor decides on the accesses, which are recorded
 /// for the call's resource.
@@ -89,7 +89,7 @@ impl ConnectionAuthority for CallAuthority {
     }
 
     fn may_read(&self, path: &Path) -> Result<(), Denied> {
-        self.guard.begin(path, FileOperation::Read, AccessScope::Path).map(drop).map_err(denied)
+        self.guard.begin(path, FileOperation::Read, AccessExtent::Path).map(drop).map_err(denied)
     }
 
     fn may_look(&self, path: &Path) -> Result<(), Denied> {

@@ -67,19 +67,6 @@ impl From<Errno> for FileError {
     }
 }
 
-/// The files to which a decision applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AccessScope {
-    /// What a lookup reveals of a file, but not its content.
-    Metadata,
-    /// A new directory at a path.
-    NewDirectory,
-    /// The file or directory at a path.
-    Path,
-    /// The path and everything below it.
-    Tree,
-}
-
 impl FileGuard {
     pub(crate) fn new(
         files: Arc<GrantedFiles>,
@@ -121,7 +108,7 @@ impl FileGuard {
         &self,
         path: &Path,
         access: FileOperation,
-        extent: AccessScope,
+        extent: AccessExtent,
     ) -> Result<Use, FileError> {
         self.begin_as(path, &[], access, extent, ProtectedClasses::NONE)
     }
@@ -133,7 +120,7 @@ impl FileGuard {
         begun: Use,
         path: &Path,
         access: FileOperation,
-        extent: AccessScope,
+        extent: AccessExtent,
         classes: ProtectedClasses,
     ) -> Result<Use, FileError> {
         if classes.is_empty() {
@@ -149,7 +136,7 @@ impl FileGuard {
         path: &Path,
         further: &[&Path],
         access: FileOperation,
-        extent: AccessScope,
+        extent: AccessExtent,
         classes: ProtectedClasses,
     ) -> Result<Use, FileError> {
         let request = self.deciding(path, further, access, extent, classes)?;
@@ -162,12 +149,12 @@ impl FileGuard {
         path: &Path,
         further: &[&Path],
         access: FileOperation,
-        extent: AccessScope,
+        extent: AccessExtent,
         classes: ProtectedClasses,
     ) -> Result<AccessRequest, FileError> {
         let names = self.0.files.names();
         let mut others = names.others(path).chain(further.iter().map(|path| path.to_path_buf())).peekable();
-        let below = (extent == AccessScope::Tree).then(|| names.others_below(path)).into_iter().flatten();
+        let below = (extent == AccessExtent::Tree).then(|| names.others_below(path)).into_iter().flatten();
         let mut below = below.peekable();
         let own = request(path, access, extent, classes)?;
         if others.peek().is_none() && below.peek().is_none() {
@@ -200,7 +187,7 @@ impl FileGuard {
             }
         }
         for name in below {
-            let other = request(&name, access, AccessScope::Path, classes)?;
+            let other = request(&name, access, AccessExtent::Path, classes)?;
             if is_forbidden(&other) {
                 return Ok(other);
             }
@@ -209,19 +196,19 @@ impl FileGuard {
     }
 
     /// Whether access to a path is allowed, without beginning one.
-    pub(crate) fn is_allowed(&self, path: &Path, access: FileOperation, extent: AccessScope) -> bool {
+    pub(crate) fn is_allowed(&self, path: &Path, access: FileOperation, extent: AccessExtent) -> bool {
         self.deciding(path, &[], access, extent, ProtectedClasses::NONE)
             .is_ok_and(|request| self.0.call.monitor().policy().decide(&request).is_allowed())
     }
 
     /// Checks a metadata lookup: allowed if the file may be read or written.
     pub(crate) fn look(&self, path: &Path) -> Result<(), FileError> {
-        if self.is_allowed(path, FileOperation::Read, AccessScope::Metadata)
-            || self.is_allowed(path, FileOperation::Write, AccessScope::Metadata)
+        if self.is_allowed(path, FileOperation::Read, AccessExtent::Metadata)
+            || self.is_allowed(path, FileOperation::Write, AccessExtent::Metadata)
         {
             return Ok(());
         }
-        self.begin(path, FileOperation::Read, AccessScope::Metadata).map(drop)
+        self.begin(path, FileOperation::Read, AccessExtent::Metadata).map(drop)
     }
 
     /// Returns the denial of a path that leads out of the directory at which it begins. The path is
@@ -247,7 +234,7 @@ impl FileGuard {
 
     /// Refuses an access that no rule can allow.
     pub(crate) fn refuse(&self, path: &Path, access: FileOperation, reason: impl fmt::Display) -> FileError {
-        if let Ok(request) = request(path, access, AccessScope::Path, ProtectedClasses::NONE)
+        if let Ok(request) = request(path, access, AccessExtent::Path, ProtectedClasses::NONE)
             && !self.0.call.monitor().policy().decide(&request).is_allowed()
             && let Err(denied) = self.0.call.monitor().begin(&self.0.call.get(), request)
         {
@@ -288,11 +275,11 @@ impl FileGuard {
         if same.is_empty() && classes.is_empty() {
             return Ok(());
         }
-        let deciding = self.deciding(path, &same, access, AccessScope::Path, classes)?;
+        let deciding = self.deciding(path, &same, access, AccessExtent::Path, classes)?;
         if self.0.call.monitor().policy().decide(&deciding).is_allowed() {
             return Ok(());
         }
-        self.begin_as(path, &same, access, AccessScope::Path, classes).map(drop)
+        self.begin_as(path, &same, access, AccessExtent::Path, classes).map(drop)
     }
 
     /// Deducts bytes that are about to be written from the limit.
@@ -307,16 +294,10 @@ impl FileGuard {
 fn request(
     path: &Path,
     access: FileOperation,
-    extent: AccessScope,
+    extent: AccessExtent,
     classes: ProtectedClasses,
 ) -> Result<AccessRequest, FileError> {
     let access = FileAccess::new(Path::new("/"), path, access).map_err(|_| Errno::INVAL)?;
-    let extent = match extent {
-        AccessScope::Metadata => AccessExtent::Metadata,
-        AccessScope::NewDirectory => AccessExtent::NewDirectory,
-        AccessScope::Path => AccessExtent::Path,
-        AccessScope::Tree => AccessExtent::Tree,
-    };
     Ok(AccessRequest::File(access.with_extent(extent).with_classes(classes)))
 }
 
@@ -384,7 +365,7 @@ impl OpenFile {
         let call = self.guard.0.call.number();
         if uses.call != call {
             let again = |before: &Option<Use>, access| match before {
-                Some(_) => self.guard.begin(&self.path, access, AccessScope::Path).map(Some),
+                Some(_) => self.guard.begin(&self.path, access, AccessExtent::Path).map(Some),
                 None => Ok(None),
             };
             let (read, write) =

@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 
 use rustix::fs::{Stat, Timestamps};
-use wardian_access::FileOperation;
+use wardian_access::{AccessExtent, FileOperation};
 use wardian_files::LastLink;
 use wasmtime::component::Resource;
 use wasmtime_wasi::FsPerms;
@@ -22,7 +22,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use wasmtime_wasi::p2::{FsError, FsResult};
 use wasmtime_wasi_io::streams::{DynInputStream, DynOutputStream};
 
-use super::file_guard::{AccessScope, FileError, FileGuard, OpenFile};
+use super::file_guard::{FileError, FileGuard, OpenFile};
 use super::implicit_preopens::PathRoot;
 use super::listing::OpenListing;
 use super::metadata::{described, descriptor_type, identity, moment};
@@ -328,7 +328,7 @@ impl HostDescriptor for GuestState {
                 self.itself(&handle, FileOperation::Write).await?.0.path().to_path_buf()
             }
         };
-        let changing = self.files().guard().begin(&path, FileOperation::Write, AccessScope::Path)?;
+        let changing = self.files().guard().begin(&path, FileOperation::Write, AccessExtent::Path)?;
         let done = self.filesystem().set_times(handle, accessed, modified).await;
         drop(changing);
         done

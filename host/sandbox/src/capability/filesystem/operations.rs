@@ -14,13 +14,13 @@ use std::sync::Arc;
 
 use rustix::fs::{FileType, Stat, Timestamps};
 use rustix::io::Errno;
-use wardian_access::FileOperation;
+use wardian_access::{AccessExtent, FileOperation};
 use wardian_files::{
     FileAccessError, FileOpening, LastLink, LinkRule, OpenedFile, ResolvedPath, check_moved_links, resolve,
     stays_beneath,
 };
 
-use super::file_guard::{AccessScope, FileError, FileGuard, OpenFile};
+use super::file_guard::{FileError, FileGuard, OpenFile};
 use super::granted::{Root, RootError};
 use super::listing::OpenListing;
 use super::protected_content::{classes_of_content, classes_of_entry};
@@ -70,7 +70,7 @@ impl Directory {
         root.create(
             NEW_DIRECTORY,
             |error| refuse_root(guard, root, error),
-            |path| guard.begin(path, FileOperation::Write, AccessScope::NewDirectory).map(drop),
+            |path| guard.begin(path, FileOperation::Write, AccessExtent::NewDirectory).map(drop),
         )
     }
 
@@ -173,14 +173,14 @@ pub(crate) fn open(
     }
     let path = place.path();
     let mut write =
-        writes.then(|| guard.begin(&path, FileOperation::Write, AccessScope::Path)).transpose()?;
+        writes.then(|| guard.begin(&path, FileOperation::Write, AccessExtent::Path)).transpose()?;
     if writes {
         directory.check_writable()?;
     }
     let mut read = match (is_directory, reads) {
         // Reading a directory means listing it, which is decided separately.
         (true, _) => guard.look(&path).map(|()| None)?,
-        (false, true) => Some(guard.begin(&path, FileOperation::Read, AccessScope::Path)?),
+        (false, true) => Some(guard.begin(&path, FileOperation::Read, AccessExtent::Path)?),
         (false, false) => None,
     };
     let opening = FileOpening {
@@ -209,7 +209,7 @@ pub(crate) fn open(
     if !is_empty {
         let classes =
             if reads { classes_of_content(&file) } else { classes_of_entry(&place.parent, place.name())? };
-        let classify = |begun, access| guard.classify(begun, &path, access, AccessScope::Path, classes);
+        let classify = |begun, access| guard.classify(begun, &path, access, AccessExtent::Path, classes);
         read = read.map(|begun| classify(begun, FileOperation::Read)).transpose()?;
         write = write.map(|begun| classify(begun, FileOperation::Write)).transpose()?;
         if how.truncate {
@@ -223,7 +223,7 @@ pub(crate) fn open(
 pub(crate) fn list(guard: &FileGuard, directory: &Directory) -> Result<OpenListing, FileError> {
     let base = directory.base(guard)?;
     let path = base.path().to_path_buf();
-    let read = guard.begin(&path, FileOperation::Read, AccessScope::Path)?;
+    let read = guard.begin(&path, FileOperation::Read, AccessExtent::Path)?;
     let listing = base.list().map_err(|error| refuse(guard, &path, error, FileOperation::Read))?;
     Ok(OpenListing::new(OpenFile::new(guard, path, Some(read), None), listing))
 }
@@ -239,7 +239,7 @@ pub(crate) fn create_directory(
     if place.name.is_none() {
         return Err(Errno::EXIST.into());
     }
-    let making = guard.begin(&place.path(), FileOperation::Write, AccessScope::NewDirectory)?;
+    let making = guard.begin(&place.path(), FileOperation::Write, AccessExtent::NewDirectory)?;
     directory.check_writable()?;
     place.parent.create_directory(place.name(), mode)?;
     drop(making);
@@ -290,7 +290,7 @@ pub(crate) fn set_mode(
 ) -> Result<(), FileError> {
     let place = directory.find(guard, path, LastLink::Follow, FileOperation::Write)?;
     let path = place.path();
-    let changing = guard.begin(&path, FileOperation::Write, AccessScope::Path)?;
+    let changing = guard.begin(&path, FileOperation::Write, AccessExtent::Path)?;
     directory.check_writable()?;
     let set = |file: &OpenedFile| {
         guard.check_hard_links(&path, file.metadata(), FileOperation::Write)?;
@@ -357,7 +357,7 @@ pub(crate) fn set_times(
     times: &Timestamps,
 ) -> Result<(), FileError> {
     let place = directory.find(guard, path, last, FileOperation::Write)?;
-    let changing = guard.begin(&place.path(), FileOperation::Write, AccessScope::Path)?;
+    let changing = guard.begin(&place.path(), FileOperation::Write, AccessExtent::Path)?;
     directory.check_writable()?;
     place.parent.set_times(place.name(), times)?;
     drop(changing);
@@ -378,7 +378,7 @@ pub(crate) fn create_link(
 ) -> Result<(), FileError> {
     let place = directory.find_new(guard, path, LastLink::Keep)?;
     let path = place.path();
-    let making = guard.begin(&path, FileOperation::Write, AccessScope::Tree)?;
+    let making = guard.begin(&path, FileOperation::Write, AccessExtent::Tree)?;
     directory.check_writable()?;
     if !stays_beneath(target.as_ref(), 0) {
         drop(making);
@@ -400,7 +400,7 @@ pub(crate) fn remove_directory(
     path: &str,
 ) -> Result<(), FileError> {
     let place = directory.find(guard, path, LastLink::Keep, FileOperation::Write)?;
-    let removing = guard.begin(&place.path(), FileOperation::Write, AccessScope::Tree)?;
+    let removing = guard.begin(&place.path(), FileOperation::Write, AccessExtent::Tree)?;
     directory.check_writable()?;
     guard.check_fixed(&place.path())?;
     if place.name.is_none() {
@@ -413,7 +413,7 @@ pub(crate) fn remove_directory(
 
 pub(crate) fn remove_file(guard: &FileGuard, directory: &Directory, path: &str) -> Result<(), FileError> {
     let place = directory.find(guard, path, LastLink::Keep, FileOperation::Write)?;
-    let removing = guard.begin(&place.path(), FileOperation::Write, AccessScope::Tree)?;
+    let removing = guard.begin(&place.path(), FileOperation::Write, AccessExtent::Tree)?;
     directory.check_writable()?;
     guard.check_fixed(&place.path())?;
     if place.is_directory {
@@ -421,7 +421,7 @@ pub(crate) fn remove_file(guard: &FileGuard, directory: &Directory, path: &str) 
     }
     let classes = classes_of_entry(&place.parent, place.name())?;
     let removing =
-        guard.classify(removing, &place.path(), FileOperation::Write, AccessScope::Tree, classes)?;
+        guard.classify(removing, &place.path(), FileOperation::Write, AccessExtent::Tree, classes)?;
     place.parent.remove_file(place.name())?;
     drop(removing);
     Ok(())
@@ -443,20 +443,20 @@ impl Pair<'_> {
         let from = self.from.0.find(guard, self.from.1, LastLink::Keep, FileOperation::Write)?;
         let to = self.to.0.find_new(guard, self.to.1, LastLink::Keep)?;
         let (old, new) = (from.path(), to.path());
-        if guard.is_allowed(&new, FileOperation::Read, AccessScope::Path)
-            && !guard.is_allowed(&old, FileOperation::Read, AccessScope::Tree)
+        if guard.is_allowed(&new, FileOperation::Read, AccessExtent::Path)
+            && !guard.is_allowed(&old, FileOperation::Read, AccessExtent::Tree)
         {
-            guard.begin(&old, FileOperation::Read, AccessScope::Tree).map(drop)?;
+            guard.begin(&old, FileOperation::Read, AccessExtent::Tree).map(drop)?;
         }
-        let taking = guard.begin(&old, FileOperation::Write, AccessScope::Tree)?;
-        let putting = guard.begin(&new, FileOperation::Write, AccessScope::Tree)?;
+        let taking = guard.begin(&old, FileOperation::Write, AccessExtent::Tree)?;
+        let putting = guard.begin(&new, FileOperation::Write, AccessExtent::Tree)?;
         self.from.0.check_writable()?;
         self.to.0.check_writable()?;
         if from.name.is_none() || to.name.is_none() {
             return Err(Errno::BUSY.into());
         }
         Self::check_links(guard, &from, &to)?;
-        let (access, extent) = (FileOperation::Write, AccessScope::Tree);
+        let (access, extent) = (FileOperation::Write, AccessExtent::Tree);
         let moved = classes_of_entry(&from.parent, from.name())?;
         let replaced = classes_of_entry(&to.parent, to.name())?;
         let taking = guard.classify(taking, &old, access, extent, moved)?;
