@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use wardian_access::{AccessExtent, AccessRequest, Denied, FileAccess, FileOperation, ProtectedClasses};
 use wardian_monitor::{Capability, Monitor, Use};
 use wardian_plugin::PluginCall;
-use wardian_policy::{Decision, DenialReason};
+use wardian_policy::{Decision, Denial, DenialReason};
 
 use super::granted::GrantedFiles;
 use super::protected_content::classes_of_links;
@@ -140,7 +140,7 @@ impl FileGuard {
         classes: ProtectedClasses,
     ) -> Result<Use, FileError> {
         let request = self.deciding(path, further, access, extent, classes)?;
-        Ok(self.0.call.monitor().begin(&self.0.call.get(), request)?)
+        Ok(self.monitor().begin(&self.call(), request)?)
     }
 
     /// Returns a granted request if there is one, otherwise the request whose denial is reported.
@@ -160,36 +160,27 @@ impl FileGuard {
         if others.peek().is_none() && below.peek().is_none() {
             return Ok(own);
         }
-        let policy = self.0.call.monitor().policy();
-        let is_granted = |request: &AccessRequest| policy.decide(request).is_allowed();
-        let is_forbidden = |request: &AccessRequest| match policy.decide(request) {
-            Decision::Allowed(_) => false,
-            Decision::Denied(denial) => {
-                matches!(
-                    denial.reason,
-                    DenialReason::Rule { .. }
-                        | DenialReason::ReadOnly(_)
-                        | DenialReason::ProtectedClass { .. }
-                )
-            }
+        let policy = self.monitor().policy();
+        let forbids = |denial: &Denial| {
+            matches!(
+                denial.reason,
+                DenialReason::Rule { .. } | DenialReason::ReadOnly(_) | DenialReason::ProtectedClass { .. }
+            )
         };
-        if is_forbidden(&own) {
-            return Ok(own);
-        }
-        let mut granted = is_granted(&own).then(|| own.clone());
-        for name in others {
-            let other = request(&name, access, extent, classes)?;
-            if is_forbidden(&other) {
-                return Ok(other);
-            }
-            if granted.is_none() && is_granted(&other) {
-                granted = Some(other);
+        let mut granted = None;
+        let others = others.map(|name| request(&name, access, extent, classes));
+        for candidate in std::iter::once(Ok(own.clone())).chain(others) {
+            let candidate = candidate?;
+            match policy.decide(&candidate) {
+                Decision::Allowed(_) => granted = granted.or(Some(candidate)),
+                Decision::Denied(denial) if forbids(&denial) => return Ok(candidate),
+                Decision::Denied(_) => {}
             }
         }
         for name in below {
-            let other = request(&name, access, AccessExtent::Path, classes)?;
-            if is_forbidden(&other) {
-                return Ok(other);
+            let candidate = request(&name, access, AccessExtent::Path, classes)?;
+            if matches!(policy.decide(&candidate), Decision::Denied(denial) if forbids(&denial)) {
+                return Ok(candidate);
             }
         }
         Ok(granted.unwrap_or(own))
@@ -198,7 +189,7 @@ impl FileGuard {
     /// Whether access to a path is allowed, without beginning one.
     pub(crate) fn is_allowed(&self, path: &Path, access: FileOperation, extent: AccessExtent) -> bool {
         self.deciding(path, &[], access, extent, ProtectedClasses::NONE)
-            .is_ok_and(|request| self.0.call.monitor().policy().decide(&request).is_allowed())
+            .is_ok_and(|request| self.monitor().policy().decide(&request).is_allowed())
     }
 
     /// Checks a metadata lookup: allowed if the file may be read or written.
@@ -235,8 +226,8 @@ impl FileGuard {
     /// Refuses an access that no rule can allow.
     pub(crate) fn refuse(&self, path: &Path, access: FileOperation, reason: impl fmt::Display) -> FileError {
         if let Ok(request) = request(path, access, AccessExtent::Path, ProtectedClasses::NONE)
-            && !self.0.call.monitor().policy().decide(&request).is_allowed()
-            && let Err(denied) = self.0.call.monitor().begin(&self.0.call.get(), request)
+            && !self.monitor().policy().decide(&request).is_allowed()
+            && let Err(denied) = self.monitor().begin(&self.call(), request)
         {
             return denied.into();
         }
@@ -245,7 +236,7 @@ impl FileGuard {
 
     fn reject(&self, path: &Path, reason: impl fmt::Display) -> FileError {
         let target = path.to_string_lossy().into_owned();
-        self.0.call.monitor().reject(&self.0.call.get(), Capability::Filesystem, target, reason).into()
+        self.monitor().reject(&self.call(), Capability::Filesystem, target, reason).into()
     }
 
     /// Checks a file with several hard links. It counts as every file that a policy names and that
@@ -263,7 +254,7 @@ impl FileGuard {
             std::fs::metadata(named)
                 .is_ok_and(|other| (other.dev(), other.ino()) == (about.dev(), about.ino()))
         };
-        let protected = self.0.call.monitor().policy().protected_paths();
+        let protected = self.monitor().policy().protected_paths();
         let named = self.0.files.names().named().iter().chain(protected);
         let same: Vec<&Path> = named.filter(is_same).map(PathBuf::as_path).collect();
         // The files that are protected against reading only by their names, states and plans, are
@@ -276,7 +267,7 @@ impl FileGuard {
             return Ok(());
         }
         let deciding = self.deciding(path, &same, access, AccessExtent::Path, classes)?;
-        if self.0.call.monitor().policy().decide(&deciding).is_allowed() {
+        if self.monitor().policy().decide(&deciding).is_allowed() {
             return Ok(());
         }
         self.begin_as(path, &same, access, AccessExtent::Path, classes).map(drop)
