@@ -9,8 +9,8 @@ use wasmparser::{
     Instance, Parser, Payload,
 };
 
-use crate::limits::{CheckError, ComponentCounts, ComponentLimits, within};
-use crate::module::{Module, length};
+use crate::limits::{CheckError, ComponentCounts, ComponentLimits, add, count, raise, within};
+use crate::module::Module;
 use crate::types;
 
 /// What one instance of a definition expands to.
@@ -98,10 +98,8 @@ impl Reader<'_> {
                     Encoding::Component => Frame::Component(Component::default()),
                     Encoding::Module => Frame::Module(Module::default()),
                 });
-                let nesting = length(&self.frames);
-                within("nested components", nesting, self.limits.nesting)?;
-                self.counts.nesting = self.counts.nesting.max(nesting);
-                return Ok(());
+                let (nesting, limit) = (count(self.frames.len()), self.limits.nesting);
+                return raise("nested components", &mut self.counts.nesting, nesting, limit);
             }
             Payload::End(_) => return self.end(),
             Payload::CodeSectionEntry(_) if self.code == Code::Skipped => return Ok(()),
@@ -130,8 +128,8 @@ impl Reader<'_> {
             Payload::CoreTypeSection(section) => {
                 for ty in section {
                     let types = match ty? {
-                        CoreType::Rec(group) => u64::try_from(group.types().len()).unwrap_or(u64::MAX),
-                        CoreType::Module(declarations) => length(&declarations),
+                        CoreType::Rec(group) => count(group.types().len()),
+                        CoreType::Module(declarations) => count(declarations.len()),
                     };
                     self.types(types)?;
                 }
@@ -158,9 +156,9 @@ impl Reader<'_> {
                     match instance? {
                         Instance::Instantiate { module_index, args } => {
                             let module = self.definition(ComponentExternalKind::Module, module_index);
-                            self.instance(module, length(&args))?;
+                            self.instance(module, count(args.len()))?;
                         }
-                        Instance::FromExports(exports) => self.item(1 + length(&exports))?,
+                        Instance::FromExports(exports) => self.item(1 + count(exports.len()))?,
                     }
                 }
             }
@@ -226,8 +224,7 @@ impl Reader<'_> {
     }
 
     fn types(&mut self, number: u64) -> Result<(), CheckError> {
-        self.counts.types = self.counts.types.saturating_add(number);
-        within("types", self.counts.types, self.limits.types)
+        add("types", &mut self.counts.types, number, self.limits.types)
     }
 
     fn alias(&mut self, alias: &ComponentAlias<'_>) {
@@ -237,14 +234,14 @@ impl Reader<'_> {
                 self.define(kind, None, items);
             }
             ComponentAlias::CoreInstanceExport { .. } => {}
-            ComponentAlias::Outer { kind, count, index } => {
+            ComponentAlias::Outer { kind, count: levels, index } => {
                 let kind = match kind {
                     ComponentOuterAliasKind::Component => ComponentExternalKind::Component,
                     ComponentOuterAliasKind::CoreModule => ComponentExternalKind::Module,
                     ComponentOuterAliasKind::CoreType | ComponentOuterAliasKind::Type => return,
                 };
                 let outer =
-                    usize::try_from(count).ok().and_then(|count| self.frames.len().checked_sub(count + 1));
+                    usize::try_from(levels).ok().and_then(|levels| self.frames.len().checked_sub(levels + 1));
                 let definition = match outer.and_then(|at| self.frames.get(at)) {
                     Some(Frame::Component(outer)) => outer.definition(kind, index),
                     _ => None,

@@ -2,7 +2,7 @@
 
 use wasmparser::{BlockType, FunctionBody, Operator};
 
-use crate::limits::{CheckError, ComponentCounts, ComponentLimits, within};
+use crate::limits::{self, CheckError, ComponentCounts, ComponentLimits, add, raise};
 use crate::module::{FunctionType, ModuleTypes};
 
 /// Counts a function of `ty`.
@@ -13,17 +13,14 @@ pub(crate) fn count(
     counts: &mut ComponentCounts,
     limits: &ComponentLimits,
 ) -> Result<(), CheckError> {
-    let size = u64::try_from(body.range().len()).unwrap_or(u64::MAX);
-    within("bytes of a function", size, limits.function_size)?;
-    counts.function_size = counts.function_size.max(size);
+    let size = limits::count(body.range().len());
+    raise("bytes of a function", &mut counts.function_size, size, limits.function_size)?;
     let mut locals = ty.parameters;
     for group in body.get_locals_reader()? {
         locals = locals.saturating_add(u64::from(group?.0));
     }
-    within("local variables of a function", locals, limits.locals)?;
-    counts.locals = counts.locals.max(locals);
-    counts.total_locals = counts.total_locals.saturating_add(locals);
-    within("local variables of all functions", counts.total_locals, limits.total_locals)?;
+    raise("local variables of a function", &mut counts.locals, locals, limits.locals)?;
+    add("local variables of all functions", &mut counts.total_locals, locals, limits.total_locals)?;
     let mut code =
         Code { types, limits, locals, labels: vec![Label::of_block(ty.results)], values: 0, loops: 0 };
     let mut operators = body.get_operators_reader()?;
@@ -31,8 +28,8 @@ pub(crate) fn count(
         code.operator(&operators.read()?, counts)?;
     }
     counts.values = counts.values.max(code.values);
-    counts.total_values = counts.total_values.saturating_add(code.values);
-    within("values that instructions of all functions pass", counts.total_values, limits.total_values)
+    let what = "values that instructions of all functions pass";
+    add(what, &mut counts.total_values, code.values, limits.total_values)
 }
 
 /// A block that has not ended, as a target of branches.
@@ -62,8 +59,7 @@ impl Code<'_> {
         match operator {
             Operator::Block { blockty } | Operator::If { blockty } => self.begin(*blockty, false, counts),
             Operator::TryTable { try_table } => {
-                let catches = u64::try_from(try_table.catches.len()).unwrap_or(u64::MAX);
-                self.pass(catches)?;
+                self.pass(limits::count(try_table.catches.len()))?;
                 self.begin(try_table.ty, false, counts)
             }
             Operator::Loop { blockty } => self.begin(*blockty, true, counts),
@@ -108,25 +104,19 @@ impl Code<'_> {
         };
         self.pass(ty.values())?;
         self.labels.push(Label { arity: if is_loop { ty.parameters } else { ty.results }, is_loop });
-        let nesting = u64::try_from(self.labels.len()).unwrap_or(u64::MAX);
-        within("nested blocks of a function", nesting, self.limits.block_nesting)?;
-        counts.block_nesting = counts.block_nesting.max(nesting);
+        let (nesting, limit) = (limits::count(self.labels.len()), self.limits.block_nesting);
+        raise("nested blocks of a function", &mut counts.block_nesting, nesting, limit)?;
         if is_loop {
             self.loops += 1;
+            let what = "nested loops of a function, multiplied by its local variables";
             let variables = self.loops.saturating_mul(self.locals);
-            within(
-                "nested loops of a function, multiplied by its local variables",
-                variables,
-                self.limits.loop_variables,
-            )?;
-            counts.loop_variables = counts.loop_variables.max(variables);
+            raise(what, &mut counts.loop_variables, variables, self.limits.loop_variables)?;
         }
         Ok(())
     }
 
     fn pass(&mut self, values: u64) -> Result<(), CheckError> {
-        self.values = self.values.saturating_add(values);
-        within("values that instructions of a function pass", self.values, self.limits.values)
+        add("values that instructions of a function pass", &mut self.values, values, self.limits.values)
     }
 
     fn arity(&self, depth: u32) -> u64 {

@@ -93,6 +93,29 @@ pub(crate) fn within(what: &'static str, measured: u64, limit: u64) -> Result<()
     if measured <= limit { Ok(()) } else { Err(LimitExceeded { what, measured, limit }.into()) }
 }
 
+/// Adds a number to a count, and returns an error if the count is then above its limit.
+pub(crate) fn add(what: &'static str, count: &mut u64, number: u64, limit: u64) -> Result<(), CheckError> {
+    *count = count.saturating_add(number);
+    within(what, *count, limit)
+}
+
+/// Replaces a count by a measured value that is greater, and returns an error if that is above the
+/// limit.
+pub(crate) fn raise(
+    what: &'static str,
+    count: &mut u64,
+    measured: u64,
+    limit: u64,
+) -> Result<(), CheckError> {
+    *count = measured.max(*count);
+    within(what, measured, limit)
+}
+
+/// Returns a number of elements or bytes.
+pub(crate) fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
 /// Why a component is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {

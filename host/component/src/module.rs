@@ -5,7 +5,7 @@ use wasmparser::{
 };
 
 use crate::function;
-use crate::limits::{CheckError, ComponentCounts, ComponentLimits, within};
+use crate::limits::{CheckError, ComponentCounts, ComponentLimits, add, count};
 
 /// Up to this size, the initial content of a memory is stored with its gaps.
 const MAX_SPARSE_IMAGE: u64 = 16 << 20;
@@ -46,7 +46,7 @@ impl ModuleTypes {
         for ty in group.types() {
             self.types.push(match &ty.composite_type.inner {
                 CompositeInnerType::Func(ty) => {
-                    FunctionType { parameters: length(ty.params()), results: length(ty.results()) }
+                    FunctionType { parameters: count(ty.params().len()), results: count(ty.results().len()) }
                 }
                 _ => FunctionType::default(),
             });
@@ -78,8 +78,7 @@ impl Module {
                 for group in section {
                     let group = group?;
                     self.types.add(&group);
-                    add(&mut counts.types, group.types().len());
-                    within("types", counts.types, limits.types)?;
+                    add("types", &mut counts.types, count(group.types().len()), limits.types)?;
                 }
             }
             Payload::ImportSection(section) => {
@@ -87,23 +86,18 @@ impl Module {
                     if let TypeRef::Func(ty) | TypeRef::FuncExact(ty) = import?.ty {
                         self.types.functions.push(ty);
                     }
-                    add(&mut self.imports, 1);
-                    add(&mut counts.items, 1);
-                    within("imports, exports and aliases", counts.items, limits.items)?;
+                    self.imports = self.imports.saturating_add(1);
+                    items(1, counts, limits)?;
                 }
                 self.imported_functions = self.types.functions.len();
             }
             Payload::FunctionSection(section) => {
-                counts.functions = counts.functions.saturating_add(u64::from(section.count()));
-                within("functions", counts.functions, limits.functions)?;
+                add("functions", &mut counts.functions, u64::from(section.count()), limits.functions)?;
                 for ty in section {
                     self.types.functions.push(ty?);
                 }
             }
-            Payload::ExportSection(section) => {
-                counts.items = counts.items.saturating_add(u64::from(section.count()));
-                within("imports, exports and aliases", counts.items, limits.items)?;
-            }
+            Payload::ExportSection(section) => items(section.count(), counts, limits)?,
             Payload::TableSection(section) => defined(section.count(), counts, limits)?,
             Payload::MemorySection(section) => defined(section.count(), counts, limits)?,
             Payload::TagSection(section) => defined(section.count(), counts, limits)?,
@@ -115,15 +109,19 @@ impl Module {
                         ElementItems::Functions(elements) => elements.count(),
                         ElementItems::Expressions(_, elements) => elements.count(),
                     };
-                    counts.elements = counts.elements.saturating_add(u64::from(elements));
-                    within("elements of all segments", counts.elements, limits.elements)?;
+                    add(
+                        "elements of all segments",
+                        &mut counts.elements,
+                        u64::from(elements),
+                        limits.elements,
+                    )?;
                 }
             }
             Payload::DataSection(section) => {
                 segments(section.count(), counts, limits)?;
                 for segment in section {
                     let segment = segment?;
-                    let bytes = length(segment.data);
+                    let bytes = count(segment.data.len());
                     self.image_bytes = self.image_bytes.saturating_add(bytes);
                     if let DataKind::Active { offset_expr, .. } = segment.kind {
                         let start = match offset_expr.get_operators_reader().read()? {
@@ -159,25 +157,20 @@ impl Module {
         limits: &ComponentLimits,
     ) -> Result<(), CheckError> {
         let image = self.image_bytes.max(self.image_end.min(MAX_SPARSE_IMAGE));
-        counts.memory_image = counts.memory_image.saturating_add(image);
-        within("bytes of the initial content of memories", counts.memory_image, limits.memory_image)
+        let what = "bytes of the initial content of memories";
+        add(what, &mut counts.memory_image, image, limits.memory_image)
     }
 }
 
+fn items(number: u32, counts: &mut ComponentCounts, limits: &ComponentLimits) -> Result<(), CheckError> {
+    add("imports, exports and aliases", &mut counts.items, number.into(), limits.items)
+}
+
 fn defined(number: u32, counts: &mut ComponentCounts, limits: &ComponentLimits) -> Result<(), CheckError> {
-    counts.definitions = counts.definitions.saturating_add(u64::from(number));
-    within("memories, tables, globals and tags", counts.definitions, limits.definitions)
+    let what = "memories, tables, globals and tags";
+    add(what, &mut counts.definitions, number.into(), limits.definitions)
 }
 
 fn segments(number: u32, counts: &mut ComponentCounts, limits: &ComponentLimits) -> Result<(), CheckError> {
-    counts.segments = counts.segments.saturating_add(u64::from(number));
-    within("data and element segments", counts.segments, limits.segments)
-}
-
-fn add(count: &mut u64, number: usize) {
-    *count = count.saturating_add(u64::try_from(number).unwrap_or(u64::MAX));
-}
-
-pub(crate) fn length<T>(all: &[T]) -> u64 {
-    u64::try_from(all.len()).unwrap_or(u64::MAX)
+    add("data and element segments", &mut counts.segments, number.into(), limits.segments)
 }

@@ -9,7 +9,7 @@ use wasmparser::{
     CoreType,
 };
 
-use crate::limits::{CheckError, ComponentCounts, ComponentLimits, within};
+use crate::limits::{self, CheckError, ComponentCounts, ComponentLimits, add, within};
 
 /// What a list that is being read consists of.
 #[derive(Clone, Copy)]
@@ -40,15 +40,14 @@ pub(crate) fn count(
             continue;
         };
         list.remaining = remaining;
-        counts.types = counts.types.saturating_add(1);
-        within("types", counts.types, limits.types)?;
+        add("types", &mut counts.types, 1, limits.types)?;
         let nested = match list.kind {
             Kind::Types => ty(&mut reader)?,
             kind => declaration(&mut reader, kind)?,
         };
         if let Some(nested) = nested {
             lists.push(nested);
-            within("nested types", u64::try_from(lists.len()).unwrap_or(u64::MAX), limits.nesting)?;
+            within("nested types", limits::count(lists.len()), limits.nesting)?;
         }
     }
     Ok(())
