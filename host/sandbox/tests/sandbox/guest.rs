@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use wardian_access::{Denied, FinishedProgram, ProcessAuthority, ProgramLaunch};
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
@@ -12,6 +13,7 @@ use wardian_plugin::{
     PrivateBytes, Provider, ReadDataSourceRequest, ReadDataSourceResponse,
 };
 use wardian_policy::{Level, Policy, PolicyFile};
+use wardian_process::Launcher;
 use wardian_sandbox::{CacheDirectories, Grants, LoadedPlugin, Sandbox, SandboxLimits, SandboxOptions};
 use wardian_value::{Type, Value, View};
 
@@ -24,9 +26,7 @@ pub(crate) fn bytes(name: &str) -> Vec<u8> {
 
 /// Reads a component that is embedded in the program.
 pub(crate) fn embedded(name: &str) -> Vec<u8> {
-    let path = directory().join(format!("../{name}.wasm"));
-    std::fs::read(&path)
-        .unwrap_or_else(|error| panic!("{}: {error}; run `cargo xtask guests`", path.display()))
+    bytes(&format!("../{name}"))
 }
 
 fn directory() -> PathBuf {
@@ -34,6 +34,25 @@ fn directory() -> PathBuf {
         Some(path) => path.into(),
         None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/guests/test")),
     }
+}
+
+/// Returns a launcher that starts programs only for an authority of its own.
+pub(crate) fn launcher(search_path: &str) -> Arc<Launcher> {
+    struct Nobody;
+
+    impl ProcessAuthority for Nobody {
+        fn may_start(&self, _start: &ProgramLaunch<'_>) -> Result<(), Denied> {
+            Err(Denied::new("nobody asked"))
+        }
+
+        fn may_execute(&self, _start: &ProgramLaunch<'_>, _executable: &Path) -> Result<(), Denied> {
+            Err(Denied::new("nobody asked"))
+        }
+
+        fn finished(&self, _ended: &FinishedProgram) {}
+    }
+
+    Arc::new(Launcher::new(Arc::new(Nobody), search_path.into()))
 }
 
 /// Limits that tests exceed quickly, but that are not exceeded on a busy machine by accident.

@@ -6,34 +6,17 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wardian_access::{Denied, FinishedProgram, ProcessAuthority, ProgramLaunch};
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
 use wardian_monitor::{AuditLog, Capability, Monitor, PluginIdentity, Record};
 use wardian_plugin::{CallContext, ProvisionRequest, Provisioner, SharedByObject};
 use wardian_policy::{Level, Policy, PolicyFile};
-use wardian_process::Launcher;
 use wardian_sandbox::ProvisionerGrants;
 use wardian_value::{Str, Type, Value};
 
-use crate::guest::{embedded, sandbox, short};
+use crate::guest::{embedded, launcher, sandbox, short};
 
 const ADDRESS: &str = "terraform.io/builtin/local-exec";
-
-/// Launches only for an authority of its own.
-struct Nobody;
-
-impl ProcessAuthority for Nobody {
-    fn may_start(&self, _start: &ProgramLaunch<'_>) -> Result<(), Denied> {
-        Err(Denied::new("nobody asked"))
-    }
-
-    fn may_execute(&self, _start: &ProgramLaunch<'_>, _executable: &Path) -> Result<(), Denied> {
-        Err(Denied::new("nobody asked"))
-    }
-
-    fn finished(&self, _ended: &FinishedProgram) {}
-}
 
 /// A program that the plugin asks for.
 #[derive(Clone, Copy, Default)]
@@ -109,7 +92,7 @@ fn provisioner(root: &Path, rules: &str) -> Arc<dyn Provisioner> {
     let search_path = format!("{}/bin:/usr/bin:/bin", root.display());
     let grants = ProvisionerGrants {
         monitor: Monitor::new(policy, identity, log),
-        runner: Arc::new(Launcher::new(Arc::new(Nobody), search_path.into())),
+        runner: launcher(&search_path),
         directory: root.to_owned(),
         environment: vec![("ACME_HOST".into(), "host".into()), ("LD_HOST".into(), "host".into())],
         home: None,

@@ -3,18 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use wardian_access::{Denied, FinishedProgram, ProcessAuthority, ProgramLaunch};
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::SourceFile;
 use wardian_monitor::{AuditLog, Monitor, PluginIdentity};
 use wardian_plugin::{CallContext, ProvisionRequest, Provisioner, SharedByObject};
 use wardian_policy::{Level, Policy, PolicyFile};
-use wardian_process::Launcher;
 use wardian_sandbox::ProvisionerGrants;
 use wardian_value::{Type, Value};
 
 use super::Attempt;
-use crate::guest::{embedded, sandbox, short};
+use crate::guest::{embedded, launcher, sandbox, short};
 
 /// Allows `touch -- allowed-*` only.
 const RULES: &str = r#"plugin "terraform.io/builtin/local-exec" {
@@ -56,20 +54,6 @@ const NOT_DECIDED: &[(&[&str], &str)] = &[
     (&["/usr/bin/touch", "--"], "allowed-x\0"),
 ];
 
-struct Nobody;
-
-impl ProcessAuthority for Nobody {
-    fn may_start(&self, _start: &ProgramLaunch<'_>) -> Result<(), Denied> {
-        Err(Denied::new("nobody asked"))
-    }
-
-    fn may_execute(&self, _start: &ProgramLaunch<'_>, _executable: &Path) -> Result<(), Denied> {
-        Err(Denied::new("nobody asked"))
-    }
-
-    fn finished(&self, _ended: &FinishedProgram) {}
-}
-
 fn provisioner(directory: &Path, log: &Arc<AuditLog>) -> Arc<dyn Provisioner> {
     let address = ProviderAddress::built_in("local-exec");
     let source = SourceFile::new("/srv/policy.hcl", RULES);
@@ -78,7 +62,7 @@ fn provisioner(directory: &Path, log: &Arc<AuditLog>) -> Arc<dyn Provisioner> {
     let identity = PluginIdentity { address, version: None, sha256: None };
     let grants = ProvisionerGrants {
         monitor: Monitor::new(policy, identity, Arc::clone(log)),
-        runner: Arc::new(Launcher::new(Arc::new(Nobody), "/usr/bin:/bin".into())),
+        runner: launcher("/usr/bin:/bin"),
         directory: directory.to_owned(),
         environment: vec![("SECRET".to_owned(), "s3cret".to_owned())],
         home: None,
