@@ -26,7 +26,7 @@ const DIRECT: &str = r"(?x)
     |\b(?:File|OpenOptions|DirBuilder)::(?:open|create|create_new|options|new)\b
     |\.(?:canonicalize|read_dir|read_link|symlink_metadata|try_exists)\(\)
     |\b(?:path|directory|home|root)\.(?:exists|is_file|is_dir|is_symlink)\(\)
-    |\bopen_ambient_dir\b";
+    |\b(?:open_ambient_dir|openat2?|statat|readlinkat)\b\(";
 
 /// Fails if a file that is not listed uses one of these functions, and if a listed one does not.
 pub(crate) fn check(workspace: &Workspace) -> Result<ExitCode> {
@@ -113,6 +113,7 @@ mod tests {
             "std::fs::OpenOptions::new()",
             "if path.exists() {",
             "let real = path.canonicalize()?;",
+            "openat(directory, name, flags, mode)",
         ] {
             assert_eq!(found(text), Some(1), "{text}");
         }
