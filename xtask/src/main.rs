@@ -24,6 +24,7 @@ mod process_stats;
 mod progress;
 mod provisioner_bench;
 mod release;
+mod simulation;
 mod terms;
 mod test;
 mod toolchain;
@@ -67,6 +68,7 @@ Options:
   hostile --only <TEXT>   attacks with this text in their names
   hostile --binary <PATH> attack another binary; with --record, its results become those of
             the version before the defences
+  hostile files --steps <N>   random file operations of two plugins instead (default: 10000000)
   bench --runs <N>      whole-process runs per measurement (default: 20)
   bench --check         exit 1 if a figure misses its target
   release --target <TRIPLE>   default: this machine's
@@ -104,6 +106,10 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
             let (workspace, guests) = built(&request)?;
             guests::within_budget(&guests)?;
             test::run(&workspace, &request.rest)
+        }
+        "hostile" if request.rest.first().is_some_and(|first| first == "files") => {
+            let operations = simulation::parse(request.rest.get(1..).unwrap_or_default())?;
+            simulation::run(&Workspace::load()?, operations)
         }
         "hostile" => {
             let options = hostile::Options::parse(&request.rest)?;

@@ -1,9 +1,12 @@
 //! Runs other programs, with errors that show the command.
 
+use std::io::{BufRead as _, BufReader};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+
+use crate::progress::say;
 
 /// Runs a command that inherits the terminal; an unsuccessful exit is an error.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
@@ -35,6 +38,20 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     }
     String::from_utf8(output.stdout)
         .with_context(|| format!("the output of `{}` is not UTF-8", line(command)))
+}
+
+/// Runs a command, and prints and passes each line of its standard output to a function.
+pub(crate) fn each_line(command: &mut Command, mut act: impl FnMut(&str)) -> Result<ExitStatus> {
+    let child = command.stdout(Stdio::piped()).spawn();
+    let mut child = child.with_context(|| format!("could not start `{}`", line(command)))?;
+    let out = child.stdout.take().context("the command has no output")?;
+    for line in BufReader::new(out).split(b'\n') {
+        let line = line.context("could not read the output of the command")?;
+        let line = String::from_utf8_lossy(&line);
+        say(&line);
+        act(&line);
+    }
+    Ok(child.wait()?)
 }
 
 /// Runs a command like [`run`], but kills it after `limit`.
@@ -95,6 +112,16 @@ mod tests {
     fn hanging_program_is_killed() {
         let error = run_within(Command::new("sleep").arg("60"), Duration::from_millis(50)).unwrap_err();
         assert_eq!(error.to_string(), "`sleep 60` took over 0 s");
+    }
+
+    #[test]
+    fn lines_are_passed_on() {
+        let mut lines = Vec::new();
+        let status = each_line(Command::new("sh").args(["-c", "echo a; echo b; exit 3"]), |line| {
+            lines.push(line.to_owned());
+        });
+        assert_eq!(status.unwrap().code(), Some(3));
+        assert_eq!(lines, ["a", "b"]);
     }
 
     #[test]

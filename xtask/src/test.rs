@@ -1,12 +1,12 @@
 //! `cargo xtask test`: every test of the workspace, with a summary line.
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use crate::guests;
+use crate::process;
 use crate::progress::{elapsed, say};
 use crate::workspace::{Purpose, Workspace};
 
@@ -22,19 +22,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<ExitCod
         .args(["test", "--workspace", "--no-fail-fast"])
         .args(arguments)
         .env(BINARY, workspace.host_program("wardian"))
-        .env(TEST_GUESTS, guests::place(&guests::directory(workspace), Purpose::Test))
-        .stdout(Stdio::piped());
-    let mut child = cargo.spawn().context("could not start cargo")?;
-    let out = child.stdout.take().context("cargo has no output")?;
-
+        .env(TEST_GUESTS, guests::place(&guests::directory(workspace), Purpose::Test));
     let mut tally = Tally::default();
-    for line in BufReader::new(out).split(b'\n') {
-        let line = line.context("could not read the output of cargo")?;
-        let line = String::from_utf8_lossy(&line);
-        say(&line);
-        tally.count(&line);
-    }
-    let status = child.wait()?;
+    let status = process::each_line(&mut cargo, |line| tally.count(line))?;
     say(&tally.closing_line(status.success(), &elapsed(started.elapsed())));
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

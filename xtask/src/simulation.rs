@@ -1,0 +1,59 @@
+//! `cargo xtask hostile files`: random file operations of two plugins, many more than the tests do.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::process;
+use crate::progress::{elapsed, say};
+use crate::workspace::Workspace;
+
+/// The test that simulates the operations, in `wardian-sandbox`.
+const TEST: &str = "capability::filesystem::simulation::tests::no_file_is_reached_outside_of_the_grants";
+/// The environment variable with the number of operations.
+const OPERATIONS: &str = "WARDIAN_SIMULATED_OPERATIONS";
+const DEFAULT_OPERATIONS: u64 = 10_000_000;
+
+/// Returns the number of operations from the arguments after `hostile files`.
+pub(crate) fn parse(arguments: &[String]) -> Result<u64> {
+    let text = match arguments {
+        [] => return Ok(DEFAULT_OPERATIONS),
+        [option, number] if option == "--steps" => number,
+        _ => bail!("`hostile files` accepts only `--steps <N>`"),
+    };
+    text.parse().with_context(|| format!("--steps needs a number, not `{text}`"))
+}
+
+pub(crate) fn run(workspace: &Workspace, operations: u64) -> Result<ExitCode> {
+    say(&format!("==> Simulating {operations} file operations of two plugins"));
+    let started = Instant::now();
+    let mut cargo = workspace.cargo();
+    cargo
+        .args(["test", "--package", "wardian-sandbox", "--lib", "--", "--nocapture", "--exact", TEST])
+        .env(OPERATIONS, operations.to_string());
+    let mut is_simulated = false;
+    let status = process::each_line(&mut cargo, |line| is_simulated |= line.starts_with("Simulated {"))?;
+    say(&elapsed(started.elapsed()));
+    if status.success() && !is_simulated {
+        bail!("{TEST} did not run");
+    }
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn number_of_operations_is_parsed() {
+        let parse = |arguments: &[&str]| {
+            parse(&arguments.iter().map(|argument| (*argument).to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(parse(&[]).unwrap(), DEFAULT_OPERATIONS);
+        assert_eq!(parse(&["--steps", "5"]).unwrap(), 5);
+        for invalid in [&["--steps"][..], &["--steps", "x"], &["--only", "5"]] {
+            assert!(parse(invalid).is_err(), "{invalid:?}");
+        }
+    }
+}
