@@ -18,8 +18,7 @@ pub enum Extent {
 
 /// Escapes the deceptive characters of a text.
 pub fn escape(text: &str, extent: Extent) -> Cow<'_, str> {
-    let is_kept = |byte: u8| is_plain(byte) || (extent == Extent::Lines && matches!(byte, b'\n' | b'\t'));
-    if text.bytes().all(is_kept) {
+    if plain_prefix(text, extent).len() == text.len() {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
@@ -27,22 +26,23 @@ pub fn escape(text: &str, extent: Extent) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Escapes the deceptive characters of a text, and appends the result.
+/// Escapes the deceptive characters of a text, and appends the result. Plain text, which is nearly
+/// all text, is copied in one piece.
 pub(crate) fn push_escaped(text: &str, extent: Extent, shown: &mut String) {
-    if text.bytes().all(is_plain) {
-        shown.push_str(text);
-        return;
-    }
+    let mut rest = text;
     let mut before = None;
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
+    loop {
+        let plain = plain_prefix(rest, extent);
+        shown.push_str(plain);
+        before = plain.chars().next_back().or(before);
+        let mut characters = rest.get(plain.len()..).unwrap_or_default().chars();
+        let Some(character) = characters.next() else { return };
+        rest = characters.as_str();
         let is_shown = match character {
-            ' '..='~' => true,
-            '\n' | '\t' => extent == Extent::Lines,
             // A Windows line ending becomes a line feed.
-            '\r' if extent == Extent::Lines && characters.peek() == Some(&'\n') => continue,
+            '\r' if extent == Extent::Lines && rest.starts_with('\n') => continue,
             '\u{fe0e}' | '\u{fe0f}' => before.is_some_and(has_emoji_variant),
-            JOINER => before.is_some_and(joins) && characters.peek().copied().is_some_and(joins),
+            JOINER => before.is_some_and(joins) && rest.chars().next().is_some_and(joins),
             _ => !is_deceptive(character),
         };
         if is_shown {
@@ -52,6 +52,14 @@ pub(crate) fn push_escaped(text: &str, extent: Extent, shown: &mut String) {
         }
         before = Some(character);
     }
+}
+
+/// Returns the part of a text before the first character that needs a closer look.
+fn plain_prefix(text: &str, extent: Extent) -> &str {
+    let is_kept = |byte: u8| is_plain(byte) || (extent == Extent::Lines && matches!(byte, b'\n' | b'\t'));
+    let length = text.bytes().position(|byte| !is_kept(byte)).unwrap_or(text.len());
+    // All characters before it are ASCII, so it is at the boundary of a character.
+    text.get(..length).unwrap_or_default()
 }
 
 /// Appends the escape of a character.
