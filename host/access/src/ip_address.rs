@@ -16,7 +16,8 @@
 //! An IPv6 address may contain an IPv4 address, to which a router or a tunnel delivers the data
 //! ([`EmbeddedAddresses`]). If the prefix determines the IPv4 address, the address has its kind. If
 //! it is only possible, as with a translation prefix of unknown length, the address counts as a
-//! metadata address if it may be one, and as public only if it may be no other. A metadata
+//! metadata address if it may be one, as private only if it is no loopback address, and as public
+//! only if it may be no other. A metadata
 //! address has no other kind, and is not included in any wider range: a rule must contain
 //! `metadata` or that exact address.
 
@@ -92,6 +93,7 @@ impl AddressKind {
         let kinds = || embedded.iter().map(|address| Self::from_address(address.into()));
         match kind_of_v6(address) {
             _ if kinds().any(|kind| kind == Self::Metadata) => Self::Metadata,
+            Self::Private if kinds().any(|kind| kind == Self::Loopback) => Self::Loopback,
             Self::Public => kinds().find(|kind| *kind != Self::Public).unwrap_or(Self::Public),
             own => own,
         }
@@ -208,7 +210,7 @@ mod tests {
         use AddressKind::{LinkLocal, Loopback, Metadata, Private, Public, Reserved};
         for (addresses, expected) in [
             (&["93.184.216.34", "172.15.0.1", "172.32.0.1", "100.63.0.1", "2606:2800::1"][..], Public),
-            (&["127.0.0.1", "127.255.0.1", "::1", "::ffff:127.0.0.1"], Loopback),
+            (&["127.0.0.1", "127.255.0.1", "::1", "::ffff:127.0.0.1", "64:ff9b:1::127.0.0.1"], Loopback),
             (&["10.1.2.3", "172.16.0.1", "192.168.1.1", "100.64.0.1", "fc00::1", "fdff::1"], Private),
             (&["::ffff:10.0.0.1", "64:ff9b::10.0.0.1", "2002:a00:1::1", "64:ff9b:1::1"], Private),
             (&["169.254.1.1", "fe80::1", "febf::1"], LinkLocal),
