@@ -8,13 +8,13 @@
 //! - native plugins: nothing would enforce their declaration.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 
 use wardian_address::ProviderAddress;
 use wardian_declaration::{ApprovedCapabilities, Inspected, inspect};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_files::read_regular;
 use wardian_install::package::{ComponentArtifact, PluginArtifact, PluginOrigin};
 use wardian_policy::CONSENT_LOCK_FILE_NAME;
 
@@ -55,20 +55,14 @@ pub fn save(agreements: &ApprovedCapabilities) -> Result<(), AppError> {
 
 /// Returns a file's text, or [`None`] if the file does not exist.
 pub fn read_text(path: &Path) -> io::Result<Option<String>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a file"));
+    match read_regular(path, MAX_BYTES) {
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error.utf8_error())),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
-    let mut text = String::new();
-    file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(io::Error::other("it is too large"));
-    }
-    Ok(Some(text))
 }
 
 /// Returns a component's declaration and imports.

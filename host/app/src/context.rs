@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use wardian_address::ProviderAddress;
-use wardian_config::{Configuration, Files, load_root, load_root_from};
+use wardian_config::{Configuration, Files, GatedFiles, load_root, load_root_from};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_engine::{Directories, EngineContext, Events, ObjectSecrets};
 use wardian_install::catalogue::Catalogue;
@@ -21,7 +21,7 @@ use wardian_install::package::PluginArtifact;
 use wardian_install::plugin_directories::PluginDirectories;
 use wardian_install::selection::Requirements;
 use wardian_install::sources::Sources;
-use wardian_lang::{Budget, EvaluationLimits};
+use wardian_lang::Budget;
 use wardian_legacy_grpc_bridge::{Reattachment, parse_reattachments};
 use wardian_monitor::AuditLog;
 use wardian_plugin::ProviderSource;
@@ -35,6 +35,7 @@ use crate::compatibility::DEFAULT_WORKSPACE;
 use crate::consent_lock;
 use crate::environment::ProcessEnvironment;
 use crate::error::{AppError, sentence};
+use crate::evaluation_limits;
 use crate::frontend::{AppEvent, Frontend};
 use crate::granted_paths::{self, GrantedPaths, OnChange};
 use crate::plugin_caches;
@@ -478,6 +479,10 @@ impl AppContext {
         plugins: Arc<Plugins>,
         events: Arc<dyn Events>,
     ) -> EngineContext {
+        let files = match &self.confinement {
+            Some(confinement) => confinement.function_files(),
+            None => GatedFiles::anywhere(plugins.writable_directories()),
+        };
         EngineContext {
             configuration,
             providers: Arc::clone(&plugins) as Arc<dyn ProviderSource>,
@@ -488,27 +493,17 @@ impl AppContext {
                 root_directory: self.directory.clone(),
                 working_directory: self.started_in.clone(),
                 home_directory: self.environment.home(),
-                file_gate: self.confinement.as_ref().map(HostConfinement::function_gate).unwrap_or_default(),
+                files,
             },
             secrets: match self.confinement {
                 Some(_) => ObjectSecrets::Withheld,
                 None => ObjectSecrets::Available,
             },
-            budget: Arc::new(Budget::new(evaluation_limits(self.confinement.is_some()))),
+            budget: Arc::new(Budget::new(evaluation_limits::for_run(
+                self.policy.get().map(|policy| &**policy),
+                self.confinement.is_some(),
+            ))),
         }
-    }
-}
-
-/// Returns what evaluations of a run may produce: little for an untrusted configuration.
-fn evaluation_limits(is_untrusted: bool) -> EvaluationLimits {
-    if is_untrusted {
-        EvaluationLimits {
-            expression: 64 << 20,
-            total: 512 << 20,
-            origin: "It applies to untrusted configurations.".into(),
-        }
-    } else {
-        EvaluationLimits::default()
     }
 }
 

@@ -82,6 +82,7 @@ variables! {
 pub struct ProcessEnvironment {
     variables: BTreeMap<String, String>,
     account_home: Option<PathBuf>,
+    own_program: Option<PathBuf>,
 }
 
 impl ProcessEnvironment {
@@ -90,6 +91,18 @@ impl ProcessEnvironment {
     pub fn with_account_home(mut self, home: Option<PathBuf>) -> Self {
         self.account_home = home;
         self
+    }
+
+    /// Sets the file of the running program, which compiles components in a process of its own if it
+    /// is started with [`COMPILER_ARGUMENT`](wardian_sandbox::COMPILER_ARGUMENT).
+    pub fn with_own_program(mut self, program: Option<PathBuf>) -> Self {
+        self.own_program = program;
+        self
+    }
+
+    /// Returns the file of the running program, if it can compile components.
+    pub(crate) fn own_program(&self) -> Option<&Path> {
+        self.own_program.as_deref()
     }
 
     /// Returns the value of any variable, for settings that can refer to variables.
@@ -318,7 +331,7 @@ impl ProcessEnvironment {
 
 impl FromIterator<(String, String)> for ProcessEnvironment {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(variables: I) -> Self {
-        Self { variables: variables.into_iter().collect(), account_home: None }
+        Self { variables: variables.into_iter().collect(), account_home: None, own_program: None }
     }
 }
 

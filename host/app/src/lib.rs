@@ -28,6 +28,7 @@ pub mod consent_lock;
 mod context;
 mod environment;
 mod error;
+mod evaluation_limits;
 mod frontend;
 pub mod generated_configuration;
 pub mod go_json;

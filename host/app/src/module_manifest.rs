@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use wardian_cache::AtomicWrite;
 use wardian_config::Configuration;
+use wardian_files::read_regular;
 
 use crate::error::AppError;
 use crate::go_json::compact;
@@ -112,11 +113,8 @@ pub fn save(records: Vec<ModuleRecord>, data_directory: &Path) -> Result<Vec<Mod
 /// Reads the manifest. An invalid file is treated as absent, since all of its content can be
 /// determined again.
 fn read(path: &Path) -> Manifest {
-    let is_bounded = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= MAX_BYTES);
-    if !is_bounded {
-        return Manifest::default();
-    }
-    fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    let bytes = read_regular(path, MAX_BYTES).ok();
+    bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
 fn write(directory: &Path, path: &Path, manifest: &Manifest) -> io::Result<()> {

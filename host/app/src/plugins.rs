@@ -10,6 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 use wardian_address::{ProviderAddress, provisioner_name};
+use wardian_files::WritableDirectories;
 use wardian_install::package::{NativeArtifact, PluginArtifact};
 use wardian_legacy_grpc_bridge::{
     Bridge, Confinement, NativeLimits, NativePackage, NativePlugin, NativeProvisioner, Reattachment, Security,
@@ -19,7 +20,8 @@ use wardian_network::proxy::ProxySettings;
 use wardian_plugin::{FileGate, PluginDiagnostic, PluginDiagnostics, Provider, ProviderSource};
 use wardian_policy::{NativePlugins, PluginPolicy, Policy};
 use wardian_sandbox::{
-    CacheDirectories, Grants, LoadEvent, LoadedPlugin, NetworkOptions, Sandbox, SandboxOptions,
+    CacheDirectories, Compiler, CompilerProcess, Grants, InProcess, LoadEvent, LoadedPlugin, NetworkOptions,
+    Sandbox, SandboxOptions,
 };
 
 use crate::built_in;
@@ -171,6 +173,11 @@ impl Plugins {
         providers.chain(self.native_provisioners.values().cloned().map(NativeProcesses::Provisioner))
     }
 
+    /// Returns the directories that a rule grants to any plugin for writing.
+    pub fn writable_directories(&self) -> WritableDirectories {
+        WritableDirectories::new(self.supervision.policy.writable_directories().map(Path::to_owned))
+    }
+
     /// Returns a hash of each plugin by address, with which a saved plan identifies its plugins.
     pub fn digests(&self) -> BTreeMap<String, String> {
         let digest = |(address, plugin): (&ProviderAddress, &Plugin)| match &plugin.artifact {
@@ -228,9 +235,12 @@ impl Plugins {
         let name = plugin_name(&component.address, component.version.as_ref());
         let loading = || async {
             let (sandbox, component, name) = (Arc::clone(&self.sandbox), component.clone(), name.clone());
+            let monitor = plugin.monitor.clone();
             let load = move || {
-                let digest = *component.sha256.as_bytes();
-                sandbox.load(name, component.bytes(), Some(digest), &tell).map_err(|error| error.to_string())
+                let (digest, policy) = (*component.sha256.as_bytes(), monitor.as_ref().map(Monitor::policy));
+                sandbox
+                    .load_by_policy(name, component.bytes(), Some(digest), policy, &tell)
+                    .map_err(|error| error.to_string())
             };
             tokio::task::spawn_blocking(load).await.map_err(|error| error.to_string()).flatten()
         };
@@ -293,7 +303,11 @@ fn sandbox(
         secrets: Arc::new(HostSecrets::new(environment)),
         ..NetworkOptions::default()
     };
-    let options = SandboxOptions { cache, parallelism, network, ..SandboxOptions::default() };
+    let compiler: Arc<dyn Compiler> = match environment.own_program() {
+        Some(program) => Arc::new(CompilerProcess::new(program.to_owned())),
+        None => Arc::new(InProcess),
+    };
+    let options = SandboxOptions { cache, parallelism, network, compiler, ..SandboxOptions::default() };
     let sandbox =
         Sandbox::new(options).map_err(|error| AppError::new("Plugins cannot be run", format!("{error}.")))?;
     Ok((sandbox, exposed))

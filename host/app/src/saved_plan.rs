@@ -11,12 +11,15 @@ use wardian_config::{Configuration, MemoryFiles};
 use wardian_diagnostic::{Diagnostics, SourceFile};
 use wardian_engine::plan_file::{self, PlanFile, PlanFileError, PlanOrigin, sealed};
 use wardian_engine::{Plan, Schemas};
+use wardian_files::read_regular;
 use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
 use wardian_state::State;
 
 use crate::context::AppContext;
 use crate::error::AppError;
 
+/// Maximum size of the dependency lock file.
+const MAX_LOCK_FILE_SIZE: u64 = 64 << 20;
 /// The first bytes of a plan file, which is a ZIP archive.
 const ARCHIVE: &[u8] = b"PK\x03\x04";
 
@@ -36,7 +39,7 @@ pub fn write(
     let file_text = |file: &Arc<SourceFile>| (file.name().to_owned(), file.text().as_bytes().to_vec());
     let origin = PlanOrigin {
         configuration: configuration.files().map(file_text).collect(),
-        lock_file: fs::read(LOCK_FILE_NAME).ok(),
+        lock_file: read_regular(Path::new(LOCK_FILE_NAME), MAX_LOCK_FILE_SIZE).ok(),
         workspace: workspace.to_owned(),
         plugins: plugins.clone(),
     };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
-use wardian_config::Configuration;
+use wardian_config::{Configuration, lexically_normalize};
 use wardian_diagnostic::Diagnostic;
 use wardian_engine::{StateSink, StopSignal};
 use wardian_state::{
@@ -20,6 +20,7 @@ use crate::compatibility::TERRAFORM_VERSION;
 use crate::context::AppContext;
 use crate::error::AppError;
 use crate::frontend::AppEvent;
+use crate::paths::resolve_symlinks;
 
 /// The operation for which a state is locked, as it is named in the lock information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,13 +127,40 @@ pub fn state_path(
 /// Returns the state file of the workspace in a backend.
 ///
 /// # Errors
-/// If the configuration is untrusted and the file is not in its directory.
+/// If a link leads from the file out of its directory, or if the configuration is untrusted and the
+/// file is not in its directory.
 fn path_of_workspace(context: &AppContext, backend: &LocalBackend) -> Result<PathBuf, AppError> {
     let path = backend.state_path(&context.workspace.name);
     if let Some(confinement) = &context.confinement {
         confinement.check_state_path(&path)?;
     }
+    check_links(&context.directory, &path)?;
     Ok(path)
+}
+
+/// Checks that no link leads from a state to another directory: a state that the user did not name
+/// could be that of another project. A relative path stays in the project; for an absolute one, the
+/// user chose its directory.
+fn check_links(project: &Path, path: &Path) -> Result<(), AppError> {
+    let state = project.join(path);
+    let base = if path.is_relative() && lexically_normalize(&state).starts_with(project) {
+        project
+    } else {
+        state.parent().unwrap_or(project)
+    };
+    let led = resolve_symlinks(&state).and_then(|led| Ok((led, resolve_symlinks(base)?)));
+    let problem = match led {
+        Ok((led, base)) if led.starts_with(&base) => return Ok(()),
+        Ok((led, base)) => format!("it leads to {}, out of {}", led.display(), base.display()),
+        Err(error) => error.to_string(),
+    };
+    let detail = format!(
+        "The state {} is a symbolic link, or is in a directory that is one, and is not used: {problem}. If \
+         that is the state of this configuration, name it with -state or in the backend's argument \"path\"; \
+         otherwise remove the link.",
+        path.display()
+    );
+    Err(AppError::new("State file is a link", detail))
 }
 
 /// Reads a state file without locking it.

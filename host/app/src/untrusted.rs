@@ -6,8 +6,9 @@
 //! decides on each access, and records it in the audit log as an access of
 //! `terraform.io/builtin/configuration`.
 //!
-//! Symbolic links are resolved before the decision on a path. No untrusted code runs in the
-//! meantime that could replace a file.
+//! Symbolic links are resolved before the decision on a path, and the file that was decided on is
+//! the one that is opened. Its content is checked as well: a state or a plan is not read under any
+//! name.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,11 +17,12 @@ use std::sync::Arc;
 use wardian_access::{AccessRequest, FileAccess, FileOperation};
 use wardian_address::ProviderAddress;
 use wardian_builtin::TYPE_NAME;
-use wardian_config::{DiskFiles, Files, lexically_normalize};
+use wardian_config::{Files, GatedFiles, lexically_normalize};
 use wardian_diagnostic::{Diagnostics, SourceFile};
+use wardian_files::FileScope;
 use wardian_monitor::{AuditLog, Capability, Monitor, PluginIdentity};
 use wardian_plugin::{CallContext, FileGate, PluginCall};
-use wardian_policy::{Level, POLICY_FILE_NAME, Policy, PolicyFile};
+use wardian_policy::{Level, POLICY_FILE_NAME, Policy, PolicyFile, recognize_content};
 use wardian_state::Sidecars;
 
 use crate::error::AppError;
@@ -70,6 +72,7 @@ const HOST_DATA_FILES: [&str; 5] =
 pub struct HostConfinement {
     directory: PathBuf,
     data_directory: PathBuf,
+    scope: FileScope,
     configuration: Monitor,
     states: Monitor,
 }
@@ -90,7 +93,8 @@ impl HostConfinement {
             let detail = format!("The directory {} cannot be found: {error}.", directory.display());
             AppError::new("No working directory", detail)
         };
-        let directory = directory.canonicalize().map_err(failed)?;
+        let scope = FileScope::confined(directory).map_err(failed)?;
+        let directory = scope.directory().to_owned();
         let source = SourceFile::new("-untrusted", POLICY);
         let file = PolicyFile::parse(Level::Host, &source, &directory)?;
         let monitor = |policy: Policy, name| {
@@ -106,6 +110,7 @@ impl HostConfinement {
             configuration: monitor(readable, CONFIGURATION),
             states: monitor(nothing, TYPE_NAME),
             data_directory: data_directory.to_owned(),
+            scope,
             directory,
         })
     }
@@ -184,10 +189,30 @@ impl HostConfinement {
         Err(AppError::new("State file not permitted", detail))
     }
 
-    /// Returns the gate for the files that functions of the language read.
-    pub fn function_gate(&self) -> FileGate {
+    /// Returns the files that functions of the language read.
+    pub fn function_files(&self) -> GatedFiles {
+        self.files_for("function")
+    }
+
+    fn files_for(&self, function: &'static str) -> GatedFiles {
+        GatedFiles::new(self.scope.clone(), self.gate_for(function))
+    }
+
+    fn gate_for(&self, function: &'static str) -> FileGate {
         let this = self.clone();
-        FileGate::new(move |context, path| this.check(context, &this.configuration, "function", path))
+        let gate =
+            FileGate::new(move |context, path| this.check(context, &this.configuration, function, path));
+        let this = self.clone();
+        gate.with_content(move |context, path, content| {
+            let Some(class) = recognize_content(content) else { return Ok(()) };
+            let call = PluginCall::new(&Arc::from("the configuration"), function, None, context);
+            let target = path.to_string_lossy().into_owned();
+            let reason = format!(
+                "-untrusted denies it, because its content is that of a file of the class {}",
+                class.word()
+            );
+            Err(this.configuration.reject(&call, Capability::Filesystem, target, &reason).reason)
+        })
     }
 
     /// Returns the gate for the files that the host's own data sources read: other states contain
@@ -217,20 +242,12 @@ impl HostConfinement {
 
 impl Files for HostConfinement {
     fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
-        self.check(&CallContext::default(), &self.configuration, "load-module", directory)
-            .map_err(not_permitted)?;
-        DiskFiles.list(directory)
+        self.files_for("load-module").list(directory)
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        self.check(&CallContext::default(), &self.configuration, "load-module", path)
-            .map_err(not_permitted)?;
-        DiskFiles.read(path)
+        self.files_for("load-module").read(path)
     }
-}
-
-fn not_permitted(reason: String) -> io::Error {
-    io::Error::new(io::ErrorKind::PermissionDenied, reason)
 }
 
 /// Checks that the files that commands read or write implicitly do not lead out of an untrusted
@@ -325,7 +342,7 @@ mod tests {
     #[test]
     fn functions_read_files_in_directory() {
         let place = place();
-        let gate = place.confinement.function_gate();
+        let gate = place.confinement.gate_for("function");
         let directory = place.root.path().join("project");
         for name in [".", "main.tf", "module/a.txt", "module/../main.tf", "module/absent.txt", "absent/x"] {
             assert_eq!(gate.check(&CallContext::default(), &directory.join(name)), Ok(()), "{name}");
@@ -341,7 +358,7 @@ mod tests {
         std::os::unix::fs::symlink(place.root.path().join("secret"), directory.join("link")).unwrap();
         std::os::unix::fs::symlink("terraform.tfstate", directory.join("harmless")).unwrap();
         std::os::unix::fs::symlink(place.root.path(), directory.join("up")).unwrap();
-        let gate = place.confinement.function_gate();
+        let gate = place.confinement.gate_for("function");
         let denied = [
             "../secret",
             "/etc/passwd",
@@ -383,7 +400,7 @@ mod tests {
     fn denial_does_not_reveal_existence() {
         let place = place();
         let directory = place.root.path().join("project");
-        let gate = place.confinement.function_gate();
+        let gate = place.confinement.gate_for("function");
         let links = [
             ("there", "../secret"),
             ("absent", "../absent"),
@@ -497,7 +514,7 @@ mod tests {
         let states = [PathBuf::from(".x.tfstate")];
         let log = Arc::new(AuditLog::disabled());
         let confinement = HostConfinement::new(&directory, Path::new(".terraform"), &states, &log).unwrap();
-        let gate = confinement.function_gate();
+        let gate = confinement.gate_for("function");
         for name in [".x.tfstate", ".x.tfstate.backup", ".x.tfstate.journal", ".x.tfstate.lock.info"] {
             assert!(gate.check(&CallContext::default(), &directory.join(name)).is_err(), "{name}");
         }

@@ -9,6 +9,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use wardian_files::read_regular;
+
 use crate::backend::LocalBackend;
 use crate::compatibility::DEFAULT_WORKSPACE;
 use crate::environment::ProcessEnvironment;
@@ -16,6 +18,8 @@ use crate::error::AppError;
 
 /// The file in the data directory that contains the selected name.
 const SELECTION: &str = "environment";
+/// Maximum size of that file.
+const MAX_SELECTION_SIZE: u64 = 64 << 10;
 
 /// The source of the selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +62,8 @@ impl Workspace {
             return Ok(Self { name: name.to_owned(), selected_by: SelectedBy::Environment });
         }
         let path = environment.data_directory().join(SELECTION);
-        let name = match fs::read_to_string(&path) {
-            Ok(text) => text.trim().to_owned(),
+        let name = match read_regular(&path, MAX_SELECTION_SIZE) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).trim().to_owned(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(error) => {
                 return Err(AppError::new(

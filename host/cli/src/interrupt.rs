@@ -1,54 +1,108 @@
 //! Ctrl-C, and the system's termination signal.
 //!
-//! The first signal lets running operations finish, and the state is saved. The second abandons
-//! running operations and saves all changes that are known. The third ends the process at once:
-//! even then, the journal next to the state contains every completed change.
+//! Before a run begins to walk its graph, nothing is changing, and the first signal ends the process.
+//! During the walk, the first interrupt lets running operations finish, and the state is saved. The
+//! second abandons running operations and saves all changes that are known; the system's
+//! termination signal has the same effect at once. The third ends the process: even then, the
+//! journal next to the state contains every completed change.
+//!
+//! A thread of its own waits for signals, because compilation, evaluation and reading block the
+//! threads that do them.
 
 use std::io;
 use std::sync::Arc;
 
-use wardian_engine::{Stop, StopSignal, stop_channel};
+use wardian_app::AppError;
+use wardian_engine::{Stop, StopSignal, Stopper, stop_channel};
+use wardian_printable::printable;
+use wardian_state::remove_lock_information;
 
 use crate::failure::Failure;
 use crate::shell::{Paint, Shell};
-use wardian_printable::printable;
 
 /// Starts to listen for signals.
 ///
 /// # Errors
 /// If the system does not allow it.
 pub(crate) fn listen(shell: &Arc<Shell>) -> Result<StopSignal, Failure> {
-    let mut requests = Requests::new().map_err(|error| {
+    let failed = |error: io::Error| {
         Failure::error(
             "Signals cannot be received",
             format!("The system refused to deliver signals: {error}."),
         )
-    })?;
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let mut requests = {
+        let _guard = runtime.enter();
+        Requests::new().map_err(failed)?
+    };
     let (stopper, signal) = stop_channel();
     let shell = Arc::clone(shell);
-    tokio::spawn(async move {
-        let mut asked = Stop::No;
-        loop {
-            requests.next().await;
-            if asked == Stop::Now {
-                std::process::exit(1);
-            }
-            asked = stopper.ask();
-            let text = match asked {
-                Stop::No => continue,
-                Stop::Graceful => {
-                    "Interrupt received. Waiting for running operations to finish and saving the state; \
-                     interrupt again to stop now."
-                }
-                Stop::Now => {
-                    "Second interrupt received. Abandoning running operations and saving the state as far \
-                     as it is known. Objects that were being changed may differ from the state."
-                }
-            };
-            shell.say(printable!("\n{}\n", shell.paint(Paint::Warning, text)));
-        }
-    });
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || wait(&runtime, &mut requests, &stopper, &shell))
+        .map_err(failed)?;
     Ok(signal)
+}
+
+fn wait(runtime: &tokio::runtime::Runtime, requests: &mut Requests, stopper: &Stopper, shell: &Shell) {
+    loop {
+        let request = runtime.block_on(requests.next());
+        handle(request, stopper, shell);
+    }
+}
+
+/// A signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Request {
+    Interrupt,
+    Terminate,
+}
+
+/// What a signal leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reaction {
+    Finish,
+    Abandon,
+    End,
+}
+
+fn reaction(request: Request, walk_has_begun: bool, asked: Stop) -> Reaction {
+    match (request, asked) {
+        _ if !walk_has_begun || asked == Stop::Now => Reaction::End,
+        (Request::Interrupt, Stop::No) => Reaction::Finish,
+        _ => Reaction::Abandon,
+    }
+}
+
+fn handle(request: Request, stopper: &Stopper, shell: &Shell) {
+    let text = match reaction(request, stopper.walk_has_begun(), stopper.current()) {
+        Reaction::Finish => {
+            stopper.ask();
+            "Interrupt received. Waiting for running operations to finish and saving the state; interrupt \
+             again to stop now."
+        }
+        Reaction::Abandon => {
+            while stopper.ask() != Stop::Now {}
+            "Abandoning running operations and saving the state as far as it is known. Objects that were \
+             being changed may differ from the state."
+        }
+        Reaction::End => {
+            if !stopper.walk_has_begun() {
+                shell.failure(&AppError::interrupted().into());
+            }
+            remove_lock_information();
+            std::process::exit(1);
+        }
+    };
+    let text = match request {
+        Request::Interrupt if stopper.current() == Stop::Now => {
+            printable!("Second interrupt received. {text}")
+        }
+        Request::Interrupt => printable!("{text}"),
+        Request::Terminate => printable!("Termination signal received. {text}"),
+    };
+    shell.say(printable!("\n{}\n", shell.paint(Paint::Warning, text)));
 }
 
 #[cfg(unix)]
@@ -64,10 +118,10 @@ impl Requests {
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
     }
 
-    async fn next(&mut self) {
+    async fn next(&mut self) -> Request {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => Request::Interrupt,
+            _ = self.terminate.recv() => Request::Terminate,
         }
     }
 }
@@ -81,9 +135,34 @@ impl Requests {
         Ok(Self)
     }
 
-    async fn next(&mut self) {
+    async fn next(&mut self) -> Request {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
+        Request::Interrupt
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_before_the_walk_end_the_process() {
+        for request in [Request::Interrupt, Request::Terminate] {
+            for asked in [Stop::No, Stop::Graceful, Stop::Now] {
+                assert_eq!(reaction(request, false, asked), Reaction::End);
+            }
+        }
+    }
+
+    #[test]
+    fn termination_counts_as_the_second_interrupt() {
+        assert_eq!(reaction(Request::Interrupt, true, Stop::No), Reaction::Finish);
+        assert_eq!(reaction(Request::Interrupt, true, Stop::Graceful), Reaction::Abandon);
+        assert_eq!(reaction(Request::Terminate, true, Stop::No), Reaction::Abandon);
+        assert_eq!(reaction(Request::Terminate, true, Stop::Graceful), Reaction::Abandon);
+        assert_eq!(reaction(Request::Interrupt, true, Stop::Now), Reaction::End);
+        assert_eq!(reaction(Request::Terminate, true, Stop::Now), Reaction::End);
     }
 }

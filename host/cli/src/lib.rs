@@ -40,6 +40,7 @@ use wardian_printable::PrintableText;
 use wardian_app::untrusted;
 use wardian_app::workspaces::Workspace;
 use wardian_app::{AppContext, AppOptions, Frontend, ProcessEnvironment, audit_log};
+use wardian_sandbox::{COMPILER_ARGUMENT, run_compiler};
 
 use arguments::{CommandLine, Request};
 use command_context::CommandContext;
@@ -53,6 +54,11 @@ const THREADS: usize = 8;
 /// serves that plugin and ignores the arguments.
 pub fn main(program: Option<OsString>, arguments: Vec<OsString>) -> ExitCode {
     crash::print_panics();
+    if let [first, rest @ ..] = arguments.as_slice()
+        && first == COMPILER_ARGUMENT
+    {
+        return run_compiler(rest);
+    }
     let environment = process_environment();
     let (environment, arguments) = match program.filter(|program| is_plugin(Path::new(program))) {
         Some(_) => (environment.for_plugin(), vec!["serve".into(), own_file()]),
@@ -127,6 +133,17 @@ fn process_environment() -> ProcessEnvironment {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect::<ProcessEnvironment>()
         .with_account_home(std::env::home_dir())
+        .with_own_program(own_program())
+}
+
+/// Returns the running program's file. On Linux the kernel knows it, even if the file has been
+/// replaced since.
+fn own_program() -> Option<PathBuf> {
+    let known = Path::new("/proc/self/exe");
+    if cfg!(target_os = "linux") && known.exists() {
+        return Some(known.to_owned());
+    }
+    std::env::current_exe().ok()
 }
 
 fn is_plugin(program: &Path) -> bool {

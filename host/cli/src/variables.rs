@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use wardian_app::AppError;
@@ -16,6 +16,7 @@ use wardian_config::{
 };
 use wardian_diagnostic::{Diagnostic, SourceFile};
 use wardian_engine::StopSignal;
+use wardian_files::read_regular;
 use wardian_lang::{EmptyScope, SourceBytes, parse_body, parse_expression};
 use wardian_printable::{append, append_line, printable};
 use wardian_value::{Str, Value};
@@ -121,7 +122,8 @@ fn argument(argument: &VariableArgument) -> Outcome<VariableSource> {
                 format!("\"{given}\" is not a variable name and a value. Use the form -var 'name=value'."),
             )),
         },
-        VariableArgument::File(path) => match read(path)? {
+        // The file that the user names may be a pipe.
+        VariableArgument::File(path) => match decode(path, fs::read(path))? {
             Some(file) => Ok(VariableSource::File(file)),
             None => Err(Failure::error(
                 "Variables file not found",
@@ -130,6 +132,9 @@ fn argument(argument: &VariableArgument) -> Outcome<VariableSource> {
         },
     }
 }
+
+/// Maximum size of a variable file that is loaded automatically.
+const MAX_AUTOMATIC_FILE_SIZE: u64 = 1 << 30;
 
 /// Returns the variable files that are loaded automatically.
 fn automatic_files(directory: &Path) -> Outcome<Vec<Arc<SourceFile>>> {
@@ -141,11 +146,16 @@ fn automatic_files(directory: &Path) -> Outcome<Vec<Arc<SourceFile>>> {
         .collect();
     further.sort_unstable();
     names.extend(further);
-    names.iter().filter_map(|name| read(&PathBuf::from(name)).transpose()).collect()
+    let read = |name: &String| {
+        let path = Path::new(name);
+        decode(path, read_regular(path, MAX_AUTOMATIC_FILE_SIZE)).transpose()
+    };
+    names.iter().filter_map(read).collect()
 }
 
-fn read(path: &Path) -> Outcome<Option<Arc<SourceFile>>> {
-    let bytes = match fs::read(path) {
+/// Returns a variable file with this content; `None` if it does not exist.
+fn decode(path: &Path, read: io::Result<Vec<u8>>) -> Outcome<Option<Arc<SourceFile>>> {
+    let bytes = match read {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(path, &error)),

@@ -1,7 +1,6 @@
 //! The sources of configuration files: the file system, or memory.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -21,30 +20,6 @@ pub trait Files {
     ///
     /// If the file cannot be read.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
-}
-
-/// The files of the file system.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct DiskFiles;
-
-impl Files for DiskFiles {
-    fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(directory)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                continue;
-            }
-            if let Ok(name) = entry.file_name().into_string() {
-                names.push(name);
-            }
-        }
-        Ok(names)
-    }
-
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        fs::read(path)
-    }
 }
 
 /// Files in memory, for a configuration in a plan file or in a test.

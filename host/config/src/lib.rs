@@ -15,6 +15,7 @@ mod configuration;
 mod content;
 mod decode;
 mod files;
+mod gated_files;
 mod imports;
 mod load;
 mod module;
@@ -32,7 +33,8 @@ pub use blocks::{
 };
 pub use configuration::{Configuration, ModuleNode, Requirement};
 pub use decode::{arguments_and_blocks, decode_body, references, span_of};
-pub use files::{DiskFiles, Files, MemoryFiles};
+pub use files::{Files, MemoryFiles};
+pub use gated_files::GatedFiles;
 pub use load::{load_root, load_root_from};
 pub use module::Module;
 pub use names::{ResourceKey, resource_mode};

@@ -17,7 +17,8 @@ use wardian_diagnostic::{Diagnostic, Diagnostics};
 
 use crate::blocks::ModuleCall;
 use crate::configuration::{Configuration, ModuleNode};
-use crate::files::{DiskFiles, Files};
+use crate::files::Files;
+use crate::gated_files::GatedFiles;
 use crate::module::Module;
 use crate::path::lexically_normalize;
 
@@ -27,7 +28,7 @@ use crate::path::lexically_normalize;
 ///
 /// All errors in the configuration. Every diagnostic with a source span contains the source text.
 pub fn load_root(directory: &Path) -> Result<Configuration, Diagnostics> {
-    load_root_from(&DiskFiles, directory)
+    load_root_from(&GatedFiles::default(), directory)
 }
 
 /// Loads a configuration from the given files.

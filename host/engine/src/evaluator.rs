@@ -9,10 +9,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use wardian_address::{ModuleInstance, ModulePath, ProviderAddress, ProviderConfigAddress};
-use wardian_config::{Configuration, ModuleNode, decode_body};
+use wardian_config::{Configuration, GatedFiles, ModuleNode, decode_body};
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, Span};
 use wardian_lang::Budget;
-use wardian_plugin::FileGate;
 use wardian_value::{Marks, Str, Value};
 
 use crate::checks::{Checkable, CheckedObject, Checks};
@@ -36,7 +35,7 @@ pub struct Directories {
     /// The directory that replaces `~`.
     pub home_directory: Option<PathBuf>,
     /// The files that functions may read.
-    pub file_gate: FileGate,
+    pub files: GatedFiles,
 }
 
 /// The values that are known during evaluation.

@@ -19,7 +19,6 @@ mod ephemeral;
 mod evaluator;
 mod events;
 mod expired;
-mod files;
 mod function_results;
 mod functions;
 mod graph;

@@ -5,19 +5,24 @@
 //! that no function, condition or error depends on one, and nothing derived from one is passed to
 //! a plugin. A provider still receives the stored objects that it wrote itself. The plan that is
 //! shown and saved contains no sensitive value either.
+//!
+//! Plugins copy values: the output of a `terraform_data` contains its input, and no mark says that
+//! it is sensitive. So a text that contains a sensitive value of the state, also encoded
+//! ([`SensitiveValues`]), counts as sensitive in every object.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_plugin::Block;
-use wardian_state::State;
+use wardian_plugin::{Block, RawState, SensitiveValues};
+use wardian_state::{Attributes, State};
 use wardian_value::{Marks, Path, PathStep, Type, Value};
 
 use crate::context::EngineContext;
 use crate::object::sensitive::sensitive_paths;
 use crate::plan::{Action, OutputChange, Plan, ResourceChange};
+use crate::providers::Schemas;
 
 /// What a plan shows in place of a sensitive string that does not change.
 const PLACEHOLDER: &str = "(sensitive value)";
@@ -33,12 +38,14 @@ pub enum ObjectSecrets {
 }
 
 impl ObjectSecrets {
-    /// Returns an object as expressions see it.
-    pub(crate) fn for_expressions(self, object: Value) -> Value {
-        match self {
-            Self::Withheld if object.has_sensitive() => without_secrets(&object),
-            _ => object,
+    /// Returns an object as expressions see it. `known` are the sensitive values of all objects.
+    pub(crate) fn for_expressions(self, object: Value, known: &SensitiveValues) -> Value {
+        if self == Self::Available {
+            return object;
         }
+        known.add_marked(&object);
+        let object = mark_copies(&object, known);
+        if object.has_sensitive() { without_secrets(&object) } else { object }
     }
 
     /// Returns an object with each attribute marked that has a mark in `sources` which its schema
@@ -72,6 +79,45 @@ impl ObjectSecrets {
     }
 }
 
+/// Returns the sensitive values of a state.
+pub(crate) fn sensitive_values_of(state: &State, schemas: &Schemas) -> SensitiveValues {
+    let known = SensitiveValues::default();
+    for (address, resource) in state.resources() {
+        let provider = &resource.provider.provider;
+        let schema = schemas.resource(provider, address.mode, &address.type_name);
+        let objects = resource.instances.values().flat_map(|instance| {
+            instance.current.iter().chain(instance.deposed.values()).map(|object| &**object)
+        });
+        for object in objects {
+            let stored = match &object.attributes {
+                Attributes::Json(json) => RawState::Json(Arc::clone(json)),
+                Attributes::Flat(flat) => RawState::Flatmap(Arc::clone(flat)),
+            };
+            known.add_stored_parts(&stored, &object.sensitive_paths);
+            if let Some(schema) = schema {
+                known.add_stored(&stored, schema);
+            }
+        }
+    }
+    for output in state.outputs.values().filter(|output| output.sensitive) {
+        known.add_all(&output.value);
+    }
+    known
+}
+
+/// Returns an object with marks on the texts that contain a sensitive value. Linear in the texts'
+/// length.
+fn mark_copies(object: &Value, known: &SensitiveValues) -> Value {
+    let is_copy = |text: &str| known.redact(text) != text;
+    object.transform(&mut |_, part| {
+        let has_copy = match part.as_str() {
+            Some(text) => is_copy(text),
+            None => part.as_mapping().is_some_and(|map| map.keys().any(|key| is_copy(key))),
+        };
+        if has_copy { part.with_marks(Marks::SENSITIVE) } else { part }
+    })
+}
+
 /// Returns a value with unknown values in place of its sensitive parts.
 fn without_secrets(value: &Value) -> Value {
     value.transform(&mut |path, part| {
@@ -92,25 +138,34 @@ fn unknown_in_place_of(part: &Value, path: &Path) -> Value {
 
 /// Removes the sensitive values from a finished plan: its changes show whether a sensitive value
 /// changes, but neither value, and its states contain no objects.
-pub(crate) fn withhold_from_plan(plan: &mut Plan) {
+pub(crate) fn withhold_from_plan(plan: &mut Plan, known: &SensitiveValues) {
     plan.secrets = ObjectSecrets::Withheld;
     for change in plan.changes.iter_mut().chain(&mut plan.drift) {
-        withhold_from_change(change);
+        for value in [&change.before, &change.after] {
+            known.add_marked(value);
+        }
     }
-    for output in plan.outputs.values_mut().filter(|output| output.sensitive) {
-        withhold_from_output(output);
+    for change in plan.changes.iter_mut().chain(&mut plan.drift) {
+        withhold_from_change(change, known);
+    }
+    for output in plan.outputs.values_mut() {
+        if output.sensitive || mark_copies(&output.before, known).has_sensitive() {
+            withhold_from_output(output);
+        }
     }
     plan.prior_state = without_objects(&plan.prior_state);
     plan.previous_state = without_objects(&plan.previous_state);
 }
 
-fn withhold_from_change(change: &mut ResourceChange) {
+fn withhold_from_change(change: &mut ResourceChange, known: &SensitiveValues) {
     // Only the provider can interpret them.
     change.planned_private = Arc::default();
     let block = &change.schema.block;
     let sources = [&change.before, &change.after];
-    let before = ObjectSecrets::Withheld.keep_marks(block, &sources, change.before.clone());
-    let after = ObjectSecrets::Withheld.keep_marks(block, &sources, change.after.clone());
+    let withheld = |object: &Value| {
+        mark_copies(&ObjectSecrets::Withheld.keep_marks(block, &sources, object.clone()), known)
+    };
+    let (before, after) = (withheld(&change.before), withheld(&change.after));
     let object = change.schema.implied_type();
     change.after = after.transform(&mut |path, part| {
         if !part.marks().is_sensitive() {

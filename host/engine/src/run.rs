@@ -105,6 +105,7 @@ impl EngineContext {
         options: &PlanOptions,
         stop: StopSignal,
     ) -> Diagnosed<(Plan, Evaluator)> {
+        self.budget.end_with(stop.now_flag());
         match self.schemas(Some(&state)).await {
             Ok(schemas) => {
                 // This costs only time in proportion to the configuration's text, not to the number
@@ -133,6 +134,7 @@ impl EngineContext {
         parallelism: usize,
         stop: StopSignal,
     ) -> Diagnosed<State> {
+        self.budget.end_with(stop.now_flag());
         let schemas = match self.schemas(Some(&state)).await {
             Ok(schemas) => schemas,
             Err(found) => return Diagnosed::failed(self.undeclared_and(found)),
@@ -173,6 +175,7 @@ impl EngineContext {
         parallelism: usize,
         stop: StopSignal,
     ) -> Applied {
+        self.budget.end_with(stop.now_flag());
         match self.schemas(Some(&plan.prior_state)).await {
             Ok(schemas) => {
                 let applied = apply_walk::apply(self, &schemas, plan, sink, parallelism, stop).await;

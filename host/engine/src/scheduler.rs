@@ -102,6 +102,7 @@ pub async fn walk<N, W: Walker>(
     parallelism: usize,
     stop: &mut StopSignal,
 ) -> WalkEnd {
+    stop.begin_walk();
     let mut progress = Progress::new(graph);
     let mut failed = vec![false; graph.node_count()];
     // The number of unfinished operations of each node.

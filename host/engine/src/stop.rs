@@ -1,5 +1,8 @@
 //! Stopping a run.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tokio::sync::watch;
 
 /// The urgency of a stop.
@@ -16,29 +19,56 @@ pub enum Stop {
 
 /// The sender of stop requests.
 #[derive(Clone, Debug)]
-pub struct Stopper(watch::Sender<Stop>);
+pub struct Stopper {
+    stop: watch::Sender<Stop>,
+    shared: Shared,
+}
+
+/// State that can be read without waiting.
+#[derive(Clone, Debug, Default)]
+struct Shared {
+    walk_has_begun: Arc<AtomicBool>,
+    /// Whether the request is [`Stop::Now`].
+    now: Arc<AtomicBool>,
+}
 
 /// The receiver of stop requests.
 #[derive(Clone, Debug)]
-pub struct StopSignal(watch::Receiver<Stop>);
+pub struct StopSignal {
+    stop: watch::Receiver<Stop>,
+    shared: Shared,
+}
 
 /// Returns a sender and its receiver.
 pub fn stop_channel() -> (Stopper, StopSignal) {
     let (sender, receiver) = watch::channel(Stop::No);
-    (Stopper(sender), StopSignal(receiver))
+    let shared = Shared::default();
+    (Stopper { stop: sender, shared: shared.clone() }, StopSignal { stop: receiver, shared })
 }
 
 impl Stopper {
     /// Requests a stop: the first call requests a graceful stop, the second one an immediate stop.
     /// Returns the request.
     pub fn ask(&self) -> Stop {
-        self.0.send_modify(|stop| {
+        self.stop.send_modify(|stop| {
             *stop = match stop {
                 Stop::No => Stop::Graceful,
                 Stop::Graceful | Stop::Now => Stop::Now,
             };
         });
-        *self.0.borrow()
+        let stop = *self.stop.borrow();
+        self.shared.now.store(stop == Stop::Now, Ordering::Relaxed);
+        stop
+    }
+
+    /// Returns the current request.
+    pub fn current(&self) -> Stop {
+        *self.stop.borrow()
+    }
+
+    /// Whether the run has begun to walk its graph: from then on, objects may be changing.
+    pub fn walk_has_begun(&self) -> bool {
+        self.shared.walk_has_begun.load(Ordering::SeqCst)
     }
 }
 
@@ -48,19 +78,29 @@ impl StopSignal {
         stop_channel().1
     }
 
+    /// Records that the run begins to walk its graph.
+    pub(crate) fn begin_walk(&self) {
+        self.shared.walk_has_begun.store(true, Ordering::SeqCst);
+    }
+
+    /// Returns a flag that is set when the run has to stop at once.
+    pub(crate) fn now_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.shared.now)
+    }
+
     /// Returns the current request.
     pub fn current(&self) -> Stop {
-        *self.0.borrow()
+        *self.stop.borrow()
     }
 
     /// Waits for a more urgent request than `seen`. Waits forever if the sender was dropped.
     pub async fn wait_beyond(&mut self, seen: Stop) -> Stop {
         loop {
-            let stop = *self.0.borrow_and_update();
+            let stop = *self.stop.borrow_and_update();
             if stop > seen {
                 return stop;
             }
-            if self.0.changed().await.is_err() {
+            if self.stop.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
         }
@@ -79,5 +119,14 @@ mod tests {
         assert_eq!(stopper.ask(), Stop::Now);
         assert_eq!(stopper.ask(), Stop::Now);
         assert_eq!(signal.current(), Stop::Now);
+        assert!(signal.now_flag().load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn stopper_knows_whether_the_walk_has_begun() {
+        let (stopper, signal) = stop_channel();
+        assert!(!stopper.walk_has_begun());
+        signal.begin_walk();
+        assert!(stopper.walk_has_begun());
     }
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 use wardian_address::{InstanceKey, ModuleInstance, ModulePath, ResourceInstanceAddress, ResourceMode};
+use wardian_plugin::SensitiveValues;
 use wardian_value::{Str, Type, Value};
 
 use crate::object_secrets::ObjectSecrets;
@@ -80,6 +81,8 @@ pub enum RepetitionData {
 #[derive(Debug, Default)]
 pub struct Values {
     secrets: ObjectSecrets,
+    /// The sensitive values of objects, if they are withheld.
+    sensitive: SensitiveValues,
     instances_of: BTreeMap<ModulePath, Vec<ModuleInstance>>,
     modules: HashMap<ModuleInstance, ModuleValues>,
 }
@@ -121,6 +124,21 @@ impl Values {
     /// Returns the empty tables of a run.
     pub fn new(secrets: ObjectSecrets) -> Self {
         Self { secrets, ..Self::default() }
+    }
+
+    /// Sets the sensitive values of the state.
+    pub(crate) fn withhold(&mut self, sensitive: SensitiveValues) {
+        self.sensitive = sensitive;
+    }
+
+    /// Returns the sensitive values of objects, if they are withheld.
+    pub(crate) fn withheld(&self) -> &SensitiveValues {
+        &self.sensitive
+    }
+
+    /// Returns an object as expressions see it.
+    pub(crate) fn for_expressions(&self, object: Value) -> Value {
+        self.secrets.for_expressions(object, &self.sensitive)
     }
 
     /// Returns whether the tables contain the sensitive values of objects.
@@ -178,7 +196,7 @@ impl Values {
 
     /// Sets the value of a resource instance, as expressions see it.
     pub fn set_instance(&mut self, address: &ResourceInstanceAddress, value: Value) {
-        let value = self.secrets.for_expressions(value);
+        let value = self.for_expressions(value);
         self.module_mut(address.module()).set_instance(
             address.mode(),
             address.type_name(),

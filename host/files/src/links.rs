@@ -51,7 +51,7 @@ impl UnreadableDirectory {
 /// are not followed.
 ///
 /// # Errors
-/// If the function returns an error, if there are more than [`MAX_VISITED_ENTRIES`] names or more
+/// If the function returns an error, if there are more than `MAX_VISITED_ENTRIES` names or more
 /// than 64 levels, or if the system reports an error.
 pub fn visit_tree(
     parent: &Directory,

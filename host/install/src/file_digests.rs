@@ -11,13 +11,14 @@
 //! of `DEVICE INODE SIZE MTIME CTIME SHA256`. Without a cache, every file is hashed each time.
 
 use std::collections::BTreeMap;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use wardian_cache::{Cache, CacheError, CacheFormat};
+use wardian_files::open_regular;
 
 use crate::sha256::Sha256Digest;
 
@@ -72,7 +73,7 @@ impl FileDigests {
     /// # Errors
     /// If the file cannot be read.
     pub fn digest(&self, path: &Path) -> io::Result<Sha256Digest> {
-        let file = File::open(path)?;
+        let file = open_regular(path)?;
         let metadata = file.metadata()?;
         let cache = self.cache.as_ref().filter(|_| metadata.len() >= MIN_CACHED_SIZE);
         let (Some(cache), Some(before)) = (cache, FileIdentity::from_metadata(&metadata)) else {
@@ -172,6 +173,7 @@ fn parse(bytes: &[u8]) -> BTreeMap<FileIdentity, Sha256Digest> {
 #[cfg(unix)]
 mod tests {
     use std::fs;
+    use std::fs::File;
     use std::path::PathBuf;
 
     use super::*;

@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 
 use wardian_address::{ProviderAddress, Version};
 use wardian_cache::temporary_path;
+use wardian_files::open_regular;
 
 use crate::archive::PackageArchive;
 use crate::file_digests::FileDigests;
@@ -360,7 +361,7 @@ fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Unpacks the archive of a native plugin, which may need all of its files.
 fn unpack(path: &Path, target: &Path) -> io::Result<()> {
-    let mut archive = PackageArchive::open(path, File::open(path)?).map_err(io::Error::other)?;
+    let mut archive = PackageArchive::open(path, open_regular(path)?).map_err(io::Error::other)?;
     fs::create_dir(target)?;
     archive.for_each_file(|name, mode, content| {
         let path = target.join(name);

@@ -20,9 +20,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use wardian_address::{ConstraintError, Constraints, ProviderAddress, ProviderAddressError, Version};
+use wardian_files::read_regular;
 
 use crate::file_position::FilePosition;
 use crate::hash::{HashSyntaxError, PackageHash};
+
+/// Maximum size of the file.
+const MAX_LOCK_FILE_SIZE: u64 = 64 << 20;
 
 /// The file's name in the directory of the root module.
 pub const LOCK_FILE_NAME: &str = ".terraform.lock.hcl";
@@ -77,7 +81,7 @@ impl LockFile {
     /// # Errors
     /// All problems of the file.
     pub fn load(path: &Path) -> Result<LoadedLockFile, LockFileError> {
-        let bytes = match std::fs::read(path) {
+        let bytes = match read_regular(path, MAX_LOCK_FILE_SIZE) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LoadedLockFile::default()),
             Err(source) => return Err(LockFileError::Read { path: path.to_owned(), source }),

@@ -13,13 +13,14 @@
 mod mismatch;
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wardian_address::{ProviderAddress, Version, provisioner_name};
 use wardian_cache::file_kind::{FileKind, WASM_HEADER_LENGTH};
+use wardian_files::open_regular;
 use zip::result::ZipError;
 
 pub use mismatch::PackageMismatch;
@@ -440,7 +441,7 @@ pub(crate) fn has_component_extension(name: &str) -> bool {
 }
 
 fn read_plugin_file(path: &Path, name: String, expected: ExpectedContent) -> Result<Contents, PackageError> {
-    let file = File::open(path).map_err(|source| read_error(path, source))?;
+    let file = open_regular(path).map_err(|source| read_error(path, source))?;
     read_plugin(file, path, name, expected)
 }
 
@@ -480,7 +481,7 @@ fn read_archive(
     address: &ProviderAddress,
     expected: ExpectedContent,
 ) -> Result<ArchiveContents, PackageError> {
-    let mut file = File::open(path).map_err(|source| read_error(path, source))?;
+    let mut file = open_regular(path).map_err(|source| read_error(path, source))?;
     let digest = Sha256Digest::hash_reader(&mut file).map_err(|source| read_error(path, source))?;
     let mut archive = PackageArchive::open(path, file)?;
     let name = plugin_file_name(archive.names_in_root(), address, path)?;
@@ -505,7 +506,7 @@ pub(crate) fn omitted_files(
     path: &Path,
     address: &ProviderAddress,
 ) -> Result<(String, PackageFiles), PackageError> {
-    let file = File::open(path).map_err(|source| read_error(path, source))?;
+    let file = open_regular(path).map_err(|source| read_error(path, source))?;
     let mut archive = PackageArchive::open(path, file)?;
     archive.check_component_package()?;
     let name = plugin_file_name(archive.names_in_root(), address, path)?;

@@ -8,12 +8,13 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use wardian_diagnostic::{Diagnostic, Span};
 use wardian_value::Value;
 
 /// Bytes that an element of a list or tuple takes, with its type.
-pub(crate) const ELEMENT: u64 = 96;
+pub(crate) const ELEMENT: u64 = 120;
 /// Bytes that an element of a map or an attribute of an object takes, with its type and key.
 pub(crate) const ENTRY: u64 = 192;
 /// Bytes that an instance of a resource or module takes at least.
@@ -42,17 +43,18 @@ impl Default for EvaluationLimits {
 pub struct Budget {
     limits: EvaluationLimits,
     used: AtomicU64,
-    stopped: AtomicBool,
+    stopped: OnceLock<Arc<AtomicBool>>,
 }
 
 impl Budget {
     pub fn new(limits: EvaluationLimits) -> Self {
-        Self { limits, used: AtomicU64::new(0), stopped: AtomicBool::new(false) }
+        Self { limits, used: AtomicU64::new(0), stopped: OnceLock::new() }
     }
 
-    /// Ends all evaluations with an error as soon as they produce anything.
-    pub fn stop(&self) {
-        self.stopped.store(true, Ordering::Relaxed);
+    /// Sets the flag that ends all evaluations with an error as soon as they produce anything. A
+    /// second flag has no effect.
+    pub fn end_with(&self, flag: Arc<AtomicBool>) {
+        let _ = self.stopped.set(flag);
     }
 
     /// Returns the number of bytes that all evaluations have produced so far.
@@ -94,7 +96,7 @@ impl Budget {
 
     /// Returns the limit that an evaluation exceeds after producing this many bytes.
     pub(crate) fn exceeded(&self, bytes: u64) -> Option<Exceeded> {
-        if self.stopped.load(Ordering::Relaxed) {
+        if self.stopped.get().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             Some(Exceeded::Stopped)
         } else if bytes > self.limits.expression {
             Some(Exceeded::Expression)
@@ -197,7 +199,7 @@ mod tests {
         assert_eq!(budget.exceeded(1 << 20), Some(Exceeded::Total));
         budget.record(u64::MAX);
         assert_eq!(budget.used(), u64::MAX);
-        budget.stop();
+        budget.end_with(Arc::new(AtomicBool::new(true)));
         assert_eq!(budget.exceeded(0), Some(Exceeded::Stopped));
     }
 

@@ -114,7 +114,11 @@ impl Evaluation<'_> {
             Kind::Not(operand) => self.not(operand),
             Kind::Chain { first, rest } => self.chain(first, rest, node),
             Kind::Conditional { arms, otherwise } => self.conditional(arms, otherwise, node),
-            Kind::Call(call) => self.call(call, node),
+            Kind::Call(call) => {
+                let value = self.call(call, node)?;
+                self.record_secret(&value);
+                Ok(value)
+            }
             Kind::For(each) => {
                 let value = self.for_expression(each, node)?;
                 self.checked(value, node)
@@ -129,6 +133,14 @@ impl Evaluation<'_> {
                 result
             }
             Kind::Broken(problems) => Err(problems.clone()),
+        }
+    }
+
+    /// Reports a sensitive text that is part of a larger one or derived from one: a plugin that
+    /// receives the whole may print the part.
+    fn record_secret(&self, value: &Value) {
+        if !value.marks().is_empty() && value.as_str().is_some() {
+            self.scope.record_secret(value);
         }
     }
 

@@ -133,6 +133,14 @@ pub trait Scope {
         self.outer()?.budget()
     }
 
+    /// Receives each sensitive text that an expression derives from a secret, or inserts into
+    /// another text.
+    fn record_secret(&self, value: &Value) {
+        if let Some(outer) = self.outer() {
+            outer.record_secret(value);
+        }
+    }
+
     /// Returns true while a template is rendered, since a template cannot render another one.
     fn renders_template(&self) -> bool {
         self.outer().is_some_and(|outer| outer.renders_template())

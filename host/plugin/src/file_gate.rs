@@ -10,15 +10,28 @@ use crate::call_context::CallContext;
 /// configuration. The default gate allows every file that the operating system allows, since the
 /// user trusts the configuration.
 #[derive(Clone, Default)]
-pub struct FileGate(Option<Arc<Decide>>);
+pub struct FileGate {
+    decide: Option<Arc<Decide>>,
+    decide_content: Option<Arc<DecideContent>>,
+}
 
 /// The error is the reason, which is shown to users as part of a sentence.
 type Decide = dyn Fn(&CallContext, &Path) -> Result<(), String> + Send + Sync;
+type DecideContent = dyn Fn(&CallContext, &Path, &[u8]) -> Result<(), String> + Send + Sync;
 
 impl FileGate {
     /// Creates a gate from a function that decides.
     pub fn new(decide: impl Fn(&CallContext, &Path) -> Result<(), String> + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(decide)))
+        Self { decide: Some(Arc::new(decide)), decide_content: None }
+    }
+
+    /// Adds a decision on the content of the files that [`FileGate::check`] permits.
+    #[must_use]
+    pub fn with_content(
+        self,
+        decide: impl Fn(&CallContext, &Path, &[u8]) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { decide_content: Some(Arc::new(decide)), ..self }
     }
 
     /// Checks that an absolute path may be read or listed for the object of this context.
@@ -26,12 +39,20 @@ impl FileGate {
     /// # Errors
     /// The reason, if this is not allowed.
     pub fn check(&self, context: &CallContext, path: &Path) -> Result<(), String> {
-        self.0.as_ref().map_or(Ok(()), |decide| decide(context, path))
+        self.decide.as_ref().map_or(Ok(()), |decide| decide(context, path))
+    }
+
+    /// Checks that the content of a file may be used for the object of this context.
+    ///
+    /// # Errors
+    /// The reason, if this is not allowed.
+    pub fn check_content(&self, context: &CallContext, path: &Path, content: &[u8]) -> Result<(), String> {
+        self.decide_content.as_ref().map_or(Ok(()), |decide| decide(context, path, content))
     }
 }
 
 impl fmt::Debug for FileGate {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(if self.0.is_some() { "FileGate(asks)" } else { "FileGate(open)" })
+        formatter.write_str(if self.decide.is_some() { "FileGate(asks)" } else { "FileGate(open)" })
     }
 }

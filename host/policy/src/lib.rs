@@ -63,5 +63,5 @@ pub use policy_synthesis::{LeastPrivilegePolicy, NeededAccess, least_privilege_p
 pub use protected::classes_of_file_name;
 pub use protected::content::{MAX_CONTENT_HEADER_LENGTH, recognize_content};
 pub use rule::Effect;
-pub use settings::{NativePlugins, PluginLimits, PolicySetting, Settings};
+pub use settings::{EvaluationSettings, NativePlugins, PluginLimits, PolicySetting, Settings};
 pub use source_location::SourceLocation;

@@ -39,9 +39,16 @@ impl PolicyFile {
         }
         let mut reader =
             Reader { level, root_module, lines: LineIndex::new(file), problems: Vec::new(), found: 0 };
+        let evaluation = reader.evaluation(&body);
         let (default_action, plugins) = reader.file(&body);
         let name = Arc::clone(reader.lines.file_name());
-        Diagnostics::from(reader.finish()).into_result(Self { level, name, default_action, plugins })
+        Diagnostics::from(reader.finish()).into_result(Self {
+            level,
+            name,
+            default_action,
+            evaluation,
+            plugins,
+        })
     }
 }
 
@@ -72,7 +79,7 @@ impl Reader<'_> {
     }
 
     fn file(&mut self, body: &Body) -> (DefaultAction, Vec<PluginRules>) {
-        self.reject_unknown(body, "A policy", &["otherwise"], &["plugin"]);
+        self.reject_unknown(body, "A policy", &["otherwise"], &["plugin", "evaluation"]);
         let words = [DefaultAction::Deny, DefaultAction::Defer].map(|one| (one.as_str(), one));
         let default_action =
             body.attribute("otherwise").and_then(|attribute| self.keyword(attribute, &words));

@@ -30,7 +30,7 @@ use crate::level::Level;
 use crate::plugin_pattern::PluginPattern;
 use crate::protected::ProtectedFiles;
 use crate::rule::{Conditions, Effect, Rule};
-use crate::settings::{NativePlugins, PluginLimits, Settings};
+use crate::settings::{EvaluationSettings, NativePlugins, PluginLimits, Settings};
 use crate::untrusted::UntrustedRestrictions;
 
 /// Name of a policy file.
@@ -69,6 +69,7 @@ pub struct PolicyFile {
     pub(crate) level: Level,
     pub(crate) name: Arc<str>,
     pub(crate) default_action: DefaultAction,
+    pub(crate) evaluation: EvaluationSettings,
     pub(crate) plugins: Vec<PluginRules>,
 }
 
@@ -253,6 +254,20 @@ impl Policy {
     /// Returns the files, from the highest level down.
     pub fn files(&self) -> &[PolicyFile] {
         &self.files
+    }
+
+    /// Returns the limits of expressions that organisation and user set, and those that all files
+    /// set together. Organisation and user are responsible for the machine, and may set higher
+    /// limits than the host's defaults.
+    pub fn evaluation_settings(&self) -> (EvaluationSettings, EvaluationSettings) {
+        let (mut machine, mut all) = (EvaluationSettings::default(), EvaluationSettings::default());
+        for file in &self.files {
+            if matches!(file.level, Level::Organisation | Level::User) {
+                machine.narrow_to(&file.evaluation);
+            }
+            all.narrow_to(&file.evaluation);
+        }
+        (machine, all)
     }
 
     /// Returns the policy for a plugin. Callers with many requests should call this once.

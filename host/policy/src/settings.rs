@@ -69,16 +69,37 @@ pub struct PluginLimits {
     pub response_size: Option<PolicySetting<u64>>,
     /// Bytes that a call may write to files.
     pub bytes_written: Option<PolicySetting<u64>>,
+    /// CPU time of the compilation of a component.
+    pub compile_time: Option<PolicySetting<Duration>>,
+    /// Memory of the compilation of a component, in bytes.
+    pub compile_memory: Option<PolicySetting<u64>>,
 }
 
 impl PluginLimits {
     /// The argument names in a policy.
-    pub(crate) const NAMES: [&'static str; 6] =
-        ["memory", "cpu_time", "wall_time", "concurrent_requests", "response_size", "bytes_written"];
+    pub(crate) const NAMES: [&'static str; 8] = [
+        "memory",
+        "cpu_time",
+        "wall_time",
+        "concurrent_requests",
+        "response_size",
+        "bytes_written",
+        "compile_time",
+        "compile_memory",
+    ];
 
     /// Returns the limits that are set: name, formatted value, and line.
     pub fn entries(&self) -> Vec<(&'static str, String, &SourceLocation)> {
-        let [memory, cpu_time, wall_time, concurrent_requests, response_size, bytes_written] = Self::NAMES;
+        let [
+            memory,
+            cpu_time,
+            wall_time,
+            concurrent_requests,
+            response_size,
+            bytes_written,
+            compile_time,
+            compile_memory,
+        ] = Self::NAMES;
         let size = |name, set: &'_ Option<PolicySetting<u64>>| {
             set.as_ref().map(|set| (name, format_size(set.value)))
         };
@@ -94,6 +115,8 @@ impl PluginLimits {
             number,
             size(response_size, &self.response_size),
             size(bytes_written, &self.bytes_written),
+            time(compile_time, &self.compile_time),
+            size(compile_memory, &self.compile_memory),
         ];
         let locations = [
             self.memory.as_ref().map(|set| &set.location),
@@ -102,6 +125,8 @@ impl PluginLimits {
             self.concurrent_requests.as_ref().map(|set| &set.location),
             self.response_size.as_ref().map(|set| &set.location),
             self.bytes_written.as_ref().map(|set| &set.location),
+            self.compile_time.as_ref().map(|set| &set.location),
+            self.compile_memory.as_ref().map(|set| &set.location),
         ];
         texts
             .into_iter()
@@ -120,6 +145,8 @@ impl PluginLimits {
         narrow(&mut self.concurrent_requests, other.concurrent_requests.as_ref(), |one, two| one < two);
         narrow(&mut self.response_size, other.response_size.as_ref(), |one, two| one < two);
         narrow(&mut self.bytes_written, other.bytes_written.as_ref(), |one, two| one < two);
+        narrow(&mut self.compile_time, other.compile_time.as_ref(), |one, two| one < two);
+        narrow(&mut self.compile_memory, other.compile_memory.as_ref(), |one, two| one < two);
     }
 
     /// Replaces the limits that `other` sets.
@@ -130,6 +157,28 @@ impl PluginLimits {
         overlay(&mut self.concurrent_requests, other.concurrent_requests);
         overlay(&mut self.response_size, other.response_size);
         overlay(&mut self.bytes_written, other.bytes_written);
+        overlay(&mut self.compile_time, other.compile_time);
+        overlay(&mut self.compile_memory, other.compile_memory);
+    }
+}
+
+/// Limits of the values that expressions produce. They concern a run, not a plugin.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EvaluationSettings {
+    /// Bytes of the values of one expression.
+    pub expression_size: Option<PolicySetting<u64>>,
+    /// Bytes of the values of all expressions of a run.
+    pub total_size: Option<PolicySetting<u64>>,
+}
+
+impl EvaluationSettings {
+    /// The argument names in a policy.
+    pub(crate) const NAMES: [&'static str; 2] = ["expression_size", "total_size"];
+
+    /// Takes the smaller of each limit.
+    pub(crate) fn narrow_to(&mut self, other: &Self) {
+        narrow(&mut self.expression_size, other.expression_size.as_ref(), |one, two| one < two);
+        narrow(&mut self.total_size, other.total_size.as_ref(), |one, two| one < two);
     }
 }
 

@@ -7,7 +7,8 @@ use wardian_component::{CheckError, ComponentLimits};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use crate::code_cache::{CodeCache, Entry};
+use crate::code_cache::CodeCache;
+use crate::compiler::{CompileError, CompileLimits, Compiler};
 use crate::error::{LoadError, chain};
 use crate::output::printable;
 
@@ -33,10 +34,11 @@ pub(crate) fn read(
     plugin: &str,
     bytes: &[u8],
     digest: &ComponentDigest,
+    (compiler, limits): (&dyn Compiler, &CompileLimits),
     tell: &dyn Fn(LoadEvent),
 ) -> Result<Component, LoadError> {
     if let Some(component) = cache.and_then(|cache| cache.get(digest)).and_then(|entry| {
-        deserialize(engine, &entry)
+        deserialize(engine, entry.code())
             .inspect_err(|error| tracing::warn!(plugin, %error, "cannot use compiled code"))
             .ok()
     }) {
@@ -46,33 +48,32 @@ pub(crate) fn read(
     check_size(plugin, bytes)?;
     tell(LoadEvent::Compiling { plugin: plugin.to_owned(), bytes: bytes.len() });
     let started = Instant::now();
-    let component = Component::from_binary(engine, bytes)
-        .map_err(|error| LoadError::Invalid { plugin: plugin.to_owned(), reason: chain(&error) })?;
+    let code = compiler.compile(bytes, limits).map_err(|error| match error {
+        CompileError::Invalid(reason) => LoadError::Invalid { plugin: plugin.to_owned(), reason },
+        reason => LoadError::Compile { plugin: plugin.to_owned(), reason },
+    })?;
+    let component = deserialize(engine, &code).map_err(|error| LoadError::Compile {
+        plugin: plugin.to_owned(),
+        reason: CompileError::Failed(chain(&error)),
+    })?;
     tell(LoadEvent::Compiled { plugin: plugin.to_owned(), took: started.elapsed() });
-    if let Some(cache) = cache {
-        keep(cache, digest, &component);
+    if let Some(Err(error)) = cache.map(|cache| cache.put(digest, &code)) {
+        // This costs time, but not correctness.
+        tracing::warn!(%error, "cannot store compiled code");
     }
     Ok(component)
 }
 
-/// Stores compiled code. Failing to write to the cache costs time, but not correctness.
-fn keep(cache: &CodeCache, digest: &ComponentDigest, component: &Component) {
-    match component.serialize() {
-        Ok(code) => {
-            if let Err(error) = cache.put(digest, &code) {
-                tracing::warn!(%error, "cannot store compiled code");
-            }
-        }
-        Err(error) => tracing::warn!(%error, "cannot store compiled code"),
-    }
-}
-
-#[expect(unsafe_code, reason = "wasmtime cannot check that code is its own output; the cache has checked it")]
-fn deserialize(engine: &Engine, entry: &Entry) -> wasmtime::Result<Component> {
-    // SAFETY: the bytes must be the unchanged output of `Component::serialize`. An `Entry` exists
-    // only with a keyed digest of exactly these bytes in memory, which cannot be computed without
-    // this user's key; and the key is used only for the output of `serialize`.
-    unsafe { Component::deserialize(engine, entry.code()) }
+#[expect(
+    unsafe_code,
+    reason = "wasmtime cannot check that code is its own output; the callers have checked it"
+)]
+fn deserialize(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
+    // SAFETY: the bytes must be the unchanged output of `Engine::precompile_component`. Either a
+    // `Compiler` has just returned them, which is this program itself. Or they are from an `Entry`,
+    // which exists only with a keyed digest of exactly these bytes in memory, which cannot be
+    // computed without this user's key; and the key is used only for the output of a `Compiler`.
+    unsafe { Component::deserialize(engine, code) }
 }
 
 /// Returns a component's digest.

@@ -23,6 +23,10 @@ use wasmtime::UpdateDeadline;
 
 use crate::limits::{Bound, EffectiveLimits};
 
+/// What the system spends on waking the other thread, and this one again. No thread's clock shows
+/// it while the work is measured.
+pub(crate) const HAND_OVER: Duration = Duration::from_micros(25);
+
 /// The call exceeded its limit on CPU time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it computed for longer than {:?}", .0.value)]
@@ -69,7 +73,8 @@ impl CpuClock {
         .await
     }
 
-    /// Does work for the call on another thread, which is charged for its CPU time.
+    /// Does work for the call on another thread, which is charged for its CPU time and for
+    /// [`HAND_OVER`].
     ///
     /// Most work ends before reading the thread's clock would pay: it is charged by the wall
     /// clock, which costs less to read. Longer work may have waited for a disk. It is charged
@@ -85,7 +90,7 @@ impl CpuClock {
             let now = thread_clock();
             used = used.min(now.saturating_sub(READ.replace(now)));
         }
-        self.charge(used);
+        self.charge(used.saturating_add(HAND_OVER));
         done
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::compiler::CompileError;
 use crate::output::printable;
 
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +28,9 @@ pub enum LoadError {
         /// What is counted, the measured value and the limit.
         reason: String,
     },
+    /// The component cannot be compiled within the limits, or at all.
+    #[error("{plugin} cannot be compiled: {reason}")]
+    Compile { plugin: String, reason: CompileError },
     /// The component imports interfaces that its world does not allow.
     #[error("{plugin} imports interfaces that it is not allowed to use:\n{}", lines(.imports))]
     Imports {

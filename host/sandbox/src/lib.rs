@@ -25,6 +25,7 @@ mod artifact;
 mod bindings;
 mod capability;
 mod code_cache;
+mod compiler;
 mod conversion;
 mod cpu_budget;
 mod current_call;
@@ -52,6 +53,9 @@ pub use artifact::{ComponentDigest, LoadEvent};
 #[cfg(feature = "simulation")]
 pub use capability::filesystem::simulation::{Choices, SeededChoices, Simulated, simulate};
 pub use code_cache::CacheDirectories;
+pub use compiler::{
+    COMPILER_ARGUMENT, CompileError, CompileLimits, Compiler, CompilerProcess, InProcess, run_compiler,
+};
 pub use error::{LoadError, SandboxError, SurplusImport};
 pub use grants::Grants;
 pub use imports::offers_import;

@@ -11,6 +11,10 @@ use wasmtime::ResourceLimiter;
 /// Limits of one instance and of each call on it.
 #[derive(Clone, Debug)]
 pub struct SandboxLimits {
+    /// CPU time of the compilation of a small component.
+    pub compile_time: Duration,
+    /// Bytes of memory of the compilation of a small component.
+    pub compile_memory: u64,
     /// CPU time of a call.
     pub computation: Duration,
     /// Time for calls without external access: schemas, validation, state upgrades, moves,
@@ -36,6 +40,8 @@ pub struct SandboxLimits {
 impl Default for SandboxLimits {
     fn default() -> Self {
         Self {
+            compile_time: Duration::from_secs(20),
+            compile_memory: 320 << 20,
             computation: Duration::from_secs(30),
             local_call: Duration::from_mins(2),
             remote_call: Duration::from_hours(4),
@@ -63,7 +69,7 @@ impl<T: Copy + Ord> Bound<T> {
 
     /// Returns the host's own limit, unless a policy sets a smaller one, or a larger one and
     /// `may_widen` is true.
-    fn new(host: T, set: Option<&PolicySetting<T>>, may_widen: bool) -> Self {
+    pub(crate) fn new(host: T, set: Option<&PolicySetting<T>>, may_widen: bool) -> Self {
         match set {
             Some(set) if may_widen || set.value < host => {
                 Self { value: set.value, set_at: Some(set.location.clone()) }

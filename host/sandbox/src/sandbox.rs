@@ -6,13 +6,15 @@ use tokio::sync::OnceCell;
 use wardian_cache::CacheError;
 use wardian_plugin::Provider;
 use wardian_plugin::transport::Transport;
+use wardian_policy::PluginPolicy;
 use wasmtime::Engine;
-use wasmtime::component::Linker;
+use wasmtime::component::{Component, Linker};
 
 use crate::artifact::{self, ComponentDigest, LoadEvent};
 use crate::bindings::ProviderPluginPre;
 use crate::bindings::provisioner::ProvisionerPluginPre;
 use crate::code_cache::{CacheDirectories, CodeCache};
+use crate::compiler::{CompileLimits, Compiler, InProcess};
 use crate::engine::{self, Compatibility};
 use crate::error::{LoadError, SandboxError, chain};
 use crate::grants::Grants;
@@ -38,6 +40,8 @@ pub struct SandboxOptions {
     pub parallelism: usize,
     /// The settings for network access, which a policy must also allow.
     pub network: NetworkOptions,
+    /// Compiles components.
+    pub compiler: Arc<dyn Compiler>,
 }
 
 impl Default for SandboxOptions {
@@ -47,6 +51,7 @@ impl Default for SandboxOptions {
             limits: SandboxLimits::default(),
             parallelism: 10,
             network: NetworkOptions::default(),
+            compiler: Arc::new(InProcess),
         }
     }
 }
@@ -62,6 +67,7 @@ pub struct Sandbox {
     limits: SandboxLimits,
     parallelism: usize,
     network: Arc<NetworkOptions>,
+    compiler: Arc<dyn Compiler>,
 }
 
 impl Sandbox {
@@ -84,12 +90,30 @@ impl Sandbox {
             limits: options.limits,
             parallelism: options.parallelism.max(1),
             network: Arc::new(options.network),
+            compiler: options.compiler,
         })
     }
 
     /// Returns why compiled code is not cached, if a cache was requested but cannot be used.
     pub fn cache_refusal(&self) -> Option<&CacheError> {
         self.cache.as_ref().err()
+    }
+
+    /// Returns a component's code, from the cache if possible.
+    fn component(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        digest: &ComponentDigest,
+        policy: Option<&PluginPolicy>,
+        tell: &dyn Fn(LoadEvent),
+    ) -> Result<Component, LoadError> {
+        let cache = self.cache.as_ref().ok().and_then(Option::as_ref);
+        let limits = match policy {
+            Some(policy) => CompileLimits::by_policy(&self.limits, policy, bytes.len()),
+            None => CompileLimits::of_host(&self.limits, bytes.len()),
+        };
+        artifact::read(&self.engine, cache, name, bytes, digest, (&*self.compiler, &limits), tell)
     }
 
     /// Loads a provisioner from a component's bytes. See [`Sandbox::load`] for the arguments.
@@ -103,10 +127,24 @@ impl Sandbox {
         known: Option<ComponentDigest>,
         tell: &dyn Fn(LoadEvent),
     ) -> Result<LoadedProvisioner, LoadError> {
+        self.load_provisioner_by_policy(name, bytes, known, None, tell)
+    }
+
+    /// Loads a provisioner within the limits of a policy.
+    ///
+    /// # Errors
+    /// If the component cannot be read or compiled, or is not a provisioner that this host can run.
+    pub fn load_provisioner_by_policy(
+        &self,
+        name: impl Into<Arc<str>>,
+        bytes: &[u8],
+        known: Option<ComponentDigest>,
+        policy: Option<&PluginPolicy>,
+        tell: &dyn Fn(LoadEvent),
+    ) -> Result<LoadedProvisioner, LoadError> {
         let name = name.into();
         let digest = known.unwrap_or_else(|| artifact::digest(bytes));
-        let cache = self.cache.as_ref().ok().and_then(Option::as_ref);
-        let component = artifact::read(&self.engine, cache, &name, bytes, &digest, tell)?;
+        let component = self.component(&name, bytes, &digest, policy, tell)?;
         imports::check(&name, World::Provisioner, &self.engine, &component)?;
         let linked = self.linker.instantiate_pre(&component).and_then(ProvisionerPluginPre::new);
         let component = linked.map_err(|error| LoadError::Mismatch {
@@ -138,10 +176,24 @@ impl Sandbox {
         known: Option<ComponentDigest>,
         tell: &dyn Fn(LoadEvent),
     ) -> Result<LoadedPlugin, LoadError> {
+        self.load_by_policy(name, bytes, known, None, tell)
+    }
+
+    /// Loads a provider within the limits of a policy.
+    ///
+    /// # Errors
+    /// If the component cannot be read or compiled, or is not a provider that this host can run.
+    pub fn load_by_policy(
+        &self,
+        name: impl Into<Arc<str>>,
+        bytes: &[u8],
+        known: Option<ComponentDigest>,
+        policy: Option<&PluginPolicy>,
+        tell: &dyn Fn(LoadEvent),
+    ) -> Result<LoadedPlugin, LoadError> {
         let name = name.into();
         let digest = known.unwrap_or_else(|| artifact::digest(bytes));
-        let cache = self.cache.as_ref().ok().and_then(Option::as_ref);
-        let component = artifact::read(&self.engine, cache, &name, bytes, &digest, tell)?;
+        let component = self.component(&name, bytes, &digest, policy, tell)?;
         imports::check(&name, World::Provider, &self.engine, &component)?;
         let linked = self.linker.instantiate_pre(&component).and_then(ProviderPluginPre::new);
         let component = linked.map_err(|error| LoadError::Mismatch {

@@ -29,7 +29,7 @@
 mod backup;
 mod rewrite;
 
-use std::fs;
+use std::fs::OpenOptions;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ use crate::format::{decode_state, encode_compact, encode_state};
 use crate::journal::{self, Intent, Journal, JournalContent};
 use crate::lock::{Lock, LockError, LockInfo, LockRequest};
 use crate::model::{State, new_lineage};
-use crate::sidecar::Sidecars;
+use crate::sidecar::{Sidecars, open_regular};
 
 /// Options of a state file.
 #[derive(Clone, Debug)]
@@ -470,7 +470,12 @@ impl StateFile {
 
 /// Returns the bytes of a file; empty if the file does not exist.
 fn read_file(path: &Path) -> Result<Vec<u8>, StateError> {
-    match fs::read(path) {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        open_regular(path, OpenOptions::new().read(true))?.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    match read() {
         Ok(bytes) => Ok(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(StateError::new(path, StateProblem::io("read the state")(error))),

@@ -22,7 +22,7 @@ pub use error::{StateError, StateProblem};
 pub use file::{BackupRule, Recovery, StateFile, StateFileOptions};
 pub use format::{FORMAT_VERSION, decode_state, encode_state};
 pub use journal::{Intent, Journal};
-pub use lock::{LockError, LockInfo, LockRequest};
+pub use lock::{LockError, LockInfo, LockRequest, remove_lock_information};
 pub use model::{
     Attributes, Dependencies, Identity, Instance, Object, ObjectStatus, OutputValue, PrivateBytes,
     ResourceState, State,

@@ -12,12 +12,13 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::sidecar::{Sidecars, open_no_follow, read_no_follow};
+use crate::sidecar::{Sidecars, open_no_follow, open_regular, read_no_follow};
 
 /// The reason for a lock, and who requests it.
 #[derive(Clone, Debug)]
@@ -89,6 +90,34 @@ fn held_by(path: &Path, holder: Option<&LockInfo>) -> String {
     }
 }
 
+/// The locks that this process holds, for a process that ends at once.
+static HELD: Mutex<Vec<Sidecar>> = Mutex::new(Vec::new());
+
+/// The files that a lock leaves if it is not dropped.
+#[derive(Clone, Debug)]
+struct Sidecar {
+    id: String,
+    info_path: PathBuf,
+    /// The state's file, if the lock created it.
+    created: Option<PathBuf>,
+}
+
+/// Removes the lock information of all locks that this process holds. The system releases the locks
+/// themselves when the process ends, which must be at once.
+pub fn remove_lock_information() {
+    let held = std::mem::take(&mut *HELD.lock().unwrap_or_else(PoisonError::into_inner));
+    for lock in held {
+        if read_info(&lock.info_path).is_some_and(|info| info.id == lock.id) {
+            let _ = fs::remove_file(&lock.info_path);
+        }
+        if let Some(path) = lock.created
+            && fs::metadata(&path).is_ok_and(|metadata| metadata.len() == 0)
+        {
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
 /// An acquired lock, which is released when dropped.
 #[derive(Debug)]
 pub(crate) struct Lock {
@@ -127,13 +156,9 @@ impl Lock {
         let info_path = Sidecars::for_state(path).lock_info;
         loop {
             let created_file = !path.exists();
-            let file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(path)
-                .map_err(failed("open the state"))?;
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(true).truncate(false);
+            let file = open_regular(path, &options).map_err(failed("open the state"))?;
             match system::try_lock(&file) {
                 Ok(true) => {}
                 Ok(false) => {
@@ -162,6 +187,11 @@ impl Lock {
                 path: lock.info_path.clone(),
                 error,
             })?;
+            HELD.lock().unwrap_or_else(PoisonError::into_inner).push(Sidecar {
+                id: lock.info.id.clone(),
+                info_path: lock.info_path.clone(),
+                created: created_file.then(|| lock.path.clone()),
+            });
             return Ok(lock);
         }
     }
@@ -190,6 +220,7 @@ impl Drop for Lock {
         let Some(file) = self.file.take() else {
             return;
         };
+        HELD.lock().unwrap_or_else(PoisonError::into_inner).retain(|held| held.id != self.info.id);
         if read_info(&self.info_path).is_some_and(|info| info.id == self.info.id) {
             let _ = fs::remove_file(&self.info_path);
         }

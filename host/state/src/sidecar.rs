@@ -49,12 +49,34 @@ fn hidden_sibling(path: &Path, suffix: &str) -> PathBuf {
 pub(crate) fn open_no_follow(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let mut options = options.clone();
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, system::NO_FOLLOW);
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, system::NO_FOLLOW | system::NO_WAITING);
     #[cfg(not(unix))]
     if is_link(path) {
         return Err(link_error());
     }
-    options.open(path).map_err(|error| if is_link(path) { link_error() } else { error })
+    let file = options.open(path).map_err(|error| if is_link(path) { link_error() } else { error })?;
+    check_regular(&file)?;
+    Ok(file)
+}
+
+/// Opens a file, whose path may be a link; fails if it is not a regular file, without waiting for
+/// the other end of a pipe.
+pub(crate) fn open_regular(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    let mut options = options.clone();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, system::NO_WAITING);
+    let file = options.open(path)?;
+    check_regular(&file)?;
+    Ok(file)
+}
+
+/// A directory is an error when it is read or written.
+fn check_regular(file: &File) -> io::Result<()> {
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() || kind.is_dir() {
+        return Ok(());
+    }
+    Err(io::Error::other("it is neither a regular file nor a directory"))
 }
 
 /// Returns a file's bytes. Fails if it is a symbolic link.
@@ -75,11 +97,13 @@ fn link_error() -> io::Error {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod system {
     pub(super) const NO_FOLLOW: i32 = nix::libc::O_NOFOLLOW;
+    pub(super) const NO_WAITING: i32 = nix::libc::O_NONBLOCK;
 }
 
 #[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
 mod system {
     pub(super) const NO_FOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+    pub(super) const NO_WAITING: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 }
 
 #[cfg(test)]

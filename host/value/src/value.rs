@@ -15,6 +15,9 @@ pub struct Value {
     content: Content,
     marks: Marks,
     inside: Inside,
+    /// The size with all nested values, in units of [`UNIT`]; a nested value that is shared counts
+    /// once for each occurrence.
+    units: u32,
 }
 
 #[derive(Clone)]
@@ -31,23 +34,14 @@ enum Content {
 }
 
 /// Properties of the value and of all nested values, which are stored so that queries are O(1).
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Inside {
     unknown: bool,
     marks: Marks,
-    /// The size with all parts, in units of [`UNIT`]; a part that is shared counts once for each
-    /// occurrence.
-    units: u32,
 }
 
 /// Approximate size of a value without parts, in bytes.
 const UNIT: u64 = 64;
-
-impl Default for Inside {
-    fn default() -> Self {
-        Self { unknown: false, marks: Marks::NONE, units: 1 }
-    }
-}
 
 /// The content of a value, for pattern matching. It does not include marks: callers must propagate
 /// [`Value::marks`].
@@ -84,22 +78,24 @@ impl Value {
             Content::Null => ty.node_count(),
             _ => 1,
         };
-        Self { ty, content, marks: Marks::NONE, inside: Inside { units, ..Inside::default() } }
+        Self { ty, content, marks: Marks::NONE, inside: Inside::default(), units }
     }
 
     /// Creates a list or tuple, or a set whose elements are already canonical, with exactly this
     /// type.
     pub(crate) fn sequence(ty: Type, elements: Arc<[Self]>) -> Self {
         let inside = Inside::from_parts(elements.iter());
-        Self { ty, content: Content::Sequence(elements), marks: Marks::NONE, inside }
+        let units = elements.iter().fold(1_u32, |total, part| total.saturating_add(part.units));
+        Self { ty, content: Content::Sequence(elements), marks: Marks::NONE, inside, units }
     }
 
     /// Creates a map or object with exactly this type.
     pub(crate) fn mapping(ty: Type, elements: BTreeMap<Str, Self>) -> Self {
-        let mut inside = Inside::from_parts(elements.values());
-        inside.units =
-            elements.keys().fold(inside.units, |total, key| total.saturating_add(units(key.len())));
-        Self { ty, content: Content::Mapping(Arc::new(elements)), marks: Marks::NONE, inside }
+        let inside = Inside::from_parts(elements.values());
+        let units = elements.iter().fold(1_u32, |total, (key, part)| {
+            total.saturating_add(units(key.len())).saturating_add(part.units)
+        });
+        Self { ty, content: Content::Mapping(Arc::new(elements)), marks: Marks::NONE, inside, units }
     }
 
     /// Creates a null of a type that has no optional attributes.
@@ -113,8 +109,8 @@ impl Value {
     }
 
     fn unknown_leaf(ty: Type, refinement: Option<Arc<Refinement>>) -> Self {
-        let inside = Inside { unknown: true, marks: Marks::NONE, units: ty.node_count() };
-        Self { ty, content: Content::Unknown(refinement), marks: Marks::NONE, inside }
+        let (inside, units) = (Inside { unknown: true, marks: Marks::NONE }, ty.node_count());
+        Self { ty, content: Content::Unknown(refinement), marks: Marks::NONE, inside, units }
     }
 
     /// Creates a set with exactly this type from elements without marks.
@@ -318,7 +314,7 @@ impl Value {
     /// full. A part that is shared counts once for each occurrence, so the size can be much larger
     /// than the memory that the value takes. O(1).
     pub fn expanded_size(&self) -> u64 {
-        u64::from(self.inside.units).saturating_mul(UNIT)
+        u64::from(self.units).saturating_mul(UNIT)
     }
 
     /// Returns the approximate size in bytes of the parts that only this value owns: what was
@@ -437,6 +433,7 @@ impl Value {
             content,
             marks: Marks::NONE,
             inside: Inside { marks: Marks::NONE, ..self.inside },
+            units: self.units,
         }
     }
 
@@ -636,7 +633,6 @@ impl Inside {
         parts.fold(Self::default(), |inside, part| Self {
             unknown: inside.unknown || part.inside.unknown,
             marks: inside.marks | part.inside_marks(),
-            units: inside.units.saturating_add(part.inside.units),
         })
     }
 }

@@ -111,9 +111,18 @@ impl Running {
 
     /// Sends the signal of Ctrl-C.
     pub fn interrupt(&self) {
+        self.signal(Signal::INT);
+    }
+
+    /// Sends the system's termination signal.
+    pub fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid {
-            let _ = kill_process(pid, Signal::INT);
+            let _ = kill_process(pid, signal);
         }
     }
 

@@ -15,12 +15,15 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use wardian_files::read_regular;
 
 use super::{LOCAL, LocalBackend};
 use crate::compatibility::TERRAFORM_VERSION;
 use crate::error::AppError;
 
 const VERSION: u64 = 3;
+/// Maximum size of the record.
+const MAX_RECORD_SIZE: u64 = 16 << 20;
 
 /// The recorded backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +71,7 @@ impl Record {
                 ),
             )
         };
-        let bytes = match fs::read(&path) {
+        let bytes = match read_regular(&path, MAX_RECORD_SIZE) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(unreadable(error.to_string())),

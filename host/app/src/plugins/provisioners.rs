@@ -137,9 +137,10 @@ impl Plugins {
         let monitor =
             plugin_policy::monitor_for(&self.supervision.policy, &component, &self.supervision.audit_log);
         let (sandbox, origin) = (Arc::clone(&self.sandbox), component.origin.clone());
+        let policy = monitor.policy().clone();
         let load = move || {
             let digest = *component.sha256.as_bytes();
-            sandbox.load_provisioner(name, component.bytes(), Some(digest), &tell)
+            sandbox.load_provisioner_by_policy(name, component.bytes(), Some(digest), Some(&policy), &tell)
         };
         let loaded = match tokio::task::spawn_blocking(load).await {
             Ok(loaded) => loaded.map_err(|error| error.to_string()),

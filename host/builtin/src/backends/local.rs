@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use wardian_files::read_regular;
 use wardian_plugin::{CallContext, PluginDiagnostic};
 use wardian_state::decode_state;
 use wardian_value::{Str, Type, Value};
@@ -11,6 +12,8 @@ use wardian_value::{Str, Type, Value};
 use super::{Arguments, Backend};
 use crate::state_files::StateFiles;
 
+/// The maximum size of a state.
+const MAX_STATE_SIZE: u64 = 4 << 30;
 /// The default workspace, which every backend has.
 const DEFAULT_WORKSPACE: &str = "default";
 
@@ -50,7 +53,7 @@ impl Backend for Local {
         })?;
         let read = {
             let path = path.clone();
-            tokio::task::spawn_blocking(move || std::fs::read(path)).await
+            tokio::task::spawn_blocking(move || read_regular(&path, MAX_STATE_SIZE)).await
         };
         let refused = |summary: &str, reason: &dyn std::fmt::Display| {
             let detail = format!("The state in {} cannot be read: {reason}.", path.display());

@@ -52,7 +52,7 @@ fn run(files: Files<'_>, directory: &Path) -> Result<EngineContext, Diagnostics>
         events: Arc::new(Silent),
         workspace: Str::new("default"),
         directories: Directories {
-            file_gate: wardian_plugin::FileGate::default(),
+            files: wardian_config::GatedFiles::default(),
             root_directory: directory.to_owned(),
             working_directory: directory.to_owned(),
             home_directory: None,

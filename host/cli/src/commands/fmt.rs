@@ -3,13 +3,13 @@
 mod difference;
 mod targets;
 
-use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
 
 use async_trait::async_trait;
 use wardian_app::atomic_write::replace;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_files::open_regular;
 use wardian_lang::{SourceBytes, format_text};
 
 use crate::arguments::FmtArguments;
@@ -96,7 +96,7 @@ impl Formatter {
             Ok(target) => target,
             Err(problem) => return problems.push(problem),
         };
-        let source = fs::File::open(&target.path)
+        let source = open_regular(&target.path)
             .map_err(|error| unreadable(&target.name, &error))
             .and_then(|file| read(file, &target.name));
         match source {

@@ -43,8 +43,7 @@ impl Evaluator {
             return Diagnostics::new();
         }
         let repetition = self.values.repetition_data(address);
-        let scope =
-            self.scope(address.module(), repetition).with_self(self.values.secrets().for_expressions(value));
+        let scope = self.scope(address.module(), repetition).with_self(self.values.for_expressions(value));
         let (diagnostics, found) = check(conditions, &scope, POSTCONDITION);
         self.checks.report_resource(address, resource.lifecycle.preconditions.len(), found);
         diagnostics.in_block(&resource.context()).for_address(&address.to_string())

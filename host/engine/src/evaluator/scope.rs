@@ -1,15 +1,15 @@
 //! The scope of expressions in a module instance.
 
 use std::path::{Path as FilePath, PathBuf};
-use wardian_plugin::CallContext;
 
 use wardian_address::{ModuleInstance, ModulePath, ResourceMode};
-use wardian_config::ModuleNode;
+use wardian_config::{Files as _, ModuleNode};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_files::FileType;
 use wardian_lang::{Budget, ProviderCall, ReferenceSubject, Resolved, Scope};
 use wardian_value::{Marks, Refinement, Str, Type, Value};
 
-use super::{Evaluator, Phase, declared_marks};
+use super::{Directories, Evaluator, Phase, declared_marks};
 use crate::repeats::{Repeats, call_repeats, resource_repeats};
 use crate::values::{CallValue, RepetitionData, instance_key};
 use wardian_config::resource_mode;
@@ -258,22 +258,27 @@ impl Scope for ModuleScope<'_> {
     }
 
     fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {
-        std::fs::read(self.permitted(path)?).map_err(|e| e.to_string())
+        let Directories { root_directory, files, .. } = &*self.evaluator.directories;
+        files.read(&root_directory.join(path)).map_err(|error| error.to_string())
     }
 
     fn file_exists(&self, path: &str) -> Result<bool, String> {
-        match std::fs::metadata(self.permitted(path)?) {
-            Ok(found) if found.is_file() => Ok(true),
-            Ok(found) if found.is_dir() => Err("it is a directory, not a file".into()),
-            Ok(_) => Err("it is neither a file nor a directory".into()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error.to_string()),
+        let Directories { root_directory, files, .. } = &*self.evaluator.directories;
+        match files.kind(&root_directory.join(path)).map_err(|error| error.to_string())? {
+            None => Ok(false),
+            Some(FileType::RegularFile) => Ok(true),
+            Some(FileType::Directory) => Err("it is a directory, not a file".into()),
+            Some(_) => Err("it is neither a file nor a directory".into()),
         }
     }
 
     fn list_files(&self, directory: &str) -> Result<Vec<String>, String> {
-        crate::files::below(&self.permitted(directory)?, &self.evaluator.directories.file_gate)
-            .map_err(|e| e.to_string())
+        let Directories { root_directory, files, .. } = &*self.evaluator.directories;
+        files.list_below(&root_directory.join(directory)).map_err(|error| error.to_string())
+    }
+
+    fn record_secret(&self, value: &Value) {
+        self.evaluator.schemas.secrets().add_marked(value);
     }
 
     fn budget(&self) -> Option<&Budget> {
@@ -298,15 +303,5 @@ impl Scope for ModuleScope<'_> {
 
     fn random_bytes(&self) -> Option<[u8; 16]> {
         (self.evaluator.phase == Phase::Apply).then(|| *uuid::Uuid::new_v4().as_bytes())
-    }
-}
-
-impl ModuleScope<'_> {
-    /// Returns the absolute path of a file, if it may be read.
-    fn permitted(&self, path: &str) -> Result<PathBuf, String> {
-        let directories = &self.evaluator.directories;
-        let path = directories.root_directory.join(path);
-        directories.file_gate.check(&CallContext::default(), &path)?;
-        Ok(path)
     }
 }

@@ -15,7 +15,7 @@ use crate::ephemeral::add_closes;
 use crate::evaluator::{Evaluator, Phase, declared_marks};
 use crate::import::check::without_configuration;
 use crate::nodes::{self, Node, NodeGraph};
-use crate::object_secrets::{ObjectSecrets, check_providers, withhold_from_plan};
+use crate::object_secrets::{ObjectSecrets, check_providers, sensitive_values_of, withhold_from_plan};
 use crate::plan::{Mode, Plan, PlanOptions};
 use crate::providers::Schemas;
 use crate::refactoring::{Forgotten, Moves};
@@ -69,6 +69,9 @@ pub(super) async fn prepare(
     let (variables, refused) = PlanVariables::new(context, variables);
     let mut evaluator = context.evaluator(schemas, Phase::Plan, clock::now());
     evaluator.values.add_root();
+    if context.secrets == ObjectSecrets::Withheld {
+        evaluator.values.withhold(sensitive_values_of(&state, schemas));
+    }
     let without_configuration = match (purpose, options.mode) {
         (Purpose::Plan, Mode::Normal) => without_configuration(configuration, options.missing_configuration),
         _ => Ok(Vec::new()),
@@ -79,7 +82,7 @@ pub(super) async fn prepare(
             let plan = variables.into_plan(options, state.clone(), state, evaluator.timestamp.clone());
             let mut plan = Plan { errored: true, ..plan };
             if context.secrets == ObjectSecrets::Withheld {
-                withhold_from_plan(&mut plan);
+                withhold_from_plan(&mut plan, evaluator.values.withheld());
             }
             return Err(Unprepared::Errored(Box::new((plan, evaluator)), errors));
         }

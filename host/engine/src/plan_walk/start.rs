@@ -93,6 +93,8 @@ impl<'a> PlanWalk<'a> {
             if resource.mode != ResourceMode::Ephemeral {
                 found.extend(stored_ephemeral(&subject.schema.block, &value));
             }
+            // The plugin, the plan and the state receive it in full.
+            found.extend(self.evaluator.budget.spend_value(&value, &resource.span).err());
             config = Some(value);
         }
         let failed = found.has_errors();

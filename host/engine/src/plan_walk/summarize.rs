@@ -65,7 +65,7 @@ impl PlanWalk<'_> {
             ..self.variables.into_plan(options, self.previous, self.state, timestamp)
         };
         if self.context.secrets == ObjectSecrets::Withheld {
-            withhold_from_plan(&mut plan);
+            withhold_from_plan(&mut plan, self.evaluator.values.withheld());
         }
         Diagnosed::with_diagnostics((plan, self.evaluator), self.diagnostics)
     }

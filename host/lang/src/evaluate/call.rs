@@ -295,7 +295,7 @@ impl Evaluation<'_> {
                     return Ok(Value::unknown(Type::Dynamic).with_marks(value.inside_marks()));
                 }
                 Ok(value) => return Ok(value),
-                Err(_) => {}
+                Err(_) => self.check_limit(argument)?,
             }
         }
         if call.arguments.is_empty() {
@@ -326,6 +326,14 @@ impl Evaluation<'_> {
         let result = self.node(node);
         self.tentative = outer;
         result
+    }
+
+    /// Returns an error if the evaluation has exceeded a limit, which no attempt can hide.
+    pub(super) fn check_limit(&self, node: &Node) -> Result<(), Diagnostics> {
+        match self.meter.budget.exceeded(self.meter.spent) {
+            Some(exceeded) => Err(self.over_limit(exceeded, node)),
+            None => Ok(()),
+        }
     }
 
     fn convert(&mut self, function: &Function, call: &Call, node: &Node) -> Evaluated {
@@ -368,7 +376,10 @@ impl Evaluation<'_> {
         Ok(match self.attempt(argument) {
             Ok(value) if !value.is_wholly_known() => Value::unknown(Type::Bool),
             Ok(_) => Value::bool(true),
-            Err(_) => Value::bool(false),
+            Err(_) => {
+                self.check_limit(argument)?;
+                Value::bool(false)
+            }
         })
     }
 }

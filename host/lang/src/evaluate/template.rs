@@ -117,6 +117,7 @@ impl Evaluation<'_> {
         const SUMMARY: &str = "Invalid template interpolation value";
         let value = self.node(inner)?;
         if let Some(part) = value.as_str() {
+            self.record_secret(&value);
             text.push(part);
             text.marks |= value.marks();
             return Ok(());

@@ -12,7 +12,7 @@ use super::values::reject_control_characters;
 use crate::credential::{CredentialBinding, CredentialSource};
 use crate::level::Level;
 use crate::rule::{Effect, Ports};
-use crate::settings::{NativePlugins, PluginLimits, PolicySetting, Settings};
+use crate::settings::{EvaluationSettings, NativePlugins, PluginLimits, PolicySetting, Settings};
 use crate::units::{parse_duration, parse_size};
 
 /// Headers that determine the destination or the framing of a request.
@@ -61,9 +61,32 @@ impl Reader<'_> {
                 "concurrent_requests" => limits.concurrent_requests = self.number(attribute),
                 "response_size" => limits.response_size = self.size(attribute, MinimumSize::One),
                 "bytes_written" => limits.bytes_written = self.size(attribute, MinimumSize::Zero),
+                "compile_time" => limits.compile_time = self.time(attribute),
+                "compile_memory" => limits.compile_memory = self.size(attribute, MinimumSize::One),
                 _ => {}
             }
         }
+    }
+
+    /// Parses the limits of expressions. If several blocks set a limit, the smallest one counts.
+    pub(super) fn evaluation(&mut self, body: &Body) -> EvaluationSettings {
+        let mut all = EvaluationSettings::default();
+        for block in body.blocks_of("evaluation") {
+            self.reject_labels(block);
+            self.reject_unknown(&block.body, "An evaluation block", &EvaluationSettings::NAMES, &[]);
+            let mut settings = EvaluationSettings::default();
+            for attribute in &block.body.attributes {
+                match &*attribute.name {
+                    "expression_size" => {
+                        settings.expression_size = self.size(attribute, MinimumSize::One);
+                    }
+                    "total_size" => settings.total_size = self.size(attribute, MinimumSize::One),
+                    _ => {}
+                }
+            }
+            all.narrow_to(&settings);
+        }
+        all
     }
 
     fn size(&mut self, attribute: &Attribute, least: MinimumSize) -> Option<PolicySetting<u64>> {

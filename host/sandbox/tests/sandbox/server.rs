@@ -286,7 +286,13 @@ impl Reaching {
         };
         let place = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
         let cache = CacheDirectories { code: place.join("code"), key: place.join("key") };
-        let options = SandboxOptions { cache: Some(cache), limits, parallelism: 4, network };
+        let options = SandboxOptions {
+            cache: Some(cache),
+            limits,
+            parallelism: 4,
+            network,
+            ..SandboxOptions::default()
+        };
         let plugin = Sandbox::new(options)
             .unwrap()
             .load("acme/hostile", &bytes("hostile-network"), None, &|_| {})

@@ -141,6 +141,7 @@ fn debug_output_redacts_sensitive_values() {
 
 #[test]
 fn expanded_size_counts_shared_parts_for_each_occurrence() {
+    assert_eq!(size_of::<Value>(), 56);
     let mut value = Value::string("x".repeat(1_000));
     assert_eq!(value.expanded_size(), 16 * 64);
     for _ in 0..10 {

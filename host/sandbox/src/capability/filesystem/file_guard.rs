@@ -21,7 +21,7 @@ use wardian_policy::{Decision, Denial, DenialReason};
 
 use super::granted::GrantedFiles;
 use super::protected_content::classes_of_links;
-use crate::cpu_budget::CpuClock;
+use crate::cpu_budget::{CpuClock, HAND_OVER};
 use crate::current_call::{CallNumber, CurrentCall};
 use crate::limits::{Bound, WroteTooMuch};
 
@@ -340,8 +340,7 @@ impl OpenFile {
     /// Charges a read or write that wasmtime performs on threads of its own. The charge is an
     /// estimate below the real cost.
     fn charge_transfer(&self, bytes: u64) {
-        const EACH: Duration = Duration::from_micros(3);
-        self.guard.clock().charge(EACH + Duration::from_nanos(bytes / 8));
+        self.guard.clock().charge(HAND_OVER + Duration::from_nanos(bytes / 8));
     }
 
     pub(crate) fn has_written(&self, bytes: u64) {

@@ -1,0 +1,120 @@
+//! Compiles components to native code, within limits of time and memory.
+//!
+//! Compilation reads what the author of a plugin wrote, and some functions take more than linear
+//! time. So the host compiles in a process of its own ([`CompilerProcess`]), which the system
+//! limits, which holds nothing worth taking, and which ends with the host. Programs that load only
+//! their own components, such as tests, compile in their own process ([`InProcess`]).
+
+mod child;
+mod process;
+
+use std::fmt;
+use std::time::Duration;
+
+use wardian_policy::PluginPolicy;
+
+use crate::engine;
+use crate::error::chain;
+use crate::limits::{Bound, SandboxLimits};
+
+pub use child::{COMPILER_ARGUMENT, run_compiler};
+pub use process::CompilerProcess;
+
+/// Compiles components.
+pub trait Compiler: fmt::Debug + Send + Sync {
+    /// Returns the native code of a component. The caller runs it, so it must come from wasmtime.
+    ///
+    /// # Errors
+    /// If the component is invalid, or a limit is reached.
+    fn compile(&self, component: &[u8], limits: &CompileLimits) -> Result<Vec<u8>, CompileError>;
+}
+
+/// The limits of one compilation.
+#[derive(Clone, Debug)]
+pub struct CompileLimits {
+    /// CPU time of all threads together.
+    pub(crate) time: Bound<Duration>,
+    /// Bytes of memory.
+    pub(crate) memory: Bound<u64>,
+}
+
+impl CompileLimits {
+    /// Returns the limits of the host.
+    pub(crate) fn of_host(host: &SandboxLimits, component: usize) -> Self {
+        Self {
+            time: Bound::of_host(host.compile_time.saturating_add(time_for(component))),
+            memory: Bound::of_host(host.compile_memory.saturating_add(memory_for(component))),
+        }
+    }
+
+    /// Returns the limits of the host and of a policy, combined.
+    pub(crate) fn by_policy(host: &SandboxLimits, policy: &PluginPolicy, component: usize) -> Self {
+        let (set, widened) = (&policy.settings().limits, policy.machine_limits());
+        let of_host = Self::of_host(host, component);
+        Self {
+            time: Bound::new(of_host.time.value, set.compile_time.as_ref(), widened.compile_time.is_some()),
+            memory: Bound::new(
+                of_host.memory.value,
+                set.compile_memory.as_ref(),
+                widened.compile_memory.is_some(),
+            ),
+        }
+    }
+}
+
+/// Returns the time that a component of this many bytes needs beyond a small one.
+fn time_for(component: usize) -> Duration {
+    Duration::from_millis(u64::try_from(component >> 20).unwrap_or(u64::MAX).saturating_mul(5_000))
+}
+
+/// Returns the memory that a component of this many bytes needs beyond a small one.
+fn memory_for(component: usize) -> u64 {
+    u64::try_from(component).unwrap_or(u64::MAX).saturating_mul(24)
+}
+
+/// Why a component was not compiled.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// The component is invalid.
+    #[error("{0}")]
+    Invalid(String),
+    /// Compilation took too long.
+    #[error("compiling it takes more than {time:?} of CPU time, the limit compile_time{origin}")]
+    Time {
+        time: Duration,
+        /// The policy line that sets the limit.
+        origin: String,
+    },
+    /// Compilation needed too much memory.
+    #[error("compiling it takes more than {memory} bytes of memory, the limit compile_memory{origin}")]
+    Memory {
+        memory: u64,
+        /// The policy line that sets the limit.
+        origin: String,
+    },
+    /// The compiler could not be started, or failed.
+    #[error("the compiler failed: {0}")]
+    Failed(String),
+}
+
+impl CompileError {
+    fn time(limits: &CompileLimits) -> Self {
+        Self::Time { time: limits.time.value, origin: limits.time.origin() }
+    }
+
+    fn memory(limits: &CompileLimits) -> Self {
+        Self::Memory { memory: limits.memory.value, origin: limits.memory.origin() }
+    }
+}
+
+/// Compiles in the calling process, without limits of time and memory: for components that the
+/// program trusts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InProcess;
+
+impl Compiler for InProcess {
+    fn compile(&self, component: &[u8], _limits: &CompileLimits) -> Result<Vec<u8>, CompileError> {
+        let engine = engine::create().map_err(|error| CompileError::Failed(chain(&error)))?;
+        engine.precompile_component(component).map_err(|error| CompileError::Invalid(chain(&error)))
+    }
+}

@@ -1,0 +1,113 @@
+//! The compiler's process, from its own side.
+//!
+//! It reads a component from its input and writes native code to its output. Before it reads a
+//! byte, it gives up what it does not need: the system stops it at its limits, and it can open no
+//! file and no connection. The host keeps the input open; at its end the process ends.
+
+use std::ffi::OsString;
+use std::io::{self, Read as _, Write as _};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::engine;
+use crate::error::chain;
+
+/// The first argument with which a program becomes the compiler. Time in milliseconds and memory in
+/// bytes follow.
+pub const COMPILER_ARGUMENT: &str = "--compile-component-from-input";
+
+/// Exit code if the component is invalid; the output of errors explains it.
+pub(super) const INVALID: u8 = 3;
+/// Exit code if compilation took too long by the clock.
+pub(super) const TOO_SLOW: u8 = 4;
+
+/// By the clock, compilation may take this many times its CPU time: other processes may keep the
+/// processors busy.
+const PATIENCE: u32 = 20;
+
+/// Compiles one component from standard input. `arguments` are those after [`COMPILER_ARGUMENT`].
+pub fn run_compiler(arguments: &[OsString]) -> ExitCode {
+    match compile(arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn compile(arguments: &[OsString]) -> io::Result<ExitCode> {
+    let number = |at: usize| arguments.get(at)?.to_str()?.parse::<u64>().ok();
+    let (Some(milliseconds), Some(memory)) = (number(0), number(1)) else {
+        return Err(io::Error::other("this mode is for the program itself"));
+    };
+    let time = Duration::from_millis(milliseconds);
+    limit(time, memory)?;
+    let component = read()?;
+    end_with_input();
+    end_after(time.saturating_mul(PATIENCE));
+    let engine = engine::create().map_err(|error| io::Error::other(chain(&error)))?;
+    match engine.precompile_component(&component) {
+        Ok(code) => {
+            let mut output = io::stdout().lock();
+            output.write_all(&code)?;
+            output.flush()?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            writeln!(io::stderr(), "{}", chain(&error))?;
+            Ok(ExitCode::from(INVALID))
+        }
+    }
+}
+
+/// Reads a component, whose length precedes it.
+fn read() -> io::Result<Vec<u8>> {
+    let mut input = io::stdin().lock();
+    let mut length = [0; 8];
+    input.read_exact(&mut length)?;
+    let length = u64::from_le_bytes(length);
+    let mut component = Vec::new();
+    input.take(length).read_to_end(&mut component)?;
+    if u64::try_from(component.len()).ok() != Some(length) {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(component)
+}
+
+/// Ends the process when the host closes its input, or ends.
+fn end_with_input() {
+    std::thread::spawn(|| {
+        let _ = io::stdin().lock().read(&mut [0]);
+        std::process::exit(1);
+    });
+}
+
+fn end_after(time: Duration) {
+    std::thread::spawn(move || {
+        std::thread::sleep(time);
+        std::process::exit(i32::from(TOO_SLOW));
+    });
+}
+
+/// Limits the process. Where the system has no such limit, that of the clock remains.
+#[cfg(target_os = "linux")]
+fn limit(time: Duration, memory: u64) -> io::Result<()> {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let both = |value| Rlimit { current: Some(value), maximum: Some(value) };
+    let seconds = time.as_secs().max(1);
+    // The first signal says why; the second cannot be ignored.
+    setrlimit(Resource::Cpu, Rlimit { current: Some(seconds), maximum: Some(seconds.saturating_add(1)) })?;
+    setrlimit(Resource::Data, both(memory))?;
+    setrlimit(Resource::Core, both(0))?;
+    setrlimit(Resource::Fsize, both(0))?;
+    // No file and no connection in addition to input and outputs.
+    setrlimit(Resource::Nofile, both(3))?;
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+#[allow(clippy::unnecessary_wraps, reason = "fails on other systems")]
+fn limit(_time: Duration, _memory: u64) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! The compiler's process, from the host's side.
+
+use std::io::{self, Read as _, Write as _};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::thread;
+
+use super::child::{COMPILER_ARGUMENT, INVALID, TOO_SLOW};
+use super::{CompileError, CompileLimits, Compiler};
+use crate::output::printable;
+
+/// Maximum size of native code: compiled code is a few times as large as its component.
+const MAX_CODE: u64 = 1 << 30;
+/// Maximum length of an error message.
+const MAX_MESSAGE: u64 = 16 << 10;
+/// Maximum number of threads: each takes memory, and the gain becomes small.
+const MAX_THREADS: usize = 8;
+
+/// Compiles in a process of a program that calls [`run_compiler`](super::run_compiler) if its first
+/// argument is [`COMPILER_ARGUMENT`].
+#[derive(Clone, Debug)]
+pub struct CompilerProcess {
+    program: PathBuf,
+}
+
+impl CompilerProcess {
+    /// Uses a program, which must be the calling program itself: the host runs its output.
+    pub fn new(program: PathBuf) -> Self {
+        Self { program }
+    }
+
+    fn start(&self, limits: &CompileLimits) -> io::Result<Child> {
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+        let mut command = Command::new(&self.program);
+        command
+            .arg(COMPILER_ARGUMENT)
+            .arg(limits.time.value.as_millis().to_string())
+            .arg(limits.memory.value.to_string())
+            .env_clear()
+            .env("RAYON_NUM_THREADS", threads.to_string())
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        // The host decides what an interrupt of the terminal means.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.spawn()
+    }
+}
+
+impl Compiler for CompilerProcess {
+    fn compile(&self, component: &[u8], limits: &CompileLimits) -> Result<Vec<u8>, CompileError> {
+        let failed = |error: io::Error| CompileError::Failed(error.to_string());
+        let mut child = self.start(limits).map_err(failed)?;
+        let (Some(input), Some(output), Some(errors)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(CompileError::Failed("it has no input or output".to_owned()));
+        };
+        let (code, message, input) = thread::scope(|scope| {
+            // The child reads everything before it writes, unless it fails.
+            let writer = scope.spawn(|| send(input, component));
+            let reader = scope.spawn(|| {
+                let mut message = Vec::new();
+                let _ = errors.take(MAX_MESSAGE).read_to_end(&mut message);
+                message
+            });
+            let mut code = Vec::new();
+            let read = output.take(MAX_CODE + 1).read_to_end(&mut code).map(|_| code);
+            (read, reader.join().unwrap_or_default(), writer.join().ok())
+        });
+        let status = end(&mut child, code.as_ref().map_or(0, Vec::len)).map_err(failed)?;
+        drop(input);
+        if status.success() {
+            let code = code.map_err(failed)?;
+            if u64::try_from(code.len()).unwrap_or(u64::MAX) > MAX_CODE {
+                return Err(CompileError::Failed(format!("its code is larger than {MAX_CODE} bytes")));
+            }
+            return Ok(code);
+        }
+        Err(explain(status, &String::from_utf8_lossy(&message), limits))
+    }
+}
+
+/// Sends the component, and returns the input, which must stay open until the child has ended. If
+/// the child ends early, its exit status explains the reason.
+fn send(mut input: ChildStdin, component: &[u8]) -> ChildStdin {
+    let length = u64::try_from(component.len()).unwrap_or(u64::MAX);
+    let _ = input.write_all(&length.to_le_bytes()).and_then(|()| input.write_all(component));
+    input
+}
+
+/// Waits for the child, whose output has ended or is too long.
+fn end(child: &mut Child, code: usize) -> io::Result<ExitStatus> {
+    if u64::try_from(code).unwrap_or(u64::MAX) > MAX_CODE {
+        child.kill()?;
+    }
+    child.wait()
+}
+
+fn explain(status: ExitStatus, message: &str, limits: &CompileLimits) -> CompileError {
+    // What the standard library and the system say if memory is refused.
+    let lacks_memory = ["memory allocation of", "Cannot allocate memory", "os error 12"]
+        .iter()
+        .any(|part| message.contains(part));
+    if lacks_memory {
+        return CompileError::memory(limits);
+    }
+    if status.code() == Some(i32::from(TOO_SLOW)) || stopped_by_system(status) {
+        return CompileError::time(limits);
+    }
+    let message = printable(message.trim());
+    if status.code() == Some(i32::from(INVALID)) {
+        return CompileError::Invalid(message);
+    }
+    let last = message.lines().next_back().unwrap_or_default();
+    CompileError::Failed(format!("{status}: {last}"))
+}
+
+/// Whether the system ended the process because of its CPU time.
+#[cfg(target_os = "linux")]
+fn stopped_by_system(status: ExitStatus) -> bool {
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    signal == Some(rustix::process::Signal::XCPU.as_raw())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn stopped_by_system(_status: ExitStatus) -> bool {
+    false
+}
