@@ -1,9 +1,10 @@
 //! `cargo xtask hostile`: runs attacks on the binary, and counts them by family.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::{ExitCode, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
@@ -11,6 +12,9 @@ use anyhow::{Context as _, Result, bail};
 use crate::guests;
 use crate::progress::{elapsed, say};
 use crate::workspace::{Purpose, Workspace};
+
+/// The table of costs, in the workspace.
+const COSTS: &str = "tests/end-to-end/tests/hostile/costs.md";
 
 /// The options after `hostile`.
 #[derive(Debug, Default)]
@@ -21,6 +25,10 @@ pub(crate) struct Options {
     only: String,
     /// Whether to record the results as those of the version before the defences.
     is_recording: bool,
+    /// Whether to compare what attacks cost this version and that binary.
+    pub(crate) is_comparing_costs: bool,
+    /// How many minutes to try random components, instead of the attacks.
+    minutes: Option<u32>,
 }
 
 impl Options {
@@ -37,11 +45,18 @@ impl Options {
                 }
                 "--only" => options.only.clone_from(value()?),
                 "--record" => options.is_recording = true,
+                "--components-for" => {
+                    let minutes = value()?;
+                    let parsed = minutes.parse();
+                    options.minutes =
+                        Some(parsed.with_context(|| format!("{minutes} is not a number of minutes"))?);
+                }
+                "--costs" => options.is_comparing_costs = true,
                 other => bail!("`hostile` does not accept `{other}`"),
             }
         }
-        if options.is_recording && options.binary.is_none() {
-            bail!("--record needs --binary: the version before the defences");
+        if (options.is_recording || options.is_comparing_costs) && options.binary.is_none() {
+            bail!("--record and --costs need --binary: the version before the defences");
         }
         Ok(options)
     }
@@ -50,13 +65,63 @@ impl Options {
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     say("==> Attacking the binary");
     let started = Instant::now();
+    if options.is_comparing_costs {
+        return compare_costs(workspace, options);
+    }
+    if let Some(minutes) = options.minutes {
+        let mut cargo = test(workspace, options);
+        cargo.arg("random_components").env("WARDIAN_HOSTILE_MINUTES", minutes.to_string());
+        let status = cargo.status().context("could not start cargo")?;
+        return Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    let (tally, is_success) = attack(workspace, options)?;
+    say(&tally.table());
+    say(&format!("{} attacks, {}", tally.sum().tried, elapsed(started.elapsed())));
+    Ok(if is_success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Attacks another version and this one, and writes what each attack cost them.
+fn compare_costs(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
+    let only = "exhaustion/".to_owned();
+    let (before, _) = attack(
+        workspace,
+        &Options { only: only.clone(), binary: options.binary.clone(), ..Options::default() },
+    )?;
+    let (now, is_success) = attack(workspace, &Options { only, ..Options::default() })?;
+    let mut rows = String::new();
+    for (name, cost) in &now.costs {
+        let before = before.costs.get(name).map_or("no cost: refused in another way", String::as_str);
+        writeln!(rows, "| {name} | {before} | {cost} |")?;
+    }
+    let path = workspace.root.join(COSTS);
+    let head = "# What hostile components, packages and expressions cost\n\n\
+                The highest resident memory and the CPU time of the command that reads the input, from\n\
+                `cargo xtask hostile --costs --binary PATH`. A command is killed at 3 GiB, and an expression's\n\
+                after 25 s. The bound of each row is 512 MiB and 30 s.\n\n\
+                | input | before the defences | now |\n|---|---|---|\n";
+    std::fs::write(&path, format!("{head}{rows}"))
+        .with_context(|| format!("could not write {}", path.display()))?;
+    say(&format!("{} costs are in {COSTS}", now.costs.len()));
+    Ok(if is_success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Returns the command that runs tests of the hostile suite, whose names follow.
+fn test(workspace: &Workspace, options: &Options) -> Command {
     let binary = options.binary.clone().unwrap_or_else(|| workspace.host_program("wardian"));
     let mut cargo = workspace.cargo();
     // The same packages as for the other tests are selected, so that they are not compiled again.
     cargo
-        .args(["test", "--workspace", "--test", "hostile", "--", "--nocapture", "every_attack_fails"])
+        .args(["test", "--workspace", "--test", "hostile", "--", "--nocapture"])
         .env("WARDIAN_TEST_BINARY", binary)
-        .env("WARDIAN_TEST_GUESTS", guests::place(&guests::directory(workspace), Purpose::Test))
+        .env("WARDIAN_TEST_GUESTS", guests::place(&guests::directory(workspace), Purpose::Test));
+    cargo
+}
+
+/// Carries out attacks, and returns their verdicts and whether the test passed.
+fn attack(workspace: &Workspace, options: &Options) -> Result<(Tally, bool)> {
+    let mut cargo = test(workspace, options);
+    cargo
+        .arg("every_attack_fails")
         .env("WARDIAN_HOSTILE_ONLY", &options.only)
         .env("WARDIAN_HOSTILE_ALL", "1")
         .stdout(Stdio::piped());
@@ -76,12 +141,10 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> 
         tally.count(&line);
     }
     let status = child.wait()?;
-    say(&tally.table());
-    say(&format!("{} attacks, {}", tally.sum().tried, elapsed(started.elapsed())));
     if tally.sum().tried == 0 {
         bail!("no attack was carried out");
     }
-    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok((tally, status.success()))
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,6 +160,8 @@ struct Counts {
 #[derive(Debug, Default)]
 struct Tally {
     families: BTreeMap<String, Counts>,
+    /// The costs of attacks by name.
+    costs: BTreeMap<String, String>,
 }
 
 impl Tally {
@@ -113,6 +178,10 @@ impl Tally {
             "ESCAPED" => counts.escaped += 1,
             "unavailable" => counts.unavailable += 1,
             _ => counts.errors += 1,
+        }
+        // The fourth word is the elapsed time.
+        if let Some(cost) = line.splitn(5, ' ').nth(4).filter(|detail| detail.contains(" MiB, ")) {
+            self.costs.insert(name.to_owned(), cost.to_owned());
         }
     }
 
@@ -154,12 +223,14 @@ mod tests {
             "attack links/b ESCAPED 0.1s a file was read",
             "attack states/a error 0.1s not built",
             "attack states/b unavailable 0.1s no namespace",
+            "attack links/c held 1.1s 12 MiB, 0.9 s",
             "test every_attack_fails ... FAILED",
         ] {
             tally.count(line);
         }
-        assert_eq!(tally.families["links"], Counts { tried: 2, held: 1, escaped: 1, ..Counts::default() });
-        assert_eq!(tally.sum(), Counts { tried: 4, held: 1, escaped: 1, errors: 1, unavailable: 1 });
+        assert_eq!(tally.families["links"], Counts { tried: 3, held: 2, escaped: 1, ..Counts::default() });
+        assert_eq!(tally.costs["links/c"], "12 MiB, 0.9 s");
+        assert_eq!(tally.sum(), Counts { tried: 5, held: 2, escaped: 1, errors: 1, unavailable: 1 });
     }
 
     #[test]

@@ -67,7 +67,8 @@ Options:
   test [arguments]      handed to `cargo test --workspace`
   hostile --only <TEXT>   attacks with this text in their names
   hostile --binary <PATH> attack another binary; with --record, its results become those of
-            the version before the defences
+            the version before the defences; with --costs, compare what attacks cost
+  hostile --components-for <MINUTES>   try random components
   hostile files --steps <N>   random file operations of two plugins instead (default: 10000000)
   bench --runs <N>      whole-process runs per measurement (default: 20)
   bench --check         exit 1 if a figure misses its target
@@ -115,7 +116,7 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
             let options = hostile::Options::parse(&request.rest)?;
             let workspace = Workspace::load()?;
             build_guests(&workspace, request.toolchain, &ALL_PURPOSES)?;
-            if options.binary.is_none() {
+            if options.binary.is_none() || options.is_comparing_costs {
                 host::build(&workspace, Selection::Workspace)?;
             }
             hostile::run(&workspace, &options)

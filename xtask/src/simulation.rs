@@ -29,8 +29,9 @@ pub(crate) fn run(workspace: &Workspace, operations: u64) -> Result<ExitCode> {
     say(&format!("==> Simulating {operations} file operations of two plugins"));
     let started = Instant::now();
     let mut cargo = workspace.cargo();
+    // The same packages as for the other tests are selected, so that they are not compiled again.
     cargo
-        .args(["test", "--package", "wardian-sandbox", "--lib", "--", "--nocapture", "--exact", TEST])
+        .args(["test", "--workspace", "--lib", "--", "--nocapture", "--exact", TEST])
         .env(OPERATIONS, operations.to_string());
     let mut is_simulated = false;
     let status = process::each_line(&mut cargo, |line| is_simulated |= line.starts_with("Simulated {"))?;

@@ -1,13 +1,57 @@
 //! Attacks with their goals. A failed setup is an error, not a success of the defence.
 
+use std::fmt;
+use std::time::Duration;
+
 /// The result of an attack.
 #[derive(Debug)]
 pub enum Verdict {
     Held,
     /// What the attacker obtained.
     Escaped(String),
+    /// What the attack cost the host. The attack succeeded if that exceeds the bound.
+    Cost(Cost),
     /// The machine lacks something that the attack requires.
     Unavailable(String),
+}
+
+/// The cost of a command to the host.
+#[derive(Clone, Copy, Debug)]
+pub struct Cost {
+    /// The highest resident memory, in bytes.
+    pub memory: u64,
+    /// CPU time, which does not depend on other programs.
+    pub time: Duration,
+    /// Whether the command was killed because it took too much of either.
+    pub is_killed: bool,
+}
+
+impl Cost {
+    fn is_within_bounds(self) -> bool {
+        !self.is_killed && self.memory <= MAX_MEMORY && self.time <= MAX_TIME
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let killed = if self.is_killed { ", killed" } else { "" };
+        write!(formatter, "{} MiB, {:.1} s{killed}", self.memory >> 20, self.time.as_secs_f32())
+    }
+}
+
+/// What hostile input may cost the host.
+const MAX_MEMORY: u64 = 512 << 20;
+const MAX_TIME: Duration = Duration::from_secs(30);
+
+impl Verdict {
+    /// Returns what the attacker obtained, if the attack succeeded.
+    pub fn obtained(&self) -> Option<String> {
+        match self {
+            Self::Held | Self::Unavailable(_) => None,
+            Self::Escaped(obtained) => Some(obtained.clone()),
+            Self::Cost(cost) => (!cost.is_within_bounds()).then(|| cost.to_string()),
+        }
+    }
 }
 
 /// A verdict, or the reason why the attack could not be carried out.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::attack::{Outcome, Table, ensure, escaped_if};
+use crate::attack::{Cost, Outcome, Table, Verdict, ensure, escaped_if};
 use crate::bounded::{Kill, Run};
 use crate::lab::{HOSTILE, Lab, configuration, grant};
 use crate::wasm;
@@ -24,18 +24,12 @@ pub fn attacks() -> Table {
 }
 
 const MEBIBYTE: u64 = 1 << 20;
-/// What compiling one component may cost.
-const COMPILATION: (u64, Duration) = (576 * MEBIBYTE, Duration::from_secs(35));
-/// What evaluating an untrusted configuration may cost.
-const EVALUATION: (u64, Duration) = (640 * MEBIBYTE, Duration::from_secs(20));
-
-/// The attack escaped if the run exceeded a bound on memory or on CPU time, which does not depend
-/// on other programs.
-fn exceeds(run: &Run, (memory, time): (u64, Duration)) -> Outcome {
-    let cost = format!("{} MiB, {:.1} s", run.peak / MEBIBYTE, run.cpu.as_secs_f32());
+/// Returns the cost of a run.
+fn cost(run: &Run) -> Outcome {
+    let cost = Cost { memory: run.peak, time: run.cpu, is_killed: run.killed.is_some() };
     let is_busy = run.killed == Some("time") && run.cpu < Duration::from_millis(1500);
     ensure(!is_busy, || format!("the machine is too busy: {cost}"))?;
-    escaped_if(run.killed.is_some() || run.peak > memory || run.cpu > time, cost)
+    Ok(Verdict::Cost(cost))
 }
 
 fn components(table: &mut Table) {
@@ -63,7 +57,7 @@ fn components(table: &mut Table) {
             lab.write("main.tf", configuration(&[(HOSTILE, &["honest"])]));
             let run = lab.run("plan -input=false")?;
             ensure(run.code != Some(0), || "the component was accepted".into())?;
-            exceeds(&run, COMPILATION)
+            cost(&run)
         });
     }
     for (name, command) in [
@@ -83,7 +77,7 @@ fn components(table: &mut Table) {
             lab.write("terraform.d/plugins/example.com/test/hostile/1.0.0/wasm32_wasip2/terraform-provider-hostile_v1.0.0.wasm", wasm::nested_components(24, 2));
             lab.write("main.tf", configuration(&[(HOSTILE, &["honest"])]));
             let run = lab.run(command)?;
-            exceeds(&run, COMPILATION)
+            cost(&run)
         });
     }
 }
@@ -132,7 +126,10 @@ fn packages(table: &mut Table) {
             let run = lab.run("init -input=false")?;
             ensure(!run.says("needs registry access"), || run.text())?;
             let size = size_below(&lab.path(".terraform"));
-            escaped_if(size > 128 * MEBIBYTE || run.peak > 640 * MEBIBYTE, format!("{} MiB on disk, {} MiB of memory", size / MEBIBYTE, run.peak / MEBIBYTE))
+            if size > 128 * MEBIBYTE {
+                return Ok(Verdict::Escaped(format!("{} MiB on disk", size / MEBIBYTE)));
+            }
+            cost(&run)
         });
     }
 }
@@ -207,12 +204,10 @@ fn expressions(table: &mut Table) {
             }
             let run = lab.run_and_kill("plan -untrusted -input=false", Duration::from_secs(25), &[])?;
             // A crash is no defence.
-            escaped_if(run.code.is_none() && run.killed.is_none(), "the host crashed").and_then(|verdict| {
-                match verdict {
-                    crate::attack::Verdict::Held => exceeds(&run, EVALUATION),
-                    escaped => Ok(escaped),
-                }
-            })
+            if run.code.is_none() && run.killed.is_none() {
+                return Ok(Verdict::Escaped("the host crashed".into()));
+            }
+            cost(&run)
         });
     }
 }
@@ -261,6 +256,8 @@ fn operations(table: &mut Table) {
                 fill(&deep, 50, 10)?;
             }
             let step = step.replace("LONG", &"a/../".repeat(800));
+            // The first run compiles the component.
+            lab.probe(&["honest"])?;
             let run = lab.try_probe(&[(HOSTILE, &["honest", &step])], &[])?;
             escaped_if(run.cpu > Duration::from_millis(4500), format!("{:.1} s of CPU time with a limit of 2 s", run.cpu.as_secs_f32()))
         });

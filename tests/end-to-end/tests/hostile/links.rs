@@ -399,7 +399,7 @@ fn host_reads(table: &mut Table) {
         (
             "filesha1-reads-link",
             PLANT_FILE,
-            "output \"a\" {\n  value = filesha1(\"out/kubeconfig\") == sha1(\"S3CRET-of-the-victim\") ? \"GUESSED\" : \"no\"\n}\n",
+            "output \"a\" {\n  value = filesha1(\"out/kubeconfig\") == sha1(\"S3CRET-of-the-victim\") ? format(\"%sED\", \"GUESS\") : \"no\"\n}\n",
             "GUESSED",
         ),
         (
@@ -423,7 +423,7 @@ fn host_reads(table: &mut Table) {
         (
             "fileexists-through-link",
             PLANT_DIRECTORY,
-            "output \"a\" {\n  value = fileexists(\"out/d/secret\") ? \"EXISTS\" : \"no\"\n}\n",
+            "output \"a\" {\n  value = fileexists(\"out/d/secret\") ? format(\"%sS\", \"EXIST\") : \"no\"\n}\n",
             "EXISTS",
         ),
         (

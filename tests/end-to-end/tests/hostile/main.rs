@@ -27,6 +27,7 @@ mod lab;
 mod links;
 mod network;
 mod programs;
+mod random_components;
 mod states;
 mod terminal;
 mod trust_by_name;
@@ -126,12 +127,16 @@ fn carry_out(attacks: &[Attack]) -> Vec<(&Attack, Outcome)> {
 
 fn line(attack: &Attack, outcome: &Outcome, started: Instant) -> String {
     let (verdict, detail) = match outcome {
-        Ok(Verdict::Held) => ("held", String::new()),
-        Ok(Verdict::Escaped(obtained)) => ("ESCAPED", obtained.escape_debug().to_string()),
+        Err(problem) => ("error", problem.clone()),
         Ok(Verdict::Unavailable(reason)) => ("unavailable", reason.clone()),
-        Err(problem) => ("error", problem.escape_debug().to_string()),
+        Ok(verdict) => match (verdict.obtained(), verdict) {
+            (Some(obtained), _) => ("ESCAPED", obtained),
+            (None, Verdict::Cost(cost)) => ("held", cost.to_string()),
+            (None, _) => ("held", String::new()),
+        },
     };
-    let detail: String = detail.chars().take(2000).collect();
+    let detail = detail.escape_debug();
+    let detail: String = detail.take(2000).collect();
     format!("attack {} {verdict} {:.1}s {detail}", attack.full_name(), started.elapsed().as_secs_f32())
 }
 
@@ -157,12 +162,19 @@ fn every_attack_fails() {
     let mut failures = Vec::new();
     for (attack, outcome) in &outcomes {
         let name = attack.full_name();
-        match (outcome, open.contains_key(&name)) {
-            (Ok(Verdict::Held), false) | (Ok(Verdict::Unavailable(_)), _) => {}
-            (Ok(Verdict::Escaped(_)), true) => println!("OPEN {name}: {}", open[&name]),
-            (Ok(Verdict::Held), true) => failures.push(format!("{name} is held: remove it from open.txt")),
-            (Ok(Verdict::Escaped(obtained)), false) => failures.push(format!("{name} ESCAPED: {obtained}")),
-            (Err(problem), _) => failures.push(format!("{name} could not be carried out: {problem}")),
+        let verdict = match outcome {
+            Ok(Verdict::Unavailable(_)) => continue,
+            Ok(verdict) => verdict,
+            Err(problem) => {
+                failures.push(format!("{name} could not be carried out: {problem}"));
+                continue;
+            }
+        };
+        match (verdict.obtained(), open.contains_key(&name)) {
+            (None, false) => {}
+            (Some(_), true) => println!("OPEN {name}: {}", open[&name]),
+            (None, true) => failures.push(format!("{name} is held: remove it from open.txt")),
+            (Some(obtained), false) => failures.push(format!("{name} ESCAPED: {obtained}")),
         }
     }
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
@@ -190,9 +202,9 @@ fn record(outcomes: &[(&Attack, Outcome)]) {
     before.retain(|name, _| known.contains(name));
     for (attack, outcome) in outcomes {
         let result = match outcome {
-            Ok(Verdict::Held) => "held",
-            Ok(Verdict::Escaped(_)) => "escaped",
             Ok(Verdict::Unavailable(_)) | Err(_) => "not applicable",
+            Ok(verdict) if verdict.obtained().is_some() => "escaped",
+            Ok(_) => "held",
         };
         before.insert(attack.full_name(), result.to_owned());
     }

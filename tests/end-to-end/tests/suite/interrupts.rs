@@ -63,6 +63,21 @@ fn second_interrupt_stops_at_once() {
 }
 
 #[test]
+fn termination_counts_as_second_interrupt() {
+    let project = project(300);
+    project.run("init").success();
+    let mut apply = project.start("apply -auto-approve");
+    apply.wait_for("time_sleep.slow: Creating...");
+    apply.terminate();
+    let (status, seen) = apply.finish(Duration::from_mins(2));
+    assert_eq!(status.code(), Some(1), "{seen}");
+    assert!(seen.contains("Termination signal received."), "{seen}");
+    assert_eq!(resources(&project).first().map(String::as_str), Some("random_id.first"), "{seen}");
+    assert!(!project.has(".terraform.tfstate.lock.info"));
+    project.run("state list").success();
+}
+
+#[test]
 fn killed_apply_keeps_completed_changes() {
     let project = project(300);
     project.run("init").success();

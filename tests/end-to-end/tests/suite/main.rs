@@ -2,6 +2,7 @@
 
 mod capability_consent;
 mod command_line;
+mod compilation;
 mod configuration_commands;
 mod configuration_errors;
 #[cfg(unix)]

@@ -1,0 +1,171 @@
+//! The process that compiles components: its limits, and its end.
+
+#![allow(clippy::unwrap_used, reason = "a test ends there")]
+
+use std::io::{Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use wardian_end_to_end::{Project, test_guest};
+
+const MAIN: &str = "terraform {\n  required_providers {\n    hostile = {\n      source = \"example.com/test/hostile\"\n    }\n  \
+                    }\n}\n\nresource \"hostile_honest\" \"a\" {\n  input = \"x\"\n}\n";
+
+fn number(mut number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    loop {
+        let low = u8::try_from(number & 0x7f).unwrap_or_default();
+        number >>= 7;
+        if number == 0 {
+            bytes.push(low);
+            return bytes;
+        }
+        bytes.push(low | 0x80);
+    }
+}
+
+fn section(id: u8, content: &[u8]) -> Vec<u8> {
+    [&[id][..], &number(content.len()), content].concat()
+}
+
+/// Returns a component with a module of `count` functions, each with this code.
+fn component(count: usize, code: &[u8]) -> Vec<u8> {
+    let mut module = b"\0asm\x01\0\0\0".to_vec();
+    module.extend(section(1, &[1, 0x60, 0, 0]));
+    module.extend(section(3, &[number(count), vec![0; count]].concat()));
+    let body = [number(code.len()), code.to_vec()].concat();
+    module.extend(section(10, &[number(count), body.repeat(count)].concat()));
+    [b"\0asm\x0d\0\x01\0".to_vec(), section(1, &module)].concat()
+}
+
+/// Returns code with loops in each other that set each of the local variables.
+fn nested_loops(loops: usize, locals: usize) -> Vec<u8> {
+    let mut code = [vec![1], number(locals), vec![0x7f]].concat();
+    for _ in 0..loops {
+        code.extend([0x03, 0x40]);
+        for local in 0..locals {
+            // local = local + 1
+            code.push(0x20);
+            code.extend(number(local));
+            code.extend([0x41, 1, 0x6a, 0x21]);
+            code.extend(number(local));
+        }
+    }
+    for _ in 0..loops {
+        code.extend([0x41, 1, 0x0d, 0, 0x0b]);
+    }
+    code.push(0x0b);
+    code
+}
+
+/// Starts the compiler as the host does.
+fn compiler(milliseconds: u32, memory: u64) -> Child {
+    Command::new(wardian_end_to_end::binary())
+        .args(["--compile-component-from-input", &milliseconds.to_string(), &memory.to_string()])
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn send(child: &mut Child, component: &[u8]) {
+    let input = child.stdin.as_mut().unwrap();
+    input.write_all(&u64::try_from(component.len()).unwrap().to_le_bytes()).unwrap();
+    input.write_all(component).unwrap();
+}
+
+fn project(component: &[u8]) -> Project {
+    let project = Project::new(&[("main.tf", MAIN)]);
+    project.write(
+        "terraform.d/plugins/example.com/test/hostile/1.0.0/wasm32_wasip2/terraform-provider-hostile_v1.0.0.wasm",
+        component,
+    );
+    project
+}
+
+/// Returns a text without line breaks and frames.
+fn unwrapped(text: &str) -> String {
+    text.split([' ', '\n', '│']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn compiled_code_is_written_to_the_output() {
+    let mut child = compiler(60_000, 1 << 30);
+    send(&mut child, &component(10, &[0, 0x0b]));
+    let mut code = Vec::new();
+    child.stdout.take().unwrap().read_to_end(&mut code).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert!(code.starts_with(b"\x7fELF"), "{} bytes", code.len());
+}
+
+#[test]
+fn compiler_ends_with_its_host() {
+    let mut child = compiler(60_000, 1 << 30);
+    // Enough to compile for a while.
+    send(&mut child, &component(200, &nested_loops(10, 1_000)));
+    drop(child.stdin.take());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn compilation_ends_at_its_time_limit() {
+    let project = project(&component(400, &nested_loops(10, 1_000)));
+    project.write("wardian.policy.hcl", "plugin \"*\" {\n  limits {\n    compile_time = \"1s\"\n  }\n}\n");
+    let seen = project.run("init").ended_with(1);
+    assert!(
+        unwrapped(&seen.text()).contains("compile_time, which wardian.policy.hcl:3 sets"),
+        "{}",
+        seen.text()
+    );
+}
+
+#[test]
+fn compilation_ends_at_its_memory_limit() {
+    let project = project(&component(90_000, &[0, 0x0b]));
+    project
+        .write("wardian.policy.hcl", "plugin \"*\" {\n  limits {\n    compile_memory = \"96 MiB\"\n  }\n}\n");
+    let seen = project.run("init").ended_with(1);
+    assert!(
+        unwrapped(&seen.text()).contains("compile_memory, which wardian.policy.hcl:3 sets"),
+        "{}",
+        seen.text()
+    );
+}
+
+#[test]
+fn component_that_expands_is_refused_by_each_command() {
+    let project = project(&component(150_000, &[0, 0x0b]));
+    for line in [
+        "init",
+        "plugin inspect terraform.d/plugins/example.com/test/hostile/1.0.0/wasm32_wasip2/terraform-provider-hostile_v1.0.0.wasm",
+    ] {
+        let seen = project.run(line).ended_with(1);
+        assert!(
+            unwrapped(&seen.text()).contains("functions: 150000, and the limit is 100000"),
+            "{}",
+            seen.text()
+        );
+    }
+}
+
+#[test]
+fn plugin_is_compiled_once() {
+    let Some(guest) = test_guest("hostile") else { return };
+    let project = project(&std::fs::read(guest).unwrap());
+    project.run("init").success();
+    project.run("plan").success();
+}
+
+#[test]
+fn interrupt_ends_compilation() {
+    // Takes most of its time limit.
+    let project = project(&component(2_000, &nested_loops(10, 1_000)));
+    let mut init = project.start("init");
+    init.wait_for("Compiling");
+    init.interrupt();
+    let (status, seen) = init.finish(Duration::from_mins(1));
+    assert_eq!(status.code(), Some(1), "{seen}");
+    assert!(seen.contains("Interrupted"), "{seen}");
+}
