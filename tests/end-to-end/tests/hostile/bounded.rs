@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-/// The maximum memory of the process and its children. They are killed if they exceed it.
+/// The maximum memory of the process and its children. All of them are killed if they exceed it.
 const MAX_MEMORY: u64 = 3 << 30;
 /// The maximum running time, after which the process and its children are killed.
 pub const MAX_TIME: Duration = Duration::from_mins(1);
@@ -99,7 +99,7 @@ pub fn run(command: Command, limit: Duration, kills: &[Kill]) -> Result<Run, Str
     Ok(Run { code: status.code(), out: join(out), errors: join(errors), peak, elapsed, cpu, killed })
 }
 
-/// Starts a command under limits of the kernel, which also hold if this test is killed: 4 GiB of
+/// Starts a command with kernel resource limits, which apply even if this test is killed: 4 GiB of
 /// data and two minutes of CPU time. Address space is not limited, because the sandbox reserves
 /// much of it.
 fn start(inner: Command) -> Result<Child, String> {
@@ -142,11 +142,14 @@ fn usage(pid: u32) -> (u64, Duration) {
         line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0)
     };
     let (mut memory, mut cpu) = (kibibytes("VmHWM:") * 1024, cpu_time(pid));
-    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
-        let (more, longer) = usage(child);
-        memory += more;
-        cpu += longer;
+    // Each thread has the children that it started.
+    for thread in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+        let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
+            let (more, longer) = usage(child);
+            memory += more;
+            cpu += longer;
+        }
     }
     (memory, cpu)
 }

@@ -108,7 +108,8 @@ fn random_components_stay_within_the_limits() {
             format!("provider_installation {{\n  dev_overrides {{\n    \"{}\" = \"{path}\"\n  }}\n  direct {{}}\n}}\n", crate::lab::HOSTILE),
         );
         lab.write("main.tf", crate::lab::configuration(&[(crate::lab::HOSTILE, &["honest"])]));
-        let run = lab.run("plan -input=false").unwrap();
+        // The limits on CPU time hold on a busy machine, too.
+        let run = lab.run_and_kill("plan -input=false", Duration::from_mins(10), &[]).unwrap();
         let cost = Cost { memory: run.peak, time: run.cpu, is_killed: run.killed.is_some() };
         let is_accepted = run.says("Compiling");
         if let Some(reached) = Verdict::Cost(cost).obtained() {
