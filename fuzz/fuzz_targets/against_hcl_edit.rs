@@ -1,5 +1,5 @@
-//! Files in the native syntax that hcl-edit, an independent parser, accepts: this parser accepts
-//! them too, with the same attributes, blocks, labels and literals.
+//! Files in the native syntax that hcl-edit, an independent parser, accepts: Wardian's parser also
+//! accepts them, with the same attributes, blocks, labels and literals.
 
 #![no_main]
 

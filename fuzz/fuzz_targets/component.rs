@@ -1,7 +1,7 @@
-//! Components: the input is counted as a component, and as the code of a function in one.
+//! Components: the input is checked as a component, and as the body of a function in a component.
 //!
-//! Properties: counting ends without a panic, takes memory in proportion to the input, and counts
-//! at least as much with the code as without it; what is accepted is within the limits.
+//! Properties: counting ends without a panic, takes memory in proportion to the input, and the
+//! counts with the code are at least those without it; an accepted component is within the limits.
 
 #![no_main]
 

@@ -1,6 +1,6 @@
 //! File accesses of two plugins: each byte of the input is a choice.
 //!
-//! Property: no file is opened or changed outside of the grants, also after links, directories and
+//! Property: no file is opened or changed outside of the grants, even after links, directories and
 //! granted paths were created, moved and removed, and after the grants were resolved again.
 
 #![no_main]

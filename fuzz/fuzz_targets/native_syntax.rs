@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     let Some(file) = file("main.tf", data) else { return };
     let (body, problems) = parse_body(&file);
     look_at_diagnostics(&problems);
-    assert!(problems.iter().all(|problem| problem.subject.is_some()), "a problem without a place");
+    assert!(problems.iter().all(|problem| problem.subject.is_some()), "a diagnostic without a source span");
     if !multiplies(file.text()) {
         look_at_body(&body, &[&EmptyScope, &Nothing]);
     }

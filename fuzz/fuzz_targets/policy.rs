@@ -1,8 +1,8 @@
 //! Policies of two levels, and a request: `METHOD SCHEME AUTHORITY`.
 //!
-//! Properties: the displayed form of a host, a path or a text is parsed as the same value; the
+//! Properties: the displayed form of a host, a path or a string is parsed as the same value; the
 //! suggested rule for a denied request allows it; no lower policy level grants an access that the
-//! organization's policy denies; explanations are finite and refer to lines of the files.
+//! organisation's policy denies; explanations are finite and refer to lines of the files.
 
 #![no_main]
 
@@ -65,7 +65,7 @@ fn read(level: Level, text: &str) -> Option<PolicyFile> {
     }
 }
 
-/// Returns all requests that a text can describe.
+/// Returns all requests that the text can describe.
 fn requests(text: &str) -> Vec<AccessRequest> {
     let mut found = Vec::new();
     let words: Vec<&str> = text.trim_end().splitn(3, ' ').collect();

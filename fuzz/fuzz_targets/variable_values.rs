@@ -1,4 +1,4 @@
-//! Values of root variables: files in both syntaxes, options and the environment.
+//! Root variable values: files in both syntaxes, options and the environment.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Shared code of the fuzz targets: inspection of parsed input, scopes for evaluation, and
+//! Code that the fuzz targets share: inspection of parsed input, scopes for evaluation, and
 //! arbitrary values.
 //!
 //! Each target checks what must be true for any input: no panic, no unbounded recursion, memory or
@@ -18,14 +18,13 @@ use std::sync::Arc;
 
 use wardian_diagnostic::SourceFile;
 
-/// Returns the input as a source file; `None` if it is not UTF-8, which is rejected before it
-/// reaches this code.
+/// Returns the input as a source file; `None` if it is not UTF-8, which the real caller rejects.
 pub fn file(name: &str, data: &[u8]) -> Option<Arc<SourceFile>> {
     Some(SourceFile::new(name, std::str::from_utf8(data).ok()?))
 }
 
-/// Reports whether evaluating the text costs far more than its size suggests, in every
-/// implementation: nested loops and nested encodings multiply the cost.
+/// Returns whether the cost of evaluating the text can be far greater than its size suggests in
+/// every implementation: nested loops and nested encodings multiply the cost.
 pub fn multiplies(text: &str) -> bool {
     text.matches("for").count() > 2 || text.matches('(').count() > 6 || text.matches("[*]").count() > 4
 }

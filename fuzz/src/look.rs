@@ -1,4 +1,4 @@
-//! Calls every inspection of parsed input.
+//! Inspects parsed input in every way.
 
 use wardian_diagnostic::{Diagnostics, NoStyle};
 use wardian_lang::{Body, Expression, Scope, TypeConstraint};

@@ -1,10 +1,10 @@
-//! Scopes for evaluation.
+//! Scopes for evaluation, with unknown or predictable values.
 
 use wardian_diagnostic::{Diagnostics, Span};
 use wardian_lang::{ReferenceSubject, Resolved, Scope};
 use wardian_value::{Marks, Refinement, Str, Type, Value};
 
-/// Every name exists and has an unknown value.
+/// A scope in which every name has an unknown value.
 pub struct Nothing;
 
 impl Scope for Nothing {
@@ -13,8 +13,8 @@ impl Scope for Nothing {
     }
 }
 
-/// The first letter of a name determines its value, and everything else exists: files whose
-/// content is their path, the time, randomness.
+/// A scope in which the first letter of a name determines its value, and all files exist, with
+/// their path as content.
 pub struct Named;
 
 impl Scope for Named {

@@ -1,4 +1,4 @@
-//! Results with unknown values must agree with the final results.
+//! Asserts that results with unknown values agree with the final results.
 
 use wardian_value::{Type, Value, View};
 
@@ -51,7 +51,7 @@ fn agrees(early: &Value, later: &Value) -> bool {
             if early.is_wholly_known() && later.is_wholly_known() {
                 a == b
             } else {
-                // Unknown elements may turn out to be equal to others.
+                // Unknown elements may turn out to be equal to other elements.
                 a.is_empty() == b.is_empty()
             }
         }

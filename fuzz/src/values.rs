@@ -1,4 +1,4 @@
-//! Arbitrary values from the input's bytes.
+//! Generates arbitrary values from the input's bytes.
 
 use arbitrary::{Arbitrary as _, Result, Unstructured};
 use wardian_value::{Bound, Marks, Number, Refinement, Str, Type, Value, View};
@@ -49,7 +49,7 @@ const TEXTS: &[&str] = &[
     "<>&\u{2028}",
 ];
 
-/// Returns an argument for a parameter of that type: usually a valid one.
+/// Returns an argument for a parameter of that type, usually a valid one.
 ///
 /// # Errors
 ///
@@ -59,8 +59,8 @@ pub fn any_argument(input: &mut Unstructured<'_>, ty: &Type) -> Result<Value> {
     any_value(input, &ty, DEPTH)
 }
 
-/// Returns a type without `any` for the elements of a collection: they have one type, even if a
-/// parameter allows any.
+/// Returns a type without `any` for the elements of a collection: all elements have one type, even
+/// if a parameter allows any type.
 fn settled(input: &mut Unstructured<'_>, ty: &Type) -> Result<Type> {
     Ok(match ty {
         Type::List(element) if **element == Type::Dynamic => Type::list(any_type(input, DEPTH - 1)?),
@@ -179,7 +179,7 @@ fn any_refinement(input: &mut Unstructured<'_>, ty: &Type) -> Result<Refinement>
     Ok(refinement)
 }
 
-/// Replaces some nested values by unknown ones; marks are preserved.
+/// Replaces some nested values with unknown values; marks are preserved.
 ///
 /// # Errors
 ///
@@ -209,7 +209,7 @@ pub fn hidden(input: &mut Unstructured<'_>, value: &Value) -> Result<Value> {
 }
 
 fn unknown_of(part: &Value, refinement: Refinement) -> Value {
-    // An unknown value keeps its own refinements: others could contradict them.
+    // An unknown value keeps its own refinements: other refinements could contradict them.
     if !part.is_known() {
         return part.clone();
     }
