@@ -1,9 +1,8 @@
-//! Generates Rust from the protocol's description.
+//! Generates Rust code from the protocol's description.
 //!
 //! `protox` compiles the description, so `protoc` is not needed. Each RPC becomes a constant with
-//! its path and message types, which is everything that a caller needs. A client with a function
-//! for each RPC would have to be written twice, for protocols 5 and 6, and only the names would
-//! differ.
+//! its path and message types, which are sufficient for callers. A client with a function for each
+//! RPC would have to be written twice, for protocols 5 and 6, and only the names would differ.
 
 use std::fmt::Write as _;
 

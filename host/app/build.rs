@@ -1,5 +1,5 @@
-//! Embeds plugins in the program: each guest of `target/guests` with its address, its version and
-//! its SHA-256, which is computed at build time so that no run has to compute it.
+//! Embeds plugins in the `wardian` binary: each guest of `target/guests` with its address, its
+//! version and its SHA-256, which is computed at build time so that no run has to compute it.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -49,8 +49,7 @@ fn manifests(plugins: &Path) -> Result<Vec<PathBuf>> {
     Ok(manifests)
 }
 
-/// Reads only the relevant lines, so that building the program does not require compiling a TOML
-/// parser.
+/// Reads only the relevant lines, so that the build does not require compiling a TOML parser.
 fn metadata(manifest: &str) -> Option<Metadata> {
     let (_, section) = manifest.split_once("[package.metadata.wardian]")?;
     let section = section.split("\n[").next()?;

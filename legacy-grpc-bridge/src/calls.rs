@@ -1,4 +1,4 @@
-//! The calls of a provider, with their RPCs in each protocol version.
+//! Defines the provider calls, with their RPCs in each protocol version.
 
 use std::time::Duration;
 

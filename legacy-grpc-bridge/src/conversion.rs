@@ -1,8 +1,8 @@
 //! Converts between the protocol's own types and the messages that are exchanged with a plugin.
 //!
 //! A plugin's responses are checked here for bytes that do not decode as their type, and for
-//! impossible paths and times. Whether a value is allowed where it occurs (unknown values,
-//! changes that were not planned) is checked by the engine.
+//! impossible paths and times. The engine checks whether a value is allowed at its position
+//! (unknown values, changes that were not planned).
 
 use std::time::SystemTime;
 
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn path_ends_before_impossible_step() {
+    fn path_is_truncated_before_impossible_step() {
         use m::attribute_path::{Step, step::Selector};
         let steps = [Selector::AttributeName("a".into()), Selector::ElementKeyInt(-1)];
         let steps = steps.into_iter().map(|selector| Step { selector: Some(selector) }).collect();

@@ -10,11 +10,11 @@ use wardian_cache::file_kind::{ELF_HEADER_LENGTH, FileKind, elf_processor};
 /// The position of the byte order in an ELF header. A shorter file is not an executable.
 const ELF_BYTE_ORDER: usize = 5;
 
-/// The kernel's list of further executable formats and their interpreters.
+/// The kernel's list of additional executable formats and their interpreters.
 const INTERPRETERS: &str = "/proc/sys/fs/binfmt_misc";
 
 /// Returns the format of a file that cannot be executed on this machine. The operating system would
-/// reject it as well, but some functions that start programs then let a shell interpret the file.
+/// also reject the file, but some functions that start programs then pass the file to a shell.
 pub(crate) fn foreign(path: &Path) -> Option<String> {
     let mut header = Vec::new();
     File::open(path).ok()?.take(ELF_HEADER_LENGTH).read_to_end(&mut header).ok()?;
@@ -49,7 +49,7 @@ pub(crate) fn describe(path: &Path) -> String {
     }
     let mode = metadata.permissions().mode() & 0o7777;
     if mode & 0o111 == 0 {
-        return format!("it is not executable (its mode is {mode:04o}); `chmod +x` makes it so");
+        return format!("it is not executable (its mode is {mode:04o}); run `chmod +x` on it");
     }
     let mut header = Vec::new();
     let read = File::open(path).and_then(|file| file.take(ELF_HEADER_LENGTH).read_to_end(&mut header));
@@ -60,8 +60,7 @@ pub(crate) fn describe(path: &Path) -> String {
     match FileKind::from_header(&header) {
         FileKind::Elf if header.len() > ELF_BYTE_ORDER => match elf_processor(&header) {
             Some(processor) if processor == here && system != "macos" => {
-                "it is for this kind of machine, so maybe a library or a loader that it needs is missing"
-                    .into()
+                "it is for this kind of machine; a library or loader that it needs may be missing".into()
             }
             processor => {
                 let processor = processor.unwrap_or("an unknown processor");
@@ -69,11 +68,11 @@ pub(crate) fn describe(path: &Path) -> String {
             }
         },
         FileKind::MachO if system == "macos" => {
-            format!("it is for macOS; maybe it is for another processor than {here}")
+            format!("it is for macOS; it may be for a processor other than {here}")
         }
         FileKind::MachO => format!("it is for macOS, and this is {system} on {here}"),
         FileKind::Windows => format!("it is for Windows, and this is {system} on {here}"),
-        FileKind::Script => "it is a script; maybe the interpreter that it names is missing".into(),
+        FileKind::Script => "it is a script; its interpreter may be missing".into(),
         FileKind::Empty => "the file is empty".into(),
         _ => "it is not an executable of a known format".into(),
     }

@@ -1,4 +1,4 @@
-//! The handshake: the line in which a plugin announces its address and protocol.
+//! Parses the handshake: the line in which a plugin announces its address and protocol.
 //!
 //! `CORE|APP|NETWORK|ADDRESS|PROTOCOL|CERTIFICATE[|MULTIPLEX]`, for instance
 //! `1|6|unix|/tmp/plugin2093784|grpc|MIIC...`. The lines of older plugins are recognized, so that
@@ -24,7 +24,7 @@ use wardian_plugin::printable_line;
 const SHOWN: usize = 300;
 /// Minimum length of a certificate; some plugins print other text instead.
 const MIN_CERTIFICATE_LENGTH: usize = 50;
-/// Go writes base64 without padding; padding is accepted too.
+/// Go writes base64 without padding, but padding is also accepted.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &ALPHABET,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -80,7 +80,7 @@ pub enum HandshakeError {
          with a current plugin SDK; look for a newer version of it"
     )]
     Ancient { line: String },
-    /// The version of the handshake itself is not supported.
+    /// The version of the handshake is not supported.
     #[error(
         "uses version {found:?} of the handshake, but only version 1 is supported; it was built with an \
          incompatible plugin library"
@@ -101,7 +101,7 @@ pub enum HandshakeError {
          for a newer version of it"
     )]
     NotGrpc { found: String },
-    /// The network, or its address, is not supported.
+    /// The network, or the address in it, is not supported.
     #[error(
         "listens on {network:?} at {address:?}, but only a Unix socket, or TCP on this machine, is \
          supported"

@@ -1,7 +1,7 @@
-//! HTTP/2 over one connection to one plugin.
+//! Implements HTTP/2 over one connection to one plugin.
 //!
 //! A plugin has one connection, which is opened after its handshake and never reopened, since no
-//! process listens at the address after the plugin has ended. So tonic uses this module for frames
+//! process listens at the address after the plugin has exited. So tonic uses this module for frames
 //! and connection state, not its own channel, which would queue, balance and reconnect.
 
 use std::error::Error;
@@ -44,7 +44,7 @@ pub(crate) enum Http2Error {
 }
 
 impl Http2Error {
-    /// Whether the connection has ended, not only one of its streams.
+    /// Returns whether the connection has ended, not only one of its streams.
     pub(crate) fn is_of_all(&self) -> bool {
         matches!(self, Self::Connection(error) if error.is_io() || error.is_go_away())
     }
@@ -57,7 +57,7 @@ fn describe_error(error: &h2::Error) -> String {
     if ended || given_up {
         "it closed the connection".to_owned()
     } else {
-        format!("the connection broke: {error}")
+        format!("the connection failed: {error}")
     }
 }
 
@@ -86,7 +86,7 @@ impl Http2Connection {
             if let Err(error) = connection.await {
                 tracing::debug!(target: "wardian::plugin", "connection to a native plugin ended: {error}");
             }
-            // If all clones were dropped, the receiver does not exist any more.
+            // If all clones were dropped, the receiver no longer exists.
             let _ = ended.send(true);
         });
         Ok(Self { requests, closed })
@@ -145,7 +145,7 @@ impl tower_service::Service<http::Request<tonic::body::Body>> for Http2Connectio
     }
 }
 
-/// Rejects a response that is not a gRPC response; other content types are for people.
+/// Rejects a response that is not a gRPC response; other content types are intended for people.
 fn refuse_other_content(response: &http::Response<h2::RecvStream>) -> Result<(), Http2Error> {
     let kind = response.headers().get(http::header::CONTENT_TYPE);
     let kind = kind.map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned());
@@ -158,8 +158,8 @@ fn refuse_other_content(response: &http::Response<h2::RecvStream>) -> Result<(),
     }
 }
 
-/// Sends the body. h2 buffers data that exceeds the window, which is in memory already. An error
-/// here is also visible in the response.
+/// Sends the body. h2 buffers data that exceeds the window, which is already in memory. An error
+/// here also occurs in the response.
 async fn send(
     body: tonic::body::Body,
     mut stream: h2::SendStream<Bytes>,

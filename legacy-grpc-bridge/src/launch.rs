@@ -1,11 +1,11 @@
 //! Launches an executable and connects to it.
 //!
-//! 1. The process is started with a defined environment: the variables that the caller passes, and
-//!    the variables that the protocol requires.
-//! 2. It prints its handshake; any other output becomes an error.
-//! 3. The bridge connects to the announced address, with mutual TLS unless that is disabled.
+//! 1. The bridge starts the process with a defined environment: the variables that the caller
+//!    passes, and the variables that the protocol requires.
+//! 2. The process prints its handshake; any other output becomes an error.
+//! 3. The bridge connects to the announced address, with mutual TLS unless TLS is disabled.
 //!
-//! If a step fails, the process is ended before the error is returned.
+//! If a step fails, the process is terminated before the error is returned.
 
 use std::ffi::OsString;
 use std::io;
@@ -32,7 +32,7 @@ use wardian_plugin::transport::format_seconds;
 use wardian_process::{Confinement, ConfinementError, Prepared, Spawner};
 
 /// The variable that every plugin of the protocol expects in its environment, as evidence that a
-/// program started it, not a person.
+/// program started the plugin, not a person.
 pub(crate) const MAGIC_COOKIE: (&str, &str) =
     ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
 /// Maximum number of bytes of a handshake.
@@ -40,7 +40,7 @@ const MAX_HANDSHAKE_LENGTH: u64 = 64 << 10;
 /// Number of attempts to execute a file that is still being written, and the delay between them.
 const BUSY_ATTEMPTS: u32 = 5;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
-/// Time limit for the end of a process without a handshake, after which it is reported as still
+/// Time limit for a process without a handshake to exit, after which it is reported as still
 /// running.
 const EXIT_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -86,10 +86,9 @@ pub struct NativePackage {
     pub working_directory: PathBuf,
     /// An existing directory for sockets. Its path must be short enough for a socket path.
     pub socket_directory: PathBuf,
-    /// How the connection is secured.
     pub security: Security,
-    /// The restrictions that the kernel enforces on the process. Access that every program needs is
-    /// added.
+    /// The restrictions that the kernel enforces on the process. The access that every program
+    /// needs is added.
     pub confinement: Option<Confinement>,
     /// The hash of the package, if the file was verified against it and the schema depends only on
     /// the package, so that the schema can be cached between runs.
@@ -117,8 +116,8 @@ pub enum LaunchError {
     /// The process must be confined, but cannot be.
     #[error("{} is not run because it cannot be confined: {problem}", executable.display())]
     Unconfined { executable: PathBuf, problem: ConfinementError },
-    /// The process ended without a handshake.
-    #[error("{} ended ({how}) before its handshake{}", executable.display(), saying(said.as_deref(), found))]
+    /// The process exited without a handshake.
+    #[error("{} terminated ({how}) before its handshake{}", executable.display(), saying(said.as_deref(), found))]
     Ended {
         executable: PathBuf,
         /// The exit status: `exit status: 1`.
@@ -173,7 +172,7 @@ pub enum LaunchError {
          running?"
     )]
     Reattach { address: String, reason: String },
-    /// The plugin was closed, so no further process is started.
+    /// The plugin was closed, so no new process is started.
     #[error("it is already closed")]
     Closed,
 }
@@ -264,8 +263,8 @@ impl Problem {
         let executable = package.executable.clone();
         let said = running.crash_output();
         match self {
-            // This determines whether the process ended without being killed, so it must be queried
-            // before the process is killed.
+            // The result determines whether the process exited without being killed, so it must be
+            // queried before the process is killed.
             Self::NoLine => match running.own_end() {
                 Some(how) => {
                     LaunchError::Ended { found: executable::describe(&executable), executable, how, said }
@@ -415,7 +414,7 @@ async fn first_line(stdout: &mut (impl AsyncBufRead + Unpin)) -> Option<String> 
     }
 }
 
-/// Discards further output: if a pipe is not read, it blocks the plugin when it is full.
+/// Discards the remaining output: an unread pipe blocks the plugin when the pipe is full.
 async fn drain(mut stdout: BufReader<ChildStdout>) {
     // The plugin's regular output is received over the connection, so this output is discarded.
     let _ = tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await;

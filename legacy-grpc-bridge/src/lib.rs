@@ -3,8 +3,8 @@
 //!
 //! From a file, a [`Bridge`] creates a [`NativePlugin`], which creates providers, or a
 //! [`NativeProvisioner`]. A process is started when a call first needs it. `proto/` describes the
-//! protocol; it defines the common parts of the two versions once, so one implementation suffices
-//! for both.
+//! protocol; the common parts of the two versions are defined once, so one implementation is
+//! sufficient.
 //!
 //! This crate does not depend on configuration, state, the engine or a terminal, reads no
 //! environment variables, and receives every path from its caller. A native plugin is not
@@ -15,7 +15,7 @@
 //!   protocol requires;
 //! - every call ends, either with a response or with an error diagnostic that names the plugin,
 //!   the call and the resource;
-//! - a process that did not respond within the time limit is killed, since its state is unknown;
+//! - a process that does not respond within the time limit is killed, since its state is unknown;
 //! - no process outlives the bridge or remains as a zombie; on Linux, no process outlives Wardian,
 //!   even if Wardian is killed;
 //! - a process that must be confined is never run without confinement;

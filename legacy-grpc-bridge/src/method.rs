@@ -1,4 +1,4 @@
-//! An RPC: its path and its message types.
+//! RPCs: their paths and message types.
 
 use std::fmt;
 use std::marker::PhantomData;

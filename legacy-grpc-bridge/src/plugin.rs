@@ -1,8 +1,8 @@
-//! Plugins and their processes.
+//! Creates plugins, and starts and shares their processes.
 //!
-//! Every provider configuration has a process after it is configured; equal configurations share
-//! one process (see `shared_process`). Calls that do not need a configuration (schemas, validation,
-//! state upgrades, functions) share one process, which the next configuration takes over. So one
+//! Every configured provider configuration has a process; equal configurations share one process
+//! (see `shared_process`). Calls that do not need a configuration (schemas, validation, state
+//! upgrades, functions) share one process, which the next configuration takes over. So one
 //! configuration needs only one process, and validation starts at most one process. If the schema
 //! is cached, it requires no process.
 
@@ -48,7 +48,7 @@ impl Bridge {
     }
 
     /// Returns a plugin that was started externally; `name` is its name in messages. The bridge
-    /// does not end it.
+    /// does not terminate it.
     pub fn reattached(&self, name: Arc<str>, reattachment: Reattachment) -> NativePlugin {
         // The plugin may be running in a debugger.
         let longest = self.limits.local_call.max(self.limits.remote_call);
@@ -76,8 +76,8 @@ impl Bridge {
     }
 }
 
-/// A native plugin. Clones refer to the same plugin. Processes that its providers do not use any
-/// more are ended by [`NativePlugin::close`]; otherwise they are killed when the plugin is dropped.
+/// A native plugin. Clones refer to the same plugin. [`NativePlugin::close`] terminates processes
+/// that its providers no longer use; otherwise the processes are killed when the plugin is dropped.
 #[derive(Clone)]
 pub struct NativePlugin(Arc<Shared>);
 
@@ -87,8 +87,8 @@ impl NativePlugin {
         Arc::new(Transport::new(NativeWire::new(Arc::clone(&self.0))))
     }
 
-    /// Ends the process that no configuration has taken over, and prevents that another one is
-    /// started. Providers with their own processes are closed separately.
+    /// Terminates the process that no configuration has taken over, and prevents new processes from
+    /// being started. Providers with their own processes are closed separately.
     pub async fn close(&self) {
         let before = std::mem::replace(&mut *self.0.unconfigured.lock().await, Unconfigured::Closed);
         if let Unconfigured::Started(process) = before {

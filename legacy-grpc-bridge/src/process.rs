@@ -1,7 +1,7 @@
-//! A plugin's process: calls to it, and how it ends.
+//! A plugin's process: calls to it, and its termination.
 //!
-//! A process ends in one of three ways: it exits on request, it is killed, or it crashes. A task
-//! waits for the process from its start, so that it detects each of these cases; the process never
+//! A process terminates in one of three ways: it exits on request, it is killed, or it crashes. A
+//! task waits for the process from its start, and detects each of these cases; the process never
 //! remains as a zombie.
 
 use std::process::ExitStatus;
@@ -30,9 +30,9 @@ use crate::protocol::plugin::{grpccontroller, grpcstdio};
 use crate::stderr::{self, CrashOutput, StderrSource};
 use wardian_process::Spawner;
 
-/// Time limit for the end of a process after it was asked to end.
+/// Time limit for a process to exit after a request.
 const GRACE: Duration = Duration::from_secs(2);
-/// Time limit for the end of a process after it was killed.
+/// Time limit for a process to terminate after it was killed.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 /// Time limit for reading standard error after the process has ended, since a child process may
 /// still hold it open.
@@ -74,7 +74,7 @@ impl Running {
                 status = child.wait() => status,
                 () = told.notified() => {
                     if let Some(group) = group {
-                        // The process may already have ended, and its group with it.
+                        // The process and its group may already have terminated.
                         let _ = kill_process_group(group, Signal::KILL);
                     }
                     let _ = child.start_kill();
@@ -106,7 +106,7 @@ impl Running {
         ended.ok()?.ok()?.clone()
     }
 
-    /// Returns the exit status if the process ended without being killed.
+    /// Returns the exit status if the process exited without being killed.
     pub(crate) fn own_end(&self) -> Option<String> {
         if self.killed.load(Ordering::Acquire) {
             return None;
@@ -137,7 +137,7 @@ impl Drop for Running {
     }
 }
 
-/// Who ends the process.
+/// The owner of the process, who terminates it.
 pub(crate) enum Owner {
     /// The bridge, which started the process.
     Us(Running),
@@ -153,7 +153,8 @@ impl Owner {
         }
     }
 
-    /// Ends a process of the bridge, and reports the reason to the other calls of the process.
+    /// Terminates a process of the bridge, and reports the reason to the other calls of the
+    /// process.
     fn end(&self, why: impl FnOnce() -> String) -> Aftermath {
         let Some(running) = self.running() else { return Aftermath::LeftAlone };
         let _ = running.by_us.set(why());
@@ -168,7 +169,7 @@ pub(crate) struct Process {
     version: ProtocolVersion,
     transport: Http2Connection,
     owner: Owner,
-    /// Locked for reading by calls, and for writing to end the process.
+    /// Locked for reading by calls, and for writing to terminate the process.
     in_use: RwLock<()>,
     closing: AtomicBool,
 }
@@ -207,8 +208,7 @@ impl Process {
             && self.owner.running().is_none_or(|running| running.end.borrow().is_none())
     }
 
-    /// Reads the stream of the plugin's standard output while it serves. Not every plugin supports
-    /// it.
+    /// Reads the plugin's standard output stream over the connection. Not every plugin supports it.
     fn listen_to_output(&self) {
         let (mut grpc, source) = (self.grpc(MAX_MESSAGE_LENGTH), self.source.clone());
         tokio::spawn(async move {
@@ -255,7 +255,7 @@ impl Process {
     }
 
     /// Makes a streaming call, whose responses are passed to `each` until it stops the call. The
-    /// call fails if they are not all received within the time limit.
+    /// call fails if not all responses are received within the time limit.
     pub(crate) async fn stream<Q, A, B>(
         &self,
         context: &CallContext,
@@ -307,8 +307,8 @@ impl Process {
         failure::timed_out(limit, aftermath)
     }
 
-    /// Returns the failure for a status, which the plugin returned, or which the end of its process
-    /// or connection caused.
+    /// Returns the failure for a status, which the plugin returned, or which the termination of its
+    /// process or connection caused.
     async fn failed(&self, status: Status, largest_answer: usize) -> PluginFailure {
         let source = std::error::Error::source(&status);
         if source.is_some_and(|source| source.is::<Undecodable>()) {
@@ -324,7 +324,7 @@ impl Process {
         let is_over = broken.is_some_and(Http2Error::is_of_all);
         let broken = broken.map(ToString::to_string);
         if broken.is_some() || status.code() == Code::Unavailable {
-            // The process may have returned the status because it is about to end.
+            // The process may have returned the status immediately before it exits.
             let patience = if broken.is_some() { GRACE } else { STDERR_PATIENCE };
             if let Some(running) = self.owner.running()
                 && let Some(how) = running.wait_for_end(patience).await
@@ -345,7 +345,7 @@ impl Process {
             }
             return PluginFailure::InvalidResponse(format!("{}.", printable(&broken)));
         }
-        // This is tonic's own message for a response that it rejects.
+        // tonic uses this message for a response that is too large.
         if status.code() == Code::OutOfRange && status.message().contains("decoded message length too large")
         {
             return failure::too_much_data(largest_answer);
@@ -353,7 +353,8 @@ impl Process {
         failure::error_status(status.code(), status.message())
     }
 
-    /// Ends the process when its calls have ended. Asks the process to end first, if possible.
+    /// Terminates the process when its calls have ended. First requests the process to exit, if
+    /// possible.
     pub(crate) async fn shut_down(&self) {
         let closing = self.closing.swap(true, Ordering::AcqRel);
         let Some(running) = self.owner.running() else { return };
@@ -370,13 +371,13 @@ impl Process {
                 let request = tonic::Request::new(crate::protocol::plugin::Empty {});
                 grpc.unary(request, path, Messages::<_, crate::protocol::plugin::Empty>::new()).await
             };
-            // The process ends while it responds, so an error is expected here.
+            // The process exits while it responds, so an error is expected here.
             let _ = timeout(GRACE, asking).await;
             if running.wait_for_end(GRACE).await.is_none() {
                 tracing::warn!(
                     target: "wardian::plugin",
                     plugin = &*self.source.plugin,
-                    "the plugin did not end when it was asked to, and was killed"
+                    "the plugin did not exit on request, and was killed"
                 );
             }
         }

@@ -144,7 +144,8 @@ impl ConfigurationCalls for NativeWire {
         let config = or_diagnostics(&call, encode("the configuration", &config, ty))?;
         let request = m::validate_provider_config::Request { config };
         // A configuration is validated during validation, again before it is configured, and again
-        // for each equal alias. Some plugins take seconds to validate it, so the result is reused.
+        // for each equal alias. Some plugins take seconds to validate a configuration, so the
+        // result is reused.
         let known = self.plugin.validated(request.encode_to_vec());
         let asking = known.get_or_try_init(|| async {
             let answer = self.ask(&call, &calls::VALIDATE_PROVIDER, request).await?;
@@ -166,7 +167,7 @@ impl ConfigurationCalls for NativeWire {
             client_capabilities: capabilities(request.capabilities),
         };
         if let Some(process) = self.own() {
-            // Other providers cannot rely on this process's previous configuration any more.
+            // Other providers can no longer rely on this process's previous configuration.
             if let Own::Configured(shared) = &*self.lock() {
                 self.plugin.processes().forget(shared);
             }

@@ -1,8 +1,9 @@
-//! A native plugin as a [`Provisioner`]: each call of the trait becomes one RPC.
+//! Implements [`Provisioner`] for a native plugin: each call of the trait becomes one RPC.
 //!
 //! Only protocol 5 supports provisioners. A plugin has one process for all concurrent calls. The
 //! process is started when a call first needs it, and restarted if a call needs it after it has
-//! ended. A process has no configuration, so only its active calls are lost when it ends.
+//! terminated. A process has no configuration, so only its active calls are lost when it
+//! terminates.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -28,8 +29,9 @@ use crate::protocol::tfplugin5::{
 use crate::schema;
 use crate::{NativeLimits, ProtocolVersion};
 
-/// A native plugin that is a provisioner. Clones refer to the same plugin. Its process is ended by
-/// [`NativeProvisioner::close`]; otherwise it is killed when the plugin is dropped.
+/// A native plugin that is a provisioner. Clones refer to the same plugin.
+/// [`NativeProvisioner::close`] terminates its process; otherwise the process is killed when the
+/// plugin is dropped.
 #[derive(Clone)]
 pub struct NativeProvisioner(Arc<Shared>);
 
@@ -44,7 +46,7 @@ impl NativeProvisioner {
         Arc::clone(&self.0) as Arc<dyn Provisioner>
     }
 
-    /// Ends the process, and prevents that another one is started.
+    /// Terminates the process, and prevents new processes from being started.
     pub async fn close(&self) {
         let before = std::mem::replace(&mut *self.0.process.lock().await, State::Closed);
         if let State::Started(process) = before {

@@ -1,4 +1,4 @@
-//! Plugins that were started externally, such as a provider under a debugger.
+//! Connects to plugins that were started externally, such as a provider under a debugger.
 //!
 //! `TF_REATTACH_PROVIDERS` contains their addresses: a JSON object with one member for each
 //! provider, by provider address. A provider in debug mode prints the complete value.
@@ -12,9 +12,9 @@
 //! }
 //! ```
 //!
-//! The bridge does not launch the process, verify a hash, or use TLS. It does not end the process
-//! either, regardless of the value of `Test`: the program that started the process does. Calls have
-//! the longer of the two time limits, since the process may be stopped at a breakpoint.
+//! The bridge does not launch the process, verify a hash, or use TLS. Only the program that started
+//! the process terminates it, regardless of the value of `Test`. The longer of the two time limits
+//! applies to all calls, since the process may be stopped at a breakpoint.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -48,16 +48,16 @@ impl std::fmt::Display for Reattachment {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReattachError {
-    /// It is not JSON.
+    /// The value is not JSON.
     #[error("it is not JSON: {0}")]
     Syntax(#[from] serde_json::Error),
-    /// It is not an object.
+    /// The value is not an object.
     #[error("it must be a JSON object with one member for each provider")]
     NotAnObject,
     /// A member's name is not a provider address.
     #[error("{name:?} is not the address of a provider: {reason}")]
     Address { name: String, reason: String },
-    /// Two members have the same provider.
+    /// Two members name the same provider.
     #[error("{} occurs twice", .0.for_display())]
     Twice(ProviderAddress),
     /// A member has an invalid value.

@@ -1,5 +1,5 @@
-//! The access of a confined process in addition to the caller's grants: access that every program
-//! needs, and access to its socket.
+//! Adds to the caller's grants the access that every confined process needs, and access to its
+//! socket.
 //!
 //! | access | reason |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `/usr`, `/bin`, `/sbin`, `/lib*`, `/nix/store`, to execute | loaders, libraries, programs that it starts |
 //! | names, hosts, certificates and time zones in `/etc`, `/run/systemd/resolve`, to read | to resolve names and verify certificates |
 //! | the kernel's description of the machine in `/proc` and `/sys`, to read | runtimes read it to adapt to the machine |
-//! | `/dev/null` and similar, to read and write | programs expect them |
+//! | `/dev/null` and similar devices, to read and write | programs expect these devices |
 //! | the directory of its socket, to read and write | the process listens there; `TMPDIR` is the same directory |
 //!
 //! This access includes neither data of other processes nor home directories.

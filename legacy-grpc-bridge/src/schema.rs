@@ -5,7 +5,7 @@
 //!
 //! A large plugin has more than a thousand types, but a run uses only a few of them. So the schema
 //! of a type is decoded only when it is requested. A plugin's response is first checked completely;
-//! a cached response was checked before it was stored.
+//! a cached response has been checked before it was stored.
 //!
 //! Messages are nested at most as deeply as prost can decode them (100 levels), and the decoded
 //! schemas are as large as the messages.
@@ -70,7 +70,7 @@ pub(crate) fn provider_schema(answered: Answered) -> Result<DecodedSchema, Strin
 }
 
 /// Checks that every schema of a response can be decoded. A plugin's response is checked once,
-/// before any of it is used or stored.
+/// before the response is used or stored.
 pub(crate) fn check(version: ProtocolVersion, answer: &m::UndecodedProviderSchema) -> Result<(), String> {
     let tables = [
         (Kind::Resource, &answer.resource_schemas),
@@ -235,10 +235,12 @@ fn nested_block(
         NestingMode::Invalid => return Err(format!("{place}: its nesting mode is unknown")),
     };
     let (Ok(min), Ok(max)) = (u64::try_from(min_items), u64::try_from(max_items)) else {
-        return Err(format!("{place}: at least {min_items} and at most {max_items}"));
+        return Err(format!(
+            "{place}: the minimum number of blocks is {min_items}, but the maximum is {max_items}"
+        ));
     };
     if max > 0 && min > max {
-        return Err(format!("{place}: at least {min} and at most {max}"));
+        return Err(format!("{place}: the minimum number of blocks is {min}, but the maximum is {max}"));
     }
     Ok(NestedBlock {
         block: block(place, content.unwrap_or_default())?,
@@ -346,7 +348,10 @@ fn identity(place: &str, answer: m::ResourceIdentitySchema) -> Result<Arc<Identi
             ty => ty.is_primitive(),
         };
         if !primitives {
-            return Err(format!("{}: an identity can have primitives and lists of primitives only", here()));
+            return Err(format!(
+                "{}: an identity attribute must be a primitive or a list of primitives",
+                here()
+            ));
         }
         let value = IdentityAttribute {
             ty,
@@ -443,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn block_count_is_bounded_both_ways() {
+    fn invalid_min_and_max_items_of_block_are_rejected() {
         let nested =
             |min, max| nested_block("it", six::schema::nested_block::NestingMode::List, min, max, None);
         assert!(nested(0, 0).is_ok() && nested(2, 0).is_ok() && nested(1, 1).is_ok());

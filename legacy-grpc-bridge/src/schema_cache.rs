@@ -1,10 +1,10 @@
-//! A cache of plugin schemas between runs.
+//! Caches plugin schemas between runs.
 //!
 //! The name of an entry contains the hash of the plugin's package, so that each plugin has a
-//! separate entry, and Wardian's version, since another version may check responses differently. It
-//! contains the plugin's response nearly unchanged. A schema determines which values are sensitive,
-//! so entries are used only if they are authentic (see `wardian-cache`); an unusable entry is
-//! treated as missing.
+//! separate entry, and Wardian's version, since another version may check responses differently. An
+//! entry contains the plugin's response nearly unchanged. A schema determines which values are
+//! sensitive, so entries are used only if they are authentic (see `wardian-cache`); an unusable
+//! entry is treated as missing.
 
 use std::path::Path;
 

@@ -1,10 +1,10 @@
-//! The server side of the protocol: serves a provider to a host as a native plugin.
+//! Implements the server side of the protocol: serves a provider to a host as a native plugin.
 //!
 //! A host starts the process with a cookie, the protocol versions that it supports and a
 //! certificate in the environment. The process listens on a socket in a directory that only this
-//! user can access, and announces its address in one line on its standard output. It serves until
-//! the host ends it, or until all connections have been closed for some time, since a killed host
-//! cannot end its plugins.
+//! user can access, and announces its address in one line on its standard output. The process
+//! serves until the host requests it to exit, or until all connections have been closed for some
+//! time, since a killed host cannot terminate its plugins.
 //!
 //! Invariants:
 //! - a client must hold the certificate that the host passed, unless the host passed none;
@@ -40,9 +40,9 @@ use crate::tls::{Identity, IdentityError};
 
 pub use multiplex::{MultiplexError, Multiplexed};
 
-/// Time that a plugin serves without a connection before it ends.
+/// Time that a plugin serves without a connection before it exits.
 const LONELINESS: Duration = Duration::from_secs(10);
-/// Time for the last response to be sent before the process ends.
+/// Time to send the last response before the process exits.
 const FAREWELL: Duration = Duration::from_millis(50);
 
 /// The environment variables that a host passes to a plugin.
@@ -85,9 +85,9 @@ pub enum ServeError {
     Socket(#[from] io::Error),
 }
 
-/// Serves a provider to the host that started this process, until the host ends it. `versions`
-/// contains the protocol versions that may be served, the preferred one first; the handshake is
-/// written to `out`.
+/// Serves a provider to the host that started this process, until the host requests it to exit.
+/// `versions` contains the protocol versions that may be served, the preferred one first; the
+/// handshake is written to `out`.
 ///
 /// # Errors
 /// If serving cannot start. Later errors are returned to the host as errors of calls.
@@ -144,11 +144,11 @@ fn choose(ours: &[ProtocolVersion], theirs: Option<&str>) -> ProtocolVersion {
     ours.iter().copied().find(known).unwrap_or_else(lowest)
 }
 
-/// The connected clients.
+/// The number of connected clients, and their end.
 struct Guests {
     service: Arc<Service>,
     acceptor: Option<Arc<Acceptor>>,
-    /// Notified when the host ends the process.
+    /// Notified when the host requests the process to exit.
     end: Arc<Notify>,
     present: Arc<AtomicUsize>,
 }
@@ -168,7 +168,8 @@ impl Guests {
                     }
                 }
                 () = left.notified(), if self.present.load(Ordering::Acquire) == 0 => {
-                    // A client may connect in the meantime; the loop checks for this.
+                    // The last client has disconnected: end the process unless another one connects
+                    // within this time.
                     let come = tokio::time::timeout(LONELINESS, listener.accept()).await;
                     match come {
                         Ok(Ok((stream, _))) => self.welcome(stream, &left),

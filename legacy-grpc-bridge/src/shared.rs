@@ -1,4 +1,4 @@
-//! State that all providers of a plugin share: its processes, its schema and its validation
+//! The state that all providers of a plugin share: its processes, its schema and its validation
 //! results.
 
 use std::collections::HashMap;
@@ -31,9 +31,9 @@ pub(crate) enum Unconfigured {
 
 /// How a plugin's process was started.
 pub(crate) enum Origin {
-    /// The bridge starts it.
+    /// The bridge starts the process.
     File(NativePackage),
-    /// It was started externally.
+    /// The process was started externally.
     Elsewhere { name: Arc<str>, reattachment: Reattachment },
 }
 
@@ -46,7 +46,6 @@ impl Origin {
     }
 }
 
-/// State that all providers of a plugin share.
 pub(crate) struct Shared {
     pub(crate) origin: Origin,
     pub(crate) spawner: Arc<Spawner>,
@@ -100,7 +99,7 @@ impl Shared {
     }
 
     /// Returns a process for the exclusive use of the caller. Calls of other providers that are in
-    /// flight on it are still completed.
+    /// progress on it are still completed.
     pub(crate) async fn to_configure(&self, context: &CallContext) -> Result<Arc<Process>, PluginFailure> {
         {
             let mut unconfigured = self.unconfigured.lock().await;

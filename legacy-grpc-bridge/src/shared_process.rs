@@ -2,8 +2,8 @@
 //!
 //! Aliases of a provider often have equal configurations, and so do modules to which a
 //! configuration is passed. A process serves concurrent calls, and its behavior depends only on its
-//! configuration, so one process is sufficient for all these providers. It is ended when the last
-//! of them is closed.
+//! configuration, so one process is sufficient for all these providers. The process is terminated
+//! when the last of these providers is closed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -13,7 +13,7 @@ use wardian_plugin::PluginDiagnostics;
 
 use crate::process::Process;
 
-/// A process that a provider has configured, or is about to configure.
+/// A process that a provider has configured, or is configuring.
 #[derive(Default)]
 pub(crate) struct SharedProcess(pub(crate) OnceCell<Configured>);
 
@@ -35,7 +35,7 @@ impl SharedProcess {
 pub(crate) struct SharedProcesses(Mutex<HashMap<Vec<u8>, Weak<SharedProcess>>>);
 
 impl SharedProcesses {
-    /// Returns the process for a request, or a new one if there is no process that can still serve.
+    /// Returns the process for a request, or a new one if no existing process can still serve.
     pub(crate) fn for_request(&self, request: Vec<u8>) -> Arc<SharedProcess> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, shared| shared.strong_count() > 0);
@@ -49,14 +49,14 @@ impl SharedProcesses {
         shared
     }
 
-    /// Prevents further sharing of this process.
+    /// Excludes the process from sharing with other providers.
     pub(crate) fn forget(&self, shared: &Arc<SharedProcess>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(shared)));
     }
 }
 
-/// Ends the process if no other provider shares it.
+/// Terminates the process if no other provider shares it.
 pub(crate) async fn release(shared: Arc<SharedProcess>) {
     let last = Arc::into_inner(shared).and_then(|shared| shared.0.into_inner());
     if let Some(configured) = last {

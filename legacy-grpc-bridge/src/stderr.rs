@@ -1,11 +1,10 @@
-//! A plugin's standard error: log lines, and crash output.
+//! Processes a plugin's standard error: log lines, and crash output.
 //!
-//! A log line is a JSON object in hclog's format. It becomes a tracing event of the target
-//! `wardian::plugin`, like the log lines of components. The call and the resource type in it are
-//! those that the plugin itself adds: a process serves concurrent calls, so only the plugin knows
-//! them. Other lines either start with their level in brackets, or have the level debug; the lines
-//! of a Go panic are errors. In all lines, sensitive values that the process recently received are
-//! redacted.
+//! A log line is a JSON object in hclog's format. It is logged as a tracing event with the target
+//! `wardian::plugin`, like the log lines of components. Only the plugin can add the call and the
+//! resource type, since one process serves concurrent calls. Any other line is logged at the level
+//! that it begins with in brackets, or at debug; lines of a Go panic are logged at error. Sensitive
+//! values that the process recently received are redacted in all lines.
 //!
 //! The stream is always read to its end, in bounded memory, whether or not it is logged.
 

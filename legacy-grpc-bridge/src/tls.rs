@@ -1,14 +1,14 @@
 //! Mutual TLS between the bridge and one process.
 //!
 //! The bridge creates a certificate for each process and passes it in the environment; the process
-//! returns its own certificate in the handshake. Neither is signed by an authority: each side
-//! trusts exactly the certificate that it received, for this one connection. Go's certificates are
+//! returns its own certificate in the handshake. No authority signs these certificates: each side
+//! trusts only the certificate that it received, for this one connection. Go's certificates are
 //! both authorities and end entities, with P-521 keys, so the usual verification would reject them.
 //! The verification in this module compares the bytes, and then verifies the signature of the TLS
 //! handshake with the certificate's key.
 //!
-//! The bridge's own key is P-256, which Go accepts, and so do plugins whose TLS library does not
-//! support P-521.
+//! The bridge's own key is P-256, which Go and plugins whose TLS library does not support P-521
+//! accept.
 
 use std::sync::Arc;
 
@@ -32,12 +32,12 @@ pub(crate) const SERVER_NAME: &str = "localhost";
 #[error("could not make a certificate for the connection: {0}")]
 pub struct IdentityError(#[from] rcgen::Error);
 
-/// Describes why a connection could not be secured.
+/// Describes the reason why a connection could not be secured.
 pub(crate) fn describe_error(error: &std::io::Error) -> String {
     let cause = error.get_ref().and_then(|error| error.downcast_ref::<Error>());
     match cause {
         Some(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)) => {
-            "the listener there has another certificate than the plugin announced".to_owned()
+            "the listener there has a different certificate than the plugin announced".to_owned()
         }
         _ => format!("TLS failed: {error}"),
     }

@@ -113,7 +113,7 @@ pub(crate) fn run(workspace: &Workspace, artifacts: &[Artifact], options: &Optio
     })
 }
 
-/// Initializes a folder that contains only this file, and then plans it repeatedly.
+/// Initializes a directory that contains only this file, and then plans it repeatedly.
 fn plans(
     program: &Path,
     directory: &Path,
@@ -189,7 +189,7 @@ fn call_rows(workspace: &Workspace, artifacts: &[Artifact]) -> Result<Vec<Row>> 
         note(&format!("skipped the measurements of single calls: {} does not exist", program.display()));
         return Ok(Vec::new());
     }
-    // The plugin's resource does almost nothing, so only the cost of the calls is measured.
+    // The plugin's resource does almost nothing, so mainly the cost of the calls is measured.
     let Some(guest) = artifacts.iter().find(|artifact| artifact.name == "null") else {
         note("skipped the measurements of single calls: the plugin \"null\" has not been built");
         return Ok(Vec::new());

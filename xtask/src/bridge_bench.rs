@@ -1,5 +1,5 @@
-//! The cost of native plugins in Wardian, and of Wardian's plugins in native hosts: the AWS
-//! provider in both programs, a call through the bridge, and the start of a served plugin.
+//! Measures native plugins in Wardian, and Wardian's plugins in native hosts: the AWS provider in
+//! Terraform and Wardian, a call through the bridge, and the start of a served plugin.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -75,7 +75,7 @@ fn round_trips(workspace: &Workspace, directory: &Path, wardian: &Path) -> Resul
     rows
 }
 
-/// Both programs, with the provider from a mirror.
+/// Terraform and Wardian, with the provider from a mirror.
 struct Bench<'a> {
     wardian: &'a Path,
     terraform: Option<&'a Path>,
@@ -90,7 +90,7 @@ impl Bench<'_> {
         command
     }
 
-    /// Creates a directory with a configuration that both programs have initialized.
+    /// Creates a directory with a configuration that Terraform and Wardian have initialized.
     fn prepared(&self, place: &Path, name: &str, regions: &[&str]) -> Result<PathBuf> {
         let directory = place.join(name);
         write(&directory.join("main.tf"), &aliases(regions))?;
@@ -111,7 +111,8 @@ impl Bench<'_> {
         process_stats::run(&mut self.command(program, directory, command), PROCESSES)
     }
 
-    /// Returns a row of both programs, whose target is a multiple of Terraform's value.
+    /// Returns a row with the values of Terraform and Wardian, whose target is a multiple of
+    /// Terraform's value.
     fn row(&self, what: &str, unit: &str, share: f64, take: impl Fn(&Path) -> Result<f64>) -> Result<Row> {
         let terraform = self.terraform.map(&take).transpose()?;
         Ok(shared(what, unit, take(self.wardian)?, terraform, share))

@@ -11,7 +11,7 @@ use crate::bench_table::{Row, median, megabytes};
 use crate::measure::{self, Measurement};
 use crate::process;
 
-/// The two programs; Terraform is optional.
+/// Wardian and, if available, Terraform.
 pub(crate) struct Programs<'a> {
     pub(crate) ours: &'a Path,
     pub(crate) theirs: Option<&'a Path>,
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shared_target_is_a_share_of_terraforms_value() {
+    fn relative_target_is_computed_from_terraforms_value() {
         assert!(shared("validate", "ms", 41.0, Some(600.0), 1.0 / 15.0).exceeds_target());
         assert!(!shared("validate", "ms", 39.0, Some(600.0), 1.0 / 15.0).exceeds_target());
         assert!(shared("validate", "ms", 39.0, None, 1.0 / 15.0).target.is_none());

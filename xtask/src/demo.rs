@@ -81,7 +81,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     ensure!(left.is_empty(), "`state list` names resources after `destroy`");
 
     say(&format!(
-        "\nThe demo has passed, in {}. Its folder is {}.",
+        "\nThe demo has passed, in {}. Its directory is {}.",
         elapsed(started.elapsed()),
         demo.directory.display()
     ));

@@ -1,5 +1,5 @@
-//! The cost of the engine: many resources, planned and applied by both programs if Terraform
-//! completes, and otherwise only by Wardian. Also checks that the cost is linear.
+//! Measures the engine: many resources, planned and applied by Terraform and Wardian, or only by
+//! Wardian if Terraform does not complete. Also checks that the cost is linear.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -34,7 +34,7 @@ const LARGE_RUNS: usize = 3;
 const PLAN: &[&str] = &["plan", "-input=false"];
 const APPLY: &[&str] = &["apply", "-input=false", "-auto-approve"];
 
-/// Measures everything in subfolders of `directory`.
+/// Measures everything in subdirectories of `directory`.
 pub(crate) fn rows(directory: &Path, ours: &Path, theirs: Option<&Path>) -> Result<Vec<Row>> {
     let step = Step::start("Measuring many resources");
     let programs = Programs { ours, theirs };

@@ -1,9 +1,9 @@
-//! `cargo xtask file-access`: code of the host that opens files without `wardian-files`.
+//! `cargo xtask file-access`: finds code of the host that opens files without `wardian-files`.
 //!
-//! A path that a plugin, a configuration or a package names may be a link, a pipe or a file of a
-//! process, and may change between a check and the use. `wardian-files` is the one place that
-//! deals with this. `file_access/direct.txt` lists the files that use the standard library
-//! instead, each with the reason why its paths are the operator's own.
+//! A path that a plugin, a configuration or a package names may be a symbolic link, a pipe or a
+//! file of a process, and may change between a check and the use. Only `wardian-files` handles
+//! these cases. `file_access/direct.txt` lists the files that use the standard library instead,
+//! each with the reason why its paths belong to the operator.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -28,7 +28,7 @@ const DIRECT: &str = r"(?x)
     |\b(?:path|directory|home|root)\.(?:exists|is_file|is_dir|is_symlink)\(\)
     |\b(?:open_ambient_dir|openat2?|statat|readlinkat)\b\(";
 
-/// Fails if a file that is not listed uses one of these functions, and if a listed one does not.
+/// Fails if an unlisted file uses one of these functions, or if a listed file does not.
 pub(crate) fn check(workspace: &Workspace) -> Result<ExitCode> {
     let listed = parse(LIST)?;
     let pattern = Regex::new(DIRECT)?;
@@ -69,7 +69,7 @@ fn parse(list: &str) -> Result<BTreeMap<&str, &str>> {
     Ok(files)
 }
 
-/// Whether a file is compiled into the host. Tests may open what they like.
+/// Returns whether a file is compiled into the host. Tests may open any files.
 fn is_checked(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let is_host = text.starts_with("host/") || text.starts_with("legacy-grpc-bridge/");

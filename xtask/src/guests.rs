@@ -130,8 +130,8 @@ fn copy_if_different(from: &Path, to: &Path) -> Result<u64> {
     Ok(built.len() as u64)
 }
 
-/// Removes the artifacts of guests that were renamed or removed, so that they are not embedded any
-/// more.
+/// Removes the artifacts of guests that were renamed or removed, so that they are no longer
+/// embedded.
 fn remove_strays(place: &Path, guests: &[Guest], purpose: Purpose) -> Result<()> {
     for entry in fs::read_dir(place)? {
         let path = entry?.path();

@@ -1,4 +1,4 @@
-//! Builds the programs for this machine.
+//! Builds the binaries for this machine.
 
 use anyhow::Result;
 
@@ -11,10 +11,10 @@ use crate::workspace::Workspace;
 /// Cargo unifies features over the packages that a command selects, and includes development
 /// dependencies if an example or test is selected. For both selections, the features of third-party
 /// packages are the same as for `cargo test --workspace`, so that all commands use one build of
-/// wasmtime. A test in this module verifies this.
+/// wasmtime. A test in this module verifies the equality.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Selection {
-    /// The `wardian` program. The SDK has no program, but its features are those of the plugins.
+    /// The `wardian` binary. The SDK has no binary, but its features are those of the plugins.
     Program,
     /// The complete workspace, with the examples that the benchmark runs.
     Workspace,

@@ -23,7 +23,7 @@ pub(crate) struct Options {
     pub(crate) binary: Option<PathBuf>,
     /// Selects the attacks whose names contain this text.
     only: String,
-    /// Whether to record the results as those of the version before the defences.
+    /// Whether to record the results as those of the version without the defenses.
     is_recording: bool,
     /// Whether to compare what attacks cost this version and that binary.
     pub(crate) is_comparing_costs: bool,
@@ -142,7 +142,7 @@ fn attack(workspace: &Workspace, options: &Options) -> Result<(Tally, bool)> {
     }
     let status = child.wait()?;
     if tally.sum().tried == 0 {
-        bail!("no attack was carried out");
+        bail!("no attack was run");
     }
     Ok((tally, status.success()))
 }

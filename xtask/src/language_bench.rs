@@ -1,5 +1,5 @@
-//! The cost of the language: large configurations, validated, planned and checked for formatting
-//! by both programs, and a `for` over many elements.
+//! Measures the language: Terraform and Wardian validate, plan and format large configurations, and
+//! evaluate a `for` over many elements.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -23,7 +23,7 @@ const FOR_ELEMENTS: [u32; 2] = [50_000, 100_000];
 /// Number of runs of Wardian for each command, of which the median is used.
 const RUNS: usize = 5;
 
-/// Measures everything in subfolders of `directory`.
+/// Measures everything in subdirectories of `directory`.
 pub(crate) fn rows(directory: &Path, ours: &Path, theirs: Option<&Path>) -> Result<Vec<Row>> {
     let step = Step::start("Measuring large configurations");
     let programs = Programs { ours, theirs };

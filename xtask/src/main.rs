@@ -1,7 +1,7 @@
 //! The project's own commands: `cargo xtask demo | test | bench | interop | build | guests`.
 //!
-//! xtask starts programs (cargo, rustup, `wardian`, `terraform`) and checks their results. It does
-//! not depend on the project's crates, so that it compiles in seconds on a new machine.
+//! xtask starts programs (cargo, rustup, `wardian`, `terraform`) and checks their results. xtask
+//! does not depend on the project's crates, so that it compiles in seconds on a new machine.
 
 mod bench;
 mod bench_table;
@@ -61,10 +61,10 @@ Commands:
 
 Options:
   --toolchain <auto|installed|rustup|debian>
-            where the standard library for wasm32-wasip2 comes from (default: auto,
+            the source of the standard library for wasm32-wasip2 (default: auto,
             the first of these that works)
 
-  test [arguments]      handed to `cargo test --workspace`
+  test [arguments]      passed to `cargo test --workspace`
   hostile --only <TEXT>   attacks with this text in their names
   hostile --binary <PATH> attack another binary; with --record, its results become those of
             the version before the defences; with --costs, compare what attacks cost

@@ -11,7 +11,7 @@ use crate::process;
 
 pub(crate) struct Measurement {
     pub(crate) wall: Duration,
-    /// The CPU time of the process, including the kernel's on its behalf, on all processors.
+    /// The CPU time of the process on all processors, including kernel time.
     pub(crate) processors: Duration,
     pub(crate) peak_bytes: u64,
 }

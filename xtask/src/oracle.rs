@@ -1,4 +1,4 @@
-//! Terraform, if it is on PATH: the reference with which Wardian is compared.
+//! Finds Terraform on PATH: the reference with which Wardian is compared.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,21 +10,21 @@ use serde_json::Value;
 
 use crate::process;
 
-/// Returns the program, or the reason why it is missing.
+/// Returns the path of Terraform, or the reason why it is missing.
 pub(crate) fn terraform() -> Result<PathBuf> {
     process::on_path("terraform").context("`terraform` is not on PATH")
 }
 
-/// Runs a Terraform command in this folder that only reads files.
+/// Runs a Terraform command in this directory that only reads files.
 pub(crate) fn ask(terraform: &Path, directory: &Path, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(terraform);
     command.args(arguments).current_dir(directory);
     process::output(process::without_settings(&mut command))
 }
 
-/// Compares a state file with Terraform's reading of it. Terraform reads a copy in `aside`, a
-/// folder without a configuration: with a configuration it would require its native providers to
-/// be installed.
+/// Compares a state file with Terraform's interpretation of it. Terraform reads a copy in `aside`,
+/// a directory without a configuration: with a configuration, it would require its native providers
+/// to be installed.
 pub(crate) fn agrees_on_state(terraform: &Path, file: &Path, aside: &Path, our_list: &str) -> Result<()> {
     fs::create_dir_all(aside).with_context(|| format!("could not create {}", aside.display()))?;
     fs::copy(file, aside.join("terraform.tfstate"))
@@ -59,8 +59,8 @@ pub(crate) fn agrees_on_lock(terraform: &Path, directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes what differs between the programs: Terraform writes its own version to states that it
-/// pulls, and the results of checks in random order.
+/// Removes the parts that differ between Terraform and Wardian: Terraform writes its own version to
+/// states that it pulls, and the results of checks in random order.
 fn comparable(state: &str) -> Result<Value> {
     let mut state: Value = serde_json::from_str(state).context("a state is not JSON")?;
     if let Some(object) = state.as_object_mut() {

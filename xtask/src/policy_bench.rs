@@ -1,5 +1,5 @@
-//! The cost of enforcing policies and recording each access: the same apply with and without
-//! policies, and an HTTP request through the sandbox and natively.
+//! Measures the cost of enforcing policies and recording each access: the same apply with and
+//! without policies, and an HTTP request through the sandbox and natively.
 
 use std::fs;
 use std::path::Path;
@@ -120,8 +120,9 @@ fn applies(directory: &Path, wardian: &Path) -> Result<Vec<Row>> {
     ])
 }
 
-/// Moves the files to another folder, so that the next run creates all of them again. They are not
-/// deleted: a file system that reuses recently deleted inodes takes longer than a complete run.
+/// Moves the files to another directory, so that the next run creates all of them again. The files
+/// are not deleted: a file system that reuses recently deleted inodes takes longer than a complete
+/// run.
 fn put_aside(folder: &Path, round: usize) -> Result<()> {
     let made = folder.join("made");
     let count = fs::read_dir(&made).with_context(|| format!("could not read {}", made.display()))?.count();

@@ -77,7 +77,7 @@ pub(crate) fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
     }
 }
 
-/// Removes the environment variables with which the user configures the programs, such as
+/// Removes the environment variables with which the user configures Terraform and Wardian, such as
 /// `TF_VAR_...` or `TF_CLI_ARGS`. Also disables Terraform's version check.
 pub(crate) fn without_settings(command: &mut Command) -> &mut Command {
     for (name, _) in std::env::vars_os() {

@@ -1,5 +1,5 @@
-//! Statistics of a running process: its own memory, and the processes that it starts. They are
-//! sampled, because the kernel's final statistics include child processes.
+//! Statistics of a running process: its own memory, and the processes that it starts. The
+//! statistics are sampled, because the kernel's final statistics include child processes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn failure_includes_stderr() {
+    fn failed_command_error_includes_stderr() {
         let failed = run(Command::new("sh").args(["-c", "echo no >&2; exit 1"]), "sleep");
         assert!(failed.unwrap_err().to_string().ends_with("\nno"));
     }

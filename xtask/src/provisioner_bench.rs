@@ -1,4 +1,4 @@
-//! The cost of `local-exec`: 200 resources with one command each, compared with starting the same
+//! Measures `local-exec`: 200 resources with one command each, compared with starting the same
 //! commands directly, with the same parallelism.
 
 use std::fs;

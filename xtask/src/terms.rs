@@ -1,6 +1,6 @@
-//! `cargo xtask words` and `cargo xtask names`: enforcement of the glossary.
+//! `cargo xtask words` and `cargo xtask names`: enforce the glossary.
 //!
-//! Both read `docs/glossary.md`, so that CI checks the same lists that people read.
+//! Both commands read `docs/glossary.md`, so that CI checks the same lists that people read.
 
 mod glossary;
 mod names;
@@ -34,7 +34,7 @@ pub(crate) fn check_words(workspace: &Workspace) -> Result<ExitCode> {
 }
 
 /// Prints each public type name that is defined more than once. Fails for a name that the glossary
-/// does not list, and for one that it lists unnecessarily.
+/// does not list, and for a name that it lists unnecessarily.
 pub(crate) fn check_names(workspace: &Workspace) -> Result<ExitCode> {
     let glossary = Glossary::read(&workspace.root)?;
     let mut definitions = names::Definitions::default();

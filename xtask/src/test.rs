@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every test of the workspace, with a summary line.
+//! `cargo xtask test`: runs every test of the workspace, and prints a summary line.
 
 use std::process::ExitCode;
 use std::time::Instant;

@@ -1,8 +1,8 @@
-//! The standard library for `wasm32-wasip2`, which is required to compile plugins.
+//! Provides the standard library for `wasm32-wasip2`, which is required to compile plugins.
 //!
-//! It is obtained in the first possible of these ways: it is already installed; `rustup` adds it;
-//! it is compiled from Debian's sources into `target/wasip2-sysroot`, which only the build of
-//! guests uses. The third way does not change the installed toolchain.
+//! The library is obtained in the first possible of these ways: it is already installed; `rustup`
+//! adds it; it is compiled from Debian's sources into `target/wasip2-sysroot`, which only the build
+//! of guests uses. The third way does not change the installed toolchain.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,8 +61,8 @@ fn first_that_works(workspace: &Workspace) -> Result<Toolchain> {
     if let Ok(toolchain) = installed() {
         return Ok(toolchain);
     }
-    // After the library was compiled, it is always used: otherwise rustup would wait again each
-    // time for a server that cannot be reached.
+    // If the library was compiled before, it is always used: otherwise rustup would wait each time
+    // for a server that cannot be reached.
     if let Some(sysroot) = Sysroot::for_workspace(workspace)?.if_finished() {
         return Ok(sysroot);
     }

@@ -1,4 +1,4 @@
-//! The workspace, as cargo describes it: its folders, and the members that are plugins.
+//! Reads cargo's description of the workspace: its directories, and the members that are plugins.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,7 +39,7 @@ impl Workspace {
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
         let root = manifest
             .parent()
-            .with_context(|| format!("{} has no parent folder", manifest.display()))?
+            .with_context(|| format!("{} has no parent directory", manifest.display()))?
             .to_path_buf();
         let described = process::output(cargo(&root).args(["metadata", "--no-deps", "--format-version=1"]))?;
         let metadata: Value =
@@ -55,17 +55,17 @@ impl Workspace {
         cargo(&self.root)
     }
 
-    /// Returns the folder for all files that xtask itself creates.
+    /// Returns the directory for all files that xtask creates.
     pub(crate) fn own_target(&self) -> PathBuf {
         self.root.join("target")
     }
 
-    /// Returns the folder for all files that cargo builds for the host.
+    /// Returns the directory for all files that cargo builds for the host.
     pub(crate) fn host_target(&self) -> &Path {
         &self.host_target
     }
 
-    /// Returns the path of a program or example built with the dev profile, such as `wardian` or
+    /// Returns the path of a binary or example built with the dev profile, such as `wardian` or
     /// `examples/calls`.
     pub(crate) fn host_program(&self, name: &str) -> PathBuf {
         let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);

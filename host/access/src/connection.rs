@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::Denied;
 
-/// Decides on connections to remote machines, and records them.
+/// Authorizes and records connections to remote machines.
 pub trait ConnectionAuthority: Send + Sync + 'static {
     /// Checks whether a connection to a machine is allowed. Called before the machine's name is
-    /// resolved, for each machine on the way: proxy, bastion and target.
+    /// resolved, for each machine on the route: proxy, bastion and target.
     ///
     /// # Errors
     /// Returns the denial.
@@ -31,8 +31,8 @@ pub trait ConnectionAuthority: Send + Sync + 'static {
     /// Returns the denial.
     fn may_read(&self, path: &Path) -> Result<(), Denied>;
 
-    /// Checks whether the existence of a path may be revealed: of a link on the way to a file,
-    /// or of the place at which the way to it ends. The path is absolute.
+    /// Checks whether the existence of a path may be revealed: a symbolic link that leads to a
+    /// file, or the path at which the resolution of a file's path stops. The path is absolute.
     ///
     /// # Errors
     /// Returns the denial.
@@ -45,8 +45,8 @@ pub trait ConnectionAuthority: Send + Sync + 'static {
     /// Returns the denial.
     fn may_read_opened(&self, path: &Path, metadata: &Metadata) -> Result<(), Denied>;
 
-    /// Returns the directories that plugins may write. A link in one of them is not followed
-    /// out of it.
+    /// Returns the directories that plugins may write. A symbolic link that leads out of such a
+    /// directory is not followed.
     fn writable_directories(&self) -> Vec<PathBuf>;
 
     /// Reports that a connection attempt begins or has succeeded.
@@ -79,7 +79,7 @@ pub struct FinishedConnection {
     pub host: String,
     pub port: u16,
     /// The address to which the connection was opened: the target's address, or the address of the
-    /// first machine on the way. `None` if no connection was opened.
+    /// first machine on the route. `None` if no connection was opened.
     pub address: Option<IpAddr>,
     /// The number of bytes sent.
     pub sent: u64,

@@ -1,4 +1,4 @@
-//! The denial of an access.
+//! The denial of an access, with the rule that would allow the access.
 
 /// A denied access.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

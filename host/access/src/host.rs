@@ -26,27 +26,26 @@ pub enum Host {
     Address(IpAddr),
 }
 
-/// The reason why a text is not a host.
+/// The reason why a string is not a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostProblem {
-    /// The text is empty.
     #[error("it is empty")]
     Empty,
     /// The name has more than 253 bytes.
     #[error("it is longer than a host name can be")]
     TooLong,
     /// The name has a leading dot, or two dots in a row.
-    #[error("a label between its dots is empty")]
+    #[error("a label is empty")]
     EmptyLabel,
     /// A label has more than 63 bytes.
-    #[error("a label between its dots is longer than 63 characters")]
+    #[error("a label is longer than 63 characters")]
     LongLabel,
     /// The name contains a character that is not allowed.
     #[error("{0:?} is not allowed in a host name")]
     Character(char),
     /// A label begins or ends with a dash.
-    #[error("a label between its dots begins or ends with a dash")]
+    #[error("a label begins or ends with a dash")]
     Dash,
     /// The name is not a valid internationalized domain name.
     #[error("it is not a valid internationalized domain name")]

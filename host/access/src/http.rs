@@ -8,7 +8,7 @@ use http::{HeaderName, HeaderValue};
 
 use crate::{Denied, NetworkRequest};
 
-/// Decides on HTTP requests, and records their exchanges. Requests share a client, but each request
+/// Authorizes HTTP requests, and records their exchanges. Requests share a client, but each request
 /// has its own authority.
 pub trait HttpAuthority: Send + Sync + 'static {
     /// Returns the headers that only the host may add to a request. A request that already

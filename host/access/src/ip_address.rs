@@ -1,6 +1,6 @@
 //! IP addresses: their canonical form and their kind.
 //!
-//! A name does not determine an address: the owner of a name can let it resolve to `127.0.0.1`.
+//! A name does not determine an address: the owner of a name can make it resolve to `127.0.0.1`.
 //! Therefore, each address that a name resolves to is also matched against the rule. A rule without
 //! addresses allows only *public* addresses.
 //!

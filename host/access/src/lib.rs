@@ -10,8 +10,7 @@
 //! no names, and makes no decisions.
 //!
 //! Invariants: each host, IP address, path and port has one canonical form; input that has no
-//! canonical form, or that could be read in two ways, is an error, which callers treat as a
-//! denial.
+//! canonical form, or that is ambiguous, is an error, which callers treat as a denial.
 
 mod connection;
 mod denied;

@@ -9,11 +9,10 @@ use std::path::{Component, Path, PathBuf};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathProblem {
-    /// The path is empty.
     #[error("it is empty")]
     Empty,
     /// The path leads out of the directory to which it is relative.
-    #[error("it leaves the root module's directory by \"..\"")]
+    #[error("it leads out of the root module's directory through \"..\"")]
     Leaves,
     /// The path contains a NUL byte, which terminates paths in system calls.
     #[error("it contains a NUL byte")]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::Denied;
 
-/// Decides whether programs may run, and records programs that ran.
+/// Checks whether programs may run, and records programs that ran.
 pub trait ProcessAuthority: Send + Sync + 'static {
     /// Checks whether a program may be launched. Called before the program's name is looked up.
     ///
@@ -14,18 +14,18 @@ pub trait ProcessAuthority: Send + Sync + 'static {
     /// Returns the denial.
     fn may_start(&self, launch: &ProgramLaunch<'_>) -> Result<(), Denied>;
 
-    /// Checks the file that the name of a program that [`may_start`](Self::may_start) allowed
-    /// was found to denote.
+    /// Checks the file to which the name of an allowed program (see [`may_start`](Self::may_start))
+    /// resolves.
     ///
     /// # Errors
     /// Returns the denial.
     fn may_execute(&self, launch: &ProgramLaunch<'_>, executable: &Path) -> Result<(), Denied>;
 
-    /// Records a program that ended or failed to launch.
+    /// Records a program that terminated or failed to start.
     fn finished(&self, program: &FinishedProgram);
 }
 
-/// A program that is about to be launched.
+/// A program before its start.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramLaunch<'a> {
     /// A bare name, or an absolute path without `.` and `..`.

@@ -1,7 +1,7 @@
 //! Classes of protected files: files that a later command trusts, runs or keeps secret.
 //!
-//! Which files belong to a class is defined in `policy`. No plugin may write them, and those of
-//! some classes may not be read either, unless a rule names the class.
+//! Which files belong to a class is defined in `policy`. Unless a rule names the class, plugins
+//! must not write its files, and must not read those of some classes.
 
 use std::fmt;
 
@@ -12,13 +12,13 @@ use crate::request::FileOperation;
 pub enum ProtectedClass {
     /// The configuration itself, with its overrides.
     Configuration,
-    /// Values of variables that commands read on their own.
+    /// Variable values that commands read automatically.
     Variables,
     /// Tests of the configuration.
     Tests,
     /// The repositories and settings of version control, which can run programs.
     VersionControl,
-    /// Plugins, the directories in which they are searched for, and the dependency lock file.
+    /// Plugins, the directories that are searched for plugins, and the dependency lock file.
     Plugins,
     /// The data directory of a configuration, `.terraform`.
     Data,
@@ -39,7 +39,6 @@ pub enum ProtectedClass {
 }
 
 impl ProtectedClass {
-    /// All classes.
     pub const ALL: [Self; 13] = [
         Self::Configuration,
         Self::Variables,
@@ -75,12 +74,12 @@ impl ProtectedClass {
         }
     }
 
-    /// Returns the class with the given keyword.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|class| class.word() == word)
     }
 
-    /// Whether its files are protected against an operation. All are protected against writing.
+    /// Returns whether the files of this class are protected against an operation. All classes are
+    /// protected against writing.
     pub const fn protects_against(self, operation: FileOperation) -> bool {
         match operation {
             FileOperation::Write => true,
@@ -90,8 +89,8 @@ impl ProtectedClass {
         }
     }
 
-    /// Whether its files concern every configuration on the machine, so that a configuration's
-    /// own policy cannot grant access to them.
+    /// Returns whether the files of this class concern every configuration on the machine, so that
+    /// a configuration's own policy cannot grant access to them.
     pub const fn belongs_to_machine(self) -> bool {
         matches!(
             self,
@@ -115,7 +114,6 @@ impl fmt::Display for ProtectedClass {
 pub struct ProtectedClasses(u16);
 
 impl ProtectedClasses {
-    /// No class.
     pub const NONE: Self = Self(0);
 
     /// Returns the set of all classes.
@@ -123,22 +121,20 @@ impl ProtectedClasses {
         ProtectedClass::ALL.into_iter().collect()
     }
 
-    /// Whether there is no class in the set.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether a class is in the set.
     pub const fn contains(self, class: ProtectedClass) -> bool {
         self.0 & class.bit() != 0
     }
 
-    /// Whether all classes of the set are in another one.
+    /// Returns whether another set contains all classes of this set.
     pub const fn is_subset(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }
 
-    /// Returns the classes that are in one of both sets.
+    /// Returns the classes that are in either set.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -156,7 +152,6 @@ impl ProtectedClasses {
         Self(self.0 & !other.0)
     }
 
-    /// Adds a class.
     pub const fn insert(&mut self, class: ProtectedClass) {
         self.0 |= class.bit();
     }

@@ -9,7 +9,6 @@ use crate::Denied;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReachError {
-    /// The authority denied it.
     #[error(transparent)]
     Denied(#[from] Denied),
     /// None of the host's addresses is allowed.

@@ -1,8 +1,7 @@
 //! Access requests in their canonical form.
 //!
 //! A request is built from a plugin's input. Input without a canonical form results in an
-//! [`AccessRequestError`], which counts as a denial, so rules never match input that could be
-//! read in two ways.
+//! [`AccessRequestError`], which is treated as a denial, so rules never match ambiguous input.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -49,7 +48,6 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// All schemes.
     pub const ALL: [Self; 4] = [Self::Https, Self::Http, Self::Tcp, Self::Udp];
 
     /// Returns the keyword in a policy.
@@ -62,7 +60,6 @@ impl Scheme {
         }
     }
 
-    /// Returns the default port.
     pub const fn port(self) -> Option<u16> {
         match self {
             Self::Https => Some(443),
@@ -78,7 +75,7 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// A request over the network.
+/// An HTTP request, a TCP connection or a UDP exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkRequest {
     scheme: Scheme,
@@ -141,17 +138,14 @@ impl NetworkRequest {
         Ok(Self { scheme, host, port, method: None })
     }
 
-    /// Returns the scheme.
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// Returns the host.
     pub fn host(&self) -> &Host {
         &self.host
     }
 
-    /// Returns the port.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -196,7 +190,6 @@ pub enum FileOperation {
 }
 
 impl FileOperation {
-    /// All operations.
     pub const ALL: [Self; 2] = [Self::Read, Self::Write];
 
     /// Returns the keyword in a policy.
@@ -228,7 +221,6 @@ pub enum AccessExtent {
     Tree,
 }
 
-/// An access to a file or directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileAccess {
     path: PathBuf,
@@ -276,22 +268,18 @@ impl FileAccess {
         Self { classes: self.classes.union(classes), ..self }
     }
 
-    /// Returns the absolute path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the operation.
     pub fn operation(&self) -> FileOperation {
         self.operation
     }
 
-    /// Returns the extent of the access.
     pub fn extent(&self) -> AccessExtent {
         self.extent
     }
 
-    /// Returns the classes that were added.
     pub fn classes(&self) -> ProtectedClasses {
         self.classes
     }
@@ -318,7 +306,6 @@ impl EnvironmentName {
         Ok(Self(name.into()))
     }
 
-    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -370,11 +357,11 @@ impl ProcessStart {
     }
 
     /// Adds the names of the variables that the plugin sets for the program. Variables that the
-    /// host passes on, because policy grants them, are not among them.
+    /// host passes on because policy grants them are not included.
     ///
     /// # Errors
     /// Returns an error if no variable can have a name, or if a name occurs twice: programs
-    /// disagree about which of the values counts.
+    /// disagree about which value applies.
     pub fn with_variables<'a>(
         mut self,
         names: impl IntoIterator<Item = &'a str>,
@@ -401,19 +388,17 @@ impl ProcessStart {
         self
     }
 
-    /// Sets the file that the program's name was found to denote, if plugins may write it.
+    /// Sets the file to which the program's name resolves, if plugins may write it.
     #[must_use]
     pub fn with_replaceable_file(mut self, file: &Path) -> Self {
         self.replaceable = Some(file.to_owned());
         self
     }
 
-    /// Returns the program.
     pub fn program(&self) -> &str {
         &self.program
     }
 
-    /// Returns the arguments.
     pub fn arguments(&self) -> &[String] {
         &self.arguments
     }
@@ -453,12 +438,10 @@ impl CommunicatorConnection {
         Ok(Self { host: parse_host(host)?, port })
     }
 
-    /// Returns the host.
     pub fn host(&self) -> &Host {
         &self.host
     }
 
-    /// Returns the port.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -510,7 +493,6 @@ pub enum AccessRequestError {
     /// The scheme is not HTTP.
     #[error("the scheme {0:?} is neither http nor https")]
     Scheme(String),
-    /// The host is not valid.
     #[error("{host:?} is not a host: {problem}")]
     Host {
         /// The input, truncated if it is long.
@@ -520,25 +502,18 @@ pub enum AccessRequestError {
     /// The authority has a user: `user@host`.
     #[error("an address must not contain a user")]
     User,
-    /// The port is not valid.
     #[error("{0:?} is not a port")]
     Port(String),
-    /// The method is not valid.
     #[error("{0:?} is not an HTTP method")]
     Method(String),
-    /// The path is not valid.
     #[error("invalid path: {0}")]
     Path(#[from] PathProblem),
-    /// The variable name is not valid.
     #[error("{0:?} is not a valid name of an environment variable")]
     Variable(String),
-    /// The program name is not valid.
     #[error("the program {0:?} is neither a bare name nor an absolute path without \"..\"")]
     Program(String),
-    /// There are too many arguments.
     #[error("there are more than {MAX_ARGUMENTS} arguments")]
     Arguments,
-    /// There are too many variables.
     #[error("there are more than {MAX_VARIABLES} environment variables")]
     Variables,
     /// A variable is set twice.

@@ -9,8 +9,8 @@
 //! | [`ResourceInstanceAddress`] | `module.a["k"].data.aws_ami.x[0]` |
 //! | [`ProviderConfigAddress`] | `module.a.provider["registry.terraform.io/hashicorp/aws"].west` |
 //!
-//! All of them are sorted in the same order as in Terraform: by module (fewer steps before more),
-//! then mode, type and name, then key (none, numbers, strings). The displayed text is always parsed
+//! Addresses are sorted in Terraform's order: by module (fewer steps before more), then mode, type
+//! and name, then key (none, numbers, strings). The displayed text of an address is always parsed
 //! as the same address.
 
 use std::cmp::Ordering;
@@ -41,7 +41,6 @@ pub enum InstanceKey {
 }
 
 impl InstanceKey {
-    /// Returns whether this is [`InstanceKey::None`].
     pub fn is_none(&self) -> bool {
         *self == Self::None
     }
@@ -85,12 +84,10 @@ impl ResourceMode {
 pub struct ModulePath(Arc<[Str]>);
 
 impl ModulePath {
-    /// Returns the path of the root module.
     pub fn root() -> Self {
         Self::default()
     }
 
-    /// Returns whether this is the root module.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
@@ -159,12 +156,10 @@ pub struct ModuleStep {
 pub struct ModuleInstance(Arc<[ModuleStep]>);
 
 impl ModuleInstance {
-    /// Returns the address of the root module.
     pub fn root() -> Self {
         Self::default()
     }
 
-    /// Returns whether this is the root module.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
@@ -317,7 +312,6 @@ pub struct ResourceInstanceAddress {
 }
 
 impl ResourceInstanceAddress {
-    /// Returns the module instance.
     pub fn module(&self) -> &ModuleInstance {
         &self.resource.module
     }

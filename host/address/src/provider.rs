@@ -5,7 +5,7 @@
 //! | `example.com/acme/dns` | `example.com/acme/dns` |
 //! | `acme/dns` | `registry.terraform.io/acme/dns` |
 //! | `dns` | `registry.terraform.io/hashicorp/dns` |
-//! | `terraform.io/builtin/terraform` | built into the program, never installed |
+//! | `terraform.io/builtin/terraform` | built into Wardian, never installed |
 //! | `registry.terraform.io/-/dns` | legacy, from states written before namespaces existed; can be read, but not installed |
 //!
 //! The components of a [`ProviderAddress`] are always in lower case and NFC, do not contain `/`,
@@ -108,7 +108,6 @@ impl ProviderAddress {
         &self.hostname
     }
 
-    /// Returns the namespace.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
@@ -118,7 +117,7 @@ impl ProviderAddress {
         &self.type_name
     }
 
-    /// Returns whether this provider is built into the program, so that it is never installed or
+    /// Returns whether this provider is built into Wardian, so that it is never installed or
     /// locked.
     pub fn is_built_in(&self) -> bool {
         &*self.hostname == BUILT_IN_HOST && &*self.namespace == BUILT_IN_NAMESPACE
@@ -240,7 +239,8 @@ pub enum ProviderAddressError {
     Type { source_text: String, type_name: String, problem: NameProblem },
     /// The type has the prefix of the executables of providers.
     #[error(
-        "invalid provider source address \"{source_text}\": a provider type does not begin with \"terraform-\"; did you mean \"{suggestion}\"?"
+        "invalid provider source address \"{source_text}\": a provider type must not begin with \
+         \"terraform-\"; did you mean \"{suggestion}\"?"
     )]
     RedundantPrefix {
         source_text: String,
@@ -422,7 +422,8 @@ mod tests {
         }
         assert_eq!(
             full("a/terraform-provider-b"),
-            "error: invalid provider source address \"a/terraform-provider-b\": a provider type does not begin with \"terraform-\"; did you mean \"a/b\"?"
+            "error: invalid provider source address \"a/terraform-provider-b\": a provider type must not \
+             begin with \"terraform-\"; did you mean \"a/b\"?"
         );
     }
 

@@ -7,7 +7,7 @@
 //! | `notify` | `localhost/plugins/provisioner-notify`, a file in a plugin directory |
 //!
 //! The prefix distinguishes a provisioner from a provider of the same name in mirrors, lock files
-//! and policies. A bare name does not belong to a namespace of a registry; in particular, it is not
+//! and policies. A bare name has no registry namespace; in particular, it is not
 //! in the default namespace of providers. Therefore registries cannot serve a plugin with its
 //! address.
 

@@ -75,7 +75,6 @@ impl Constraint {
         &self.version
     }
 
-    /// Returns the comparison.
     pub fn operator(&self) -> ConstraintOperator {
         self.operator
     }
@@ -192,7 +191,7 @@ impl Constraints {
         }
     }
 
-    /// Returns the combined constraints of both sets.
+    /// Returns the constraints of `self` and `other`.
     pub fn and(&self, other: &Self) -> Self {
         Self {
             all: self.all.union(&other.all).cloned().collect(),
@@ -201,7 +200,6 @@ impl Constraints {
         }
     }
 
-    /// Returns whether the set contains no constraints.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -212,8 +210,8 @@ impl Constraints {
     }
 
     /// Returns whether a version meets every constraint. A prerelease must be required exactly,
-    /// except by `required_version`, for which a prerelease of this program is compared as the
-    /// release that follows it.
+    /// except by `required_version`, for which a prerelease of Wardian is compared as the release
+    /// that follows it.
     pub fn accepts(&self, candidate: &Version) -> bool {
         let release;
         let candidate = if self.compare_prerelease_as_release && !candidate.pre.is_empty() {
@@ -286,7 +284,7 @@ pub enum ConstraintProblem {
     #[error("a comma is missing after \"{0}\"")]
     Comma(String),
     /// The version has a leading `v`.
-    #[error("a version has no \"v\" in front")]
+    #[error("a version must not begin with \"v\"")]
     LeadingV,
     /// A number is replaced by `*` or `x`.
     #[error("wildcards are not supported; omit the parts that may vary and use ~>")]

@@ -1,4 +1,4 @@
-//! Files that are replaced atomically.
+//! Replaces files atomically, and preserves their permissions and symbolic links.
 
 use std::fs;
 use std::io;
@@ -21,8 +21,8 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(_) => replace(path, content),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // Created like any other file, to get the default permissions. While the file is empty,
-            // it has the same meaning as a missing file.
+            // The file is created like any other file, so it gets the default permissions. While
+            // the file is empty, it has the same meaning as a missing file.
             fs::OpenOptions::new().write(true).create_new(true).open(path)?;
             replace(path, content).inspect_err(|_| drop(fs::remove_file(path)))
         }

@@ -1,4 +1,4 @@
-//! The audit log of a run.
+//! Opens the audit log that `-audit-log` or the environment selects.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub fn open(
     }
     AuditLog::open(&path).map_err(|error| {
         let detail =
-            format!("{} No command runs without the requested audit log.", sentence(&error.to_string()));
+            format!("{} Commands do not run without the requested audit log.", sentence(&error.to_string()));
         AppError::new("Audit log cannot be written", detail)
     })
 }

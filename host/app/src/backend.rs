@@ -1,4 +1,4 @@
-//! The storage of states: the `local` backend, which is the only one so far.
+//! The `local` backend, which stores states in files. No other backend is supported.
 //!
 //! The arguments of a `backend` block take effect when `init` records them. If the block changes
 //! later, commands fail, since they would otherwise search for the state in the wrong place. The
@@ -31,7 +31,7 @@ pub struct LocalBackend {
     workspace_dir: Option<String>,
 }
 
-/// How `init` treats the backend and the states in it.
+/// How `init` configures the backend and migrates its states.
 #[derive(Clone, Debug)]
 pub struct BackendOptions {
     /// Arguments in addition to the block, as `NAME=VALUE`, or files of such lines.
@@ -65,7 +65,7 @@ impl LocalBackend {
         PathBuf::from(self.workspace_dir.as_deref().unwrap_or(WORKSPACE_DIRECTORY))
     }
 
-    /// Reads the arguments of a block.
+    /// Reads the arguments of a `backend` block.
     pub(crate) fn from_block(block: &Backend) -> Result<Self, AppError> {
         refuse_others(block)?;
         let mut backend = Self::default();
@@ -80,7 +80,7 @@ impl LocalBackend {
         Ok(problems.in_block("terraform").into_result(backend)?)
     }
 
-    /// Sets one argument, from a block or a file.
+    /// Sets one argument of a `backend` block or a file.
     pub(crate) fn set(&mut self, attribute: &Attribute) -> Result<(), Diagnostics> {
         let place = self.argument(&attribute.name).map_err(|detail| {
             Diagnostic::error("Unsupported argument", detail).at(attribute.name_span.clone())
@@ -113,7 +113,7 @@ impl LocalBackend {
     }
 }
 
-pub(crate) const EMPTY: &str = "It must not be empty. Omit the argument to use the default.";
+pub(crate) const EMPTY: &str = "The value must not be empty. Omit the argument to use the default.";
 
 pub(crate) fn empty_summary(argument: &str) -> &'static str {
     if argument == "path" {
@@ -123,7 +123,7 @@ pub(crate) fn empty_summary(argument: &str) -> &'static str {
     }
 }
 
-/// Returns the block that configures where states are stored.
+/// Returns the `backend` block of a configuration, if there is one.
 pub(crate) fn configured_block(configuration: Option<&Configuration>) -> Option<&Backend> {
     let module = &configuration?.root().module;
     module.backend.as_ref().or(module.cloud.as_ref())
@@ -135,7 +135,7 @@ fn refuse_others(block: &Backend) -> Result<(), AppError> {
     }
     let error = Diagnostic::error(
         "Backend not available yet",
-        format!("The backend \"{}\" is not supported yet; only \"local\" is.", block.type_name),
+        format!("The backend \"{}\" is not supported yet. Only \"local\" is supported.", block.type_name),
     );
     Err(error.at(block.span.clone()).in_block("terraform").into())
 }
@@ -175,7 +175,7 @@ pub fn in_effect(
             "The arguments of the backend \"local\" have changed since `wardian init` was run.",
         )),
         None => Err(not_initialized(&format!(
-            "`wardian init` was run with the backend \"{}\", and the configuration has \"local\" now.",
+            "`wardian init` was run with the backend \"{}\", but the configuration now has \"local\".",
             recorded.type_name
         ))),
     }

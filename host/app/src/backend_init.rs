@@ -1,4 +1,4 @@
-//! Initialization of the backend by `init`.
+//! Initializes the backend for `wardian init`.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! The provider that is built into the program: it has no version, and is never installed or
-//! locked.
+//! The built-in provider, which has no version, and is never installed or locked.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,8 +14,8 @@ pub fn is_known(address: &ProviderAddress) -> bool {
     address.is_built_in() && address.type_name() == TYPE_NAME
 }
 
-/// Returns the provider of an address that [`ProviderAddress::is_built_in`], for the root module
-/// in a directory. `states` decides which other states may be read.
+/// Returns the provider of an address that [`ProviderAddress::is_built_in`], for the root module in
+/// a directory. `states` checks which other states may be read.
 ///
 /// # Errors
 /// If no built-in provider has this address.
@@ -41,7 +40,7 @@ pub fn check(requirements: &Requirements) -> Diagnostics {
         }
         for required in required.iter().filter(|required| !required.constraints.is_empty()) {
             let detail = format!(
-                "{} requires version {} of {address}, which is part of this program and has no separate \
+                "{} requires version {} of {address}, which is built into Wardian and has no separate \
                  version. Remove the version constraint.",
                 required.origin, required.constraints
             );
@@ -53,7 +52,7 @@ pub fn check(requirements: &Requirements) -> Diagnostics {
 
 fn unknown(address: &ProviderAddress) -> String {
     format!(
-        "There is no built-in provider {address}. The only one is {}.",
+        "There is no built-in provider {address}. The only built-in provider is {}.",
         ProviderAddress::built_in(TYPE_NAME)
     )
 }

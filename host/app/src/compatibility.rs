@@ -1,10 +1,11 @@
-//! Versions, and names that Terraform defines.
+//! The version of Wardian and of its Terraform-compatible interface, and names that Terraform
+//! defines.
 
-/// The version of Terraform whose language, formats and commands this program implements. It is
-/// passed to providers and written to state files, and `required_version` is checked against it.
+/// The version of Terraform whose language, formats and commands Wardian implements. It is passed
+/// to providers and written to state files, and `required_version` is checked against it.
 pub use wardian_engine::TERRAFORM_VERSION;
 
-/// The version of this program.
+/// The version of Wardian.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The default workspace, which always exists.

@@ -1,8 +1,8 @@
 //! Consent: plugins' capability requests, which the user reviews and grants.
 //!
-//! If a plugin that `init` selects declares requests that the policy leaves undecided, the user is
-//! asked. A request that the policy grants was approved by the policy's author; consent cannot
-//! override a denial. Without a user to ask, nothing is installed.
+//! If a plugin that `init` selects declares requests to which no rule of the policy applies, the
+//! user is asked for approval. A request that the policy grants was approved by the policy's
+//! author; consent cannot override a denial. Without a user to ask, nothing is installed.
 
 use std::path::Path;
 
@@ -39,14 +39,14 @@ pub struct ConsentRequest<'a> {
 }
 
 impl<'a> ConsentRequest<'a> {
-    /// Decides each request by the policy.
+    /// Applies the policy to each request.
     pub fn new(address: &ProviderAddress, asked: &'a [CapabilityRequest], policy: &Policy) -> Self {
         let policy = policy.for_plugin(address);
         Self { standings: asked.iter().map(|one| (one, policy.grant_status(one))).collect() }
     }
 
-    /// Returns the requests that the policy leaves undecided, so that a rule of the root module can
-    /// grant them.
+    /// Returns the requests to which no rule applies, so that a rule of the root module can grant
+    /// them.
     pub fn open(&self) -> Vec<&'a CapabilityRequest> {
         let open = self.standings.iter().filter(|(_, standing)| *standing == GrantStatus::Undecided);
         open.map(|(asked, _)| *asked).collect()
@@ -61,8 +61,8 @@ impl<'a> ConsentRequest<'a> {
         })
     }
 
-    /// Returns the requests for the user to review, including those that the new version does not
-    /// make any more.
+    /// Returns the requests for the user to review, including those that the new version no longer
+    /// makes.
     fn changes<'b>(&'b self, agreed: Option<&'b Approval>) -> Vec<RequestedCapability<'b>> {
         let before = agreed.map_or(&[][..], |agreed| &agreed.requests);
         let mut requests: Vec<RequestedCapability<'b>> = self
@@ -92,8 +92,8 @@ struct Candidate<'a> {
     declaration: Declaration,
 }
 
-/// Shows the requests of the selected plugins, obtains their approval, and returns the consent that
-/// is now in effect. Writes only the policy, and only with the user's consent.
+/// Shows the requests of the selected plugins, obtains the user's approval, and returns the consent
+/// in effect. Writes only the policy, and only with the user's consent.
 ///
 /// # Errors
 /// If a plugin imports an interface whose capability it does not declare, or if a request is not
@@ -156,8 +156,8 @@ pub async fn obtain(
     Ok(after)
 }
 
-/// Has the user confirm each native program that would take the place of a component: it would
-/// run outside of the sandbox. `allowed` are the plugins that the user has confirmed by an option.
+/// Asks the user to confirm each native program that would replace a component: it would run
+/// outside of the sandbox. `allowed` contains the plugins that the user has confirmed by an option.
 ///
 /// # Errors
 /// If it is not confirmed; nothing is installed then.
@@ -200,10 +200,9 @@ fn native_not_confirmed(replacement: &NativeReplacement<'_>, options: ConsentOpt
     let (address, upgrade) = (address.for_display(), if options.upgrade { " -upgrade" } else { "" });
     let detail = format!(
         "{address} v{version} in {} is a native program, which runs outside of the sandbox with all of your \
-         permissions. It would take the place of the component v{component}, which the sandbox confines. \
-         Nothing was installed.\n\nTo keep the component, remove the program or exclude its version with a \
-         version constraint. To run the program, confirm it with `wardian init{upgrade} \
-         -allow-native={address}`.",
+         permissions. It would replace the component v{component}, which runs in the sandbox. Nothing was \
+         installed.\n\nTo keep the component, remove the program or exclude its version with a version \
+         constraint. To run the program, confirm it with `wardian init{upgrade} -allow-native={address}`.",
         file.display()
     );
     Diagnostic::error("Native program would replace a component", detail)
@@ -281,8 +280,8 @@ pub async fn confirm_grant(context: &AppContext, address: &ProviderAddress) -> R
 
 fn not_granted(component: &ComponentArtifact) -> AppError {
     let detail = format!(
-        "{} was not granted its requests. Nothing was installed. To use it without them, deny them in a \
-         policy; the plugin may fail when it needs them.",
+        "The requests of {} were not granted, so nothing was installed. To use the plugin without this \
+         access, deny the requests in a policy; the plugin may fail when it needs the access.",
         component_name(component)
     );
     AppError::new("Not granted", detail)

@@ -1,8 +1,7 @@
 //! The consent lock file, and the check before each run that the user has consented to the plugins.
 //!
 //! The check does not apply to
-//! - embedded plugins: they change only with the program, and the program itself defines their
-//!   grants;
+//! - embedded plugins: they change only with Wardian, which defines their grants;
 //! - plugins with a development override: their code changes with each build;
 //! - plugins that declare no capabilities: there is nothing to approve;
 //! - native plugins: nothing would enforce their declaration.
@@ -73,13 +72,15 @@ pub fn read_text(path: &Path) -> io::Result<Option<String>> {
 pub fn inspect_component(component: &ComponentArtifact, root_module: &Path) -> Result<Inspected, Diagnostic> {
     let cannot = |why: String| {
         let name = component_name(component);
-        let detail = format!("{name} cannot be loaded: {why}.\n\nIts file comes from {}.", component.origin);
+        let detail = format!("{name} cannot be loaded: {why}.\n\nThe file is from {}.", component.origin);
         Diagnostic::error("Plugin cannot be loaded", detail)
     };
     let inspected = inspect(component.bytes(), root_module).map_err(|error| cannot(error.to_string()))?;
     let verification = inspected.verify_imports();
     if let Some(undeclared) = verification.undeclared.first() {
-        return Err(cannot(format!("{undeclared}. Its author has to declare it, with the reason")));
+        return Err(cannot(format!(
+            "{undeclared}. The plugin's author must declare the capability, with a reason"
+        )));
     }
     Ok(inspected)
 }
@@ -126,11 +127,11 @@ pub fn check(
             continue;
         }
         let why = match agreed {
-            Some(agreed) => format!("is about different code, of v{}", agreed.version),
-            None => "does not mention it".to_owned(),
+            Some(agreed) => format!("records the approval of different code, v{}", agreed.version),
+            None => "does not contain the plugin".to_owned(),
         };
         let detail = format!(
-            "{} declares capability requests that are not approved here: {CONSENT_LOCK_FILE_NAME} {why}. \
+            "{} declares capability requests that have not been approved: {CONSENT_LOCK_FILE_NAME} {why}. \
              Run `wardian init`, which shows the requests.",
             component_name(component)
         );

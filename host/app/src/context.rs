@@ -53,7 +53,7 @@ pub struct AppContext {
     pub environment: ProcessEnvironment,
     /// The root module's directory, an absolute path. It is the process's working directory.
     pub directory: PathBuf,
-    /// The directory in which the program was started, an absolute path.
+    /// The directory in which Wardian was started, an absolute path.
     pub started_in: PathBuf,
     /// The selected workspace.
     pub workspace: Workspace,
@@ -62,9 +62,9 @@ pub struct AppContext {
     /// Whether the warnings of the CLI configuration were shown. The file is read when it is
     /// needed, and its warnings are shown once.
     has_shown_cli_config_warnings: AtomicBool,
-    /// Providers whose processes are already running, started by someone else.
+    /// Providers whose processes are already running because another program started them.
     pub reattached: BTreeMap<ProviderAddress, Reattachment>,
-    /// Native plugins in use, whose processes must be ended.
+    /// Native plugins in use, whose processes must be terminated.
     native: Mutex<Vec<NativeProcesses>>,
     policy: OnceLock<Arc<Policy>>,
     /// Files that options of the command name.
@@ -78,15 +78,11 @@ pub struct AppContext {
 
 /// The fields of an [`AppContext`] that the caller provides.
 pub struct AppOptions {
-    /// Shows warnings and progress, and asks the user.
     pub frontend: Arc<dyn Frontend>,
-    /// The environment variables.
     pub environment: ProcessEnvironment,
-    /// The directory in which the program was started, an absolute path.
+    /// The directory in which Wardian was started, an absolute path.
     pub started_in: PathBuf,
-    /// The selected workspace.
     pub workspace: Workspace,
-    /// Records plugin accesses.
     pub audit_log: Arc<AuditLog>,
     /// Whether the configuration is trusted.
     pub trust: ConfigurationTrust,
@@ -145,7 +141,7 @@ impl AppContext {
     /// Loads the configuration in a directory, with its warnings.
     ///
     /// # Errors
-    /// If it cannot be read, and all errors in it.
+    /// If the configuration cannot be read or contains errors; all errors are returned.
     pub fn load(&self, directory: &Path) -> Result<(Arc<Configuration>, Diagnostics), AppError> {
         Ok(checked(self.load_files(directory)?))
     }
@@ -354,7 +350,7 @@ impl AppContext {
         Locations {
             directory: &self.directory,
             environment: &self.environment,
-            // Without a valid one, no plugin is found.
+            // Without a valid CLI configuration, no plugin is found.
             cli_config: &self.load_cli_config().unwrap_or_default().config,
             states: &self.states()?,
             named_files: &self.named_files,
@@ -380,7 +376,7 @@ impl AppContext {
     }
 
     /// Compares the directories that policies grant to these plugins and to provisioners with the
-    /// directories that were recorded, and records new ones. Returns what they lead to.
+    /// directories that were recorded, and records new ones. Returns the targets.
     fn check_granted_paths(
         &self,
         policy: &Policy,
@@ -440,7 +436,7 @@ impl AppContext {
         self.check_grants(&self.load_policy()?, OnChange::Record, is_new).map(drop)
     }
 
-    /// Ends the processes of native plugins.
+    /// Terminates the processes of native plugins.
     pub async fn close(&self) {
         let native = std::mem::take(&mut *self.native.lock().unwrap_or_else(PoisonError::into_inner));
         for plugin in native {
@@ -456,7 +452,7 @@ impl AppContext {
             .map(|(address, path)| {
                 let place = format!(" - {} in {}", address.for_display(), path.display());
                 match self.catalogue.versions_of(address).max() {
-                    Some(embedded) => format!("{place}, instead of v{embedded} that is part of this program"),
+                    Some(embedded) => format!("{place}, instead of the embedded v{embedded}"),
                     None => place,
                 }
             })
@@ -512,7 +508,7 @@ fn checked(configuration: Configuration) -> (Arc<Configuration>, Diagnostics) {
     let mut diagnostics = configuration.warnings.clone();
     check_required_versions(&configuration, &mut diagnostics);
     let configuration = Arc::new(configuration);
-    // The process ends with its command, so the memory is not freed: that would take a tenth of the
+    // The process ends after the command, so the memory is not freed, which would take a tenth of the
     // time of a `validate`.
     std::mem::forget(Arc::clone(&configuration));
     (configuration, diagnostics)

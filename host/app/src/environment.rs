@@ -1,4 +1,4 @@
-//! Every environment variable that the program uses. No other module contains the name of one.
+//! Every environment variable that Wardian reads. No other module contains the name of one.
 //!
 //! The variables are read once, at the start, so that their values are the same during the whole
 //! run.
@@ -12,7 +12,6 @@ use wardian_policy::{POLICY_FILE_NAME, PolicyPaths};
 /// The directory of the organisation's policy. No variable can change it.
 const SYSTEM_DIRECTORY: &str = if cfg!(windows) { r"C:\ProgramData\wardian" } else { "/etc/wardian" };
 
-/// A variable and its meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct EnvironmentVariable {
     /// The variable's name; a prefix if it ends with `_`.
@@ -31,53 +30,52 @@ macro_rules! variables {
 }
 
 variables! {
-    ROOT_VARIABLE = "TF_VAR_": "TF_VAR_name gives the root module's variable `name` a value";
-    ARGUMENTS = "TF_CLI_ARGS": "further arguments of every command";
-    COMMAND_ARGUMENTS = "TF_CLI_ARGS_": "TF_CLI_ARGS_plan: further arguments of `plan` (spaces and dashes become `_`)";
+    ROOT_VARIABLE = "TF_VAR_": "TF_VAR_name sets the root module's variable `name`";
+    ARGUMENTS = "TF_CLI_ARGS": "additional arguments for every command";
+    COMMAND_ARGUMENTS = "TF_CLI_ARGS_": "TF_CLI_ARGS_plan: additional arguments for `plan` (spaces and dashes become `_`)";
     DATA_DIRECTORY = "TF_DATA_DIR": "the directory used instead of .terraform";
-    INPUT = "TF_INPUT": "`0` or `false`: never ask for values of variables";
+    INPUT = "TF_INPUT": "`0` or `false`: never prompt for variable values";
     IN_AUTOMATION = "TF_IN_AUTOMATION": "not empty: do not suggest the next commands";
     WORKSPACE = "TF_WORKSPACE": "the selected workspace (overrides `workspace select`)";
     CLI_CONFIG_FILE = "TF_CLI_CONFIG_FILE": "the CLI configuration file used instead of ~/.terraformrc";
-    LOG = "WARDIAN_LOG": "what is logged to standard error: trace, debug, info, warn, error, or filters as `wardian_engine=debug`";
-    TERRAFORM_LOG = "TF_LOG": "the same, if WARDIAN_LOG is not set; JSON means trace as JSON";
-    CORE_LOG = "TF_LOG_CORE": "a level for everything but plugins, if neither of them is set";
-    PROVIDER_LOG = "TF_LOG_PROVIDER": "a level only for the output of plugins";
-    LOG_PATH = "TF_LOG_PATH": "a file that log lines are appended to, instead of standard error";
+    LOG = "WARDIAN_LOG": "the log level for standard error: trace, debug, info, warn, error, or a filter such as `wardian_engine=debug`";
+    TERRAFORM_LOG = "TF_LOG": "the log level if WARDIAN_LOG is not set; `JSON`: level trace, in JSON format";
+    CORE_LOG = "TF_LOG_CORE": "the log level of everything except plugins, if WARDIAN_LOG and TF_LOG are not set";
+    PROVIDER_LOG = "TF_LOG_PROVIDER": "the log level of plugins";
+    LOG_PATH = "TF_LOG_PATH": "the file to which log lines are appended, instead of standard error";
     PLAN_PASSPHRASE = "WARDIAN_PLAN_PASSPHRASE": "the passphrase of encrypted plan files";
     POLICY = "WARDIAN_POLICY": "a policy of the organisation, in addition to the one in /etc/wardian";
     AUDIT = "WARDIAN_AUDIT": "the audit log file, for commands without -audit-log";
-    CONFIGURATION_HOME = "XDG_CONFIG_HOME": "the parent of the user's own policy (in wardian/), instead of \
-        ~/.config";
+    CONFIGURATION_HOME = "XDG_CONFIG_HOME": "the parent of the user's policy directory `wardian`, instead of ~/.config";
     NO_COLOR = "NO_COLOR": "not empty: no color";
     TERMINAL = "TERM": "`dumb`: no color";
-    COLUMNS = "COLUMNS": "the width to wrap text to if there is no terminal";
-    NATIVE_ENVIRONMENT = "WARDIAN_NATIVE_ENVIRONMENT": "further variables that native plugins receive: \
-        names separated by commas; `FOO_*` for all with that prefix";
-    REATTACH = "TF_REATTACH_PROVIDERS": "providers that run already, in the form that a provider under a \
-        debugger prints: JSON with their addresses";
-    DISABLE_PLUGIN_TLS = "TF_DISABLE_PLUGIN_TLS": "not empty: connections to native plugins are not secured";
-    STRICT = "WARDIAN_STRICT_PLUGINS": "not empty: native plugins are hashed and asked for their schemas in \
-        every run, without the cache";
-    PLUGIN_COOKIE = "TF_PLUGIN_MAGIC_COOKIE": "what a host passes to a plugin that it starts, for `wardian \
-        serve`";
+    COLUMNS = "COLUMNS": "the line width of output if there is no terminal";
+    NATIVE_ENVIRONMENT = "WARDIAN_NATIVE_ENVIRONMENT": "additional variables that native plugins receive: \
+        comma-separated names; `FOO_*` for all with that prefix";
+    REATTACH = "TF_REATTACH_PROVIDERS": "running providers to connect to: the JSON object that a provider in \
+        debug mode prints";
+    DISABLE_PLUGIN_TLS = "TF_DISABLE_PLUGIN_TLS": "not empty: connections to native plugins do not use TLS";
+    STRICT = "WARDIAN_STRICT_PLUGINS": "not empty: every run hashes native plugins and requests their \
+        schemas again, without the cache";
+    PLUGIN_COOKIE = "TF_PLUGIN_MAGIC_COOKIE": "the value that a host passes to the plugins that it starts, \
+        for `wardian serve`";
     PLUGIN_VERSIONS = "PLUGIN_PROTOCOL_VERSIONS": "the protocol versions that the host supports";
     PLUGIN_CERTIFICATE = "PLUGIN_CLIENT_CERT": "the host's certificate";
-    PLUGIN_SOCKETS = "PLUGIN_UNIX_SOCKET_DIR": "the directory in which the host wants a plugin's socket";
-    SSH_AGENT = "SSH_AUTH_SOCK": "the SSH agent that connections of provisioners may use";
+    PLUGIN_SOCKETS = "PLUGIN_UNIX_SOCKET_DIR": "the directory in which a plugin creates its socket";
+    SSH_AGENT = "SSH_AUTH_SOCK": "the SSH agent for the connections of provisioners";
     TEMPORARY = "TMPDIR": "the directory of native plugins' sockets, instead of /tmp";
     CACHE_DIRECTORY = "WARDIAN_CACHE_DIR": "the directory of compiled plugins";
-    CACHE_HOME = "XDG_CACHE_HOME": "the parent of that, instead of ~/.cache";
-    DATA_HOME = "XDG_DATA_HOME": "the directory of the key to compiled plugins and of a plugin mirror, \
-        instead of ~/.local/share";
-    DATA_DIRECTORIES = "XDG_DATA_DIRS": "directories of further plugin mirrors, instead of \
+    CACHE_HOME = "XDG_CACHE_HOME": "the parent of the cache directory, instead of ~/.cache";
+    DATA_HOME = "XDG_DATA_HOME": "the user's data directory (cache key, plugin mirror), instead of \
+        ~/.local/share";
+    DATA_DIRECTORIES = "XDG_DATA_DIRS": "the parents of additional plugin mirrors, instead of \
         /usr/local/share:/usr/share";
     HOME = "HOME": "the home directory";
-    USER = "USER": "the name in the lock information of a state";
-    LOGIN = "LOGNAME": "the same, if USER is not set";
+    USER = "USER": "the user name in the lock information of a state";
+    LOGIN = "LOGNAME": "the user name if USER is not set";
 }
 
-/// The environment at the start of the program.
+/// The environment when Wardian started.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessEnvironment {
     variables: BTreeMap<String, String>,
@@ -118,7 +116,7 @@ impl ProcessEnvironment {
         self.text(name).map(PathBuf::from)
     }
 
-    /// Returns the variables that `TF_VAR_name` sets: names and texts.
+    /// Returns the names and texts of the variables that `TF_VAR_name` sets.
     pub fn root_variables(&self) -> Vec<(String, String)> {
         self.variables
             .iter()
@@ -126,7 +124,7 @@ impl ProcessEnvironment {
             .collect()
     }
 
-    /// Returns the additional arguments for a command, which is given with its parent commands:
+    /// Returns the additional arguments for a command, whose name includes its parent commands:
     /// first the arguments for that command, then those for all commands, each with the variable's
     /// name.
     pub fn arguments(&self, command: &str) -> Vec<(String, &str)> {
@@ -147,7 +145,7 @@ impl ProcessEnvironment {
         self.text(PLAN_PASSPHRASE).map(str::to_owned)
     }
 
-    /// Returns whether the program may ask the user for values.
+    /// Returns whether Wardian may prompt the user for values.
     pub fn may_ask(&self) -> bool {
         !matches!(self.text(INPUT), Some("0" | "false" | "FALSE" | "False" | "f" | "F"))
     }
@@ -168,7 +166,6 @@ impl ProcessEnvironment {
         self.all().filter(move |(name, _)| fits(name))
     }
 
-    /// Returns all variables.
     pub fn all(&self) -> impl Iterator<Item = (&str, &str)> {
         self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
@@ -222,17 +219,14 @@ impl ProcessEnvironment {
         self
     }
 
-    /// Returns the selected workspace, if it is set.
     pub fn workspace(&self) -> Option<&str> {
         self.text(WORKSPACE)
     }
 
-    /// Returns the CLI configuration file, if it is set.
     pub fn cli_config_file(&self) -> Option<PathBuf> {
         self.path(CLI_CONFIG_FILE)
     }
 
-    /// Returns the log filter.
     pub fn log(&self) -> Option<&str> {
         self.text(LOG).or_else(|| self.text(TERRAFORM_LOG))
     }
@@ -248,7 +242,6 @@ impl ProcessEnvironment {
         self.text(PROVIDER_LOG)
     }
 
-    /// Returns the log file.
     pub fn log_path(&self) -> Option<PathBuf> {
         self.path(LOG_PATH)
     }
@@ -263,12 +256,10 @@ impl ProcessEnvironment {
         self.text(COLUMNS)?.parse().ok().filter(|columns| *columns > 20)
     }
 
-    /// Returns the socket of the SSH agent.
     pub fn ssh_agent(&self) -> Option<PathBuf> {
         self.path(SSH_AGENT)
     }
 
-    /// Returns the user's home directory.
     pub fn home(&self) -> Option<PathBuf> {
         self.path(HOME).or_else(|| self.account_home.clone())
     }
@@ -294,20 +285,19 @@ impl ProcessEnvironment {
         self.data_home().into_iter().chain(machine).map(|path| path.join("terraform/plugins")).collect()
     }
 
-    /// Returns the user's name, as other people see it in lock information.
+    /// Returns the user's name, which lock information contains.
     pub fn user(&self) -> String {
         let named = self.text(USER).or_else(|| self.text(LOGIN)).map(ToOwned::to_owned);
         named.or_else(account_name).unwrap_or_else(|| "unknown".to_owned())
     }
 
-    /// Returns the audit log, which may be relative to the directory in which the program was
-    /// started.
+    /// Returns the audit log, which may be relative to the directory in which Wardian was started.
     pub fn audit_log(&self) -> Option<PathBuf> {
         self.path(AUDIT)
     }
 
     /// Returns the paths of policy files. A relative path in the variable is relative to the
-    /// directory in which the program was started.
+    /// directory in which Wardian was started.
     pub fn policy_places(&self, root_module: &Path, started_in: &Path) -> PolicyPaths {
         let configurations = self.absolute(CONFIGURATION_HOME).or_else(|| Some(self.home()?.join(".config")));
         PolicyPaths {

@@ -3,7 +3,7 @@
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_state::{LockError, StateError};
 
-/// Diagnostics with at least one error; they can include warnings.
+/// Diagnostics that contain at least one error, and possibly warnings.
 #[derive(Clone, Debug)]
 pub struct AppError(Diagnostics);
 
@@ -73,8 +73,8 @@ impl From<LockError> for AppError {
     }
 }
 
-/// Formats an error text as a sentence, with a capital letter and a full stop, which the errors of
-/// libraries do not have.
+/// Formats an error text as a sentence, with a capital letter and a full stop, which error texts of
+/// libraries lack.
 pub fn sentence(text: &str) -> String {
     let mut characters = text.trim_end().trim_end_matches('.').chars();
     match characters.next() {

@@ -1,4 +1,4 @@
-//! The user interface, as this library uses it.
+//! The trait through which this library shows reports and asks the user.
 
 use std::io;
 use std::path::Path;
@@ -15,10 +15,8 @@ use crate::state_migration::StateCopy;
 /// Shows the reports of the library, and asks the user. The command line implements it.
 #[async_trait]
 pub trait Frontend: Send + Sync {
-    /// Shows warnings.
     fn warn(&self, warnings: &Diagnostics);
 
-    /// Shows the progress of the work.
     fn report(&self, event: AppEvent<'_>);
 
     /// Returns whether a user is present who can be asked.
@@ -71,14 +69,12 @@ pub enum AppEvent<'a> {
         plugin: &'a str,
         /// The version that was approved before, if its requests were different.
         approved_version: Option<&'a Version>,
-        /// The requests.
         requests: &'a [RequestedCapability<'a>],
     },
     /// Rules were added to the root module's policy file.
     RulesAdded {
         /// The plugin to which the rules grant access.
         address: &'a ProviderAddress,
-        /// The number of rules.
         count: usize,
     },
     /// The approved requests were written to the consent lock file.
@@ -91,18 +87,18 @@ pub struct RequestedCapability<'a> {
     pub asked: &'a CapabilityRequest,
     /// The difference from the requests that were approved before.
     pub change: CapabilityChange,
-    /// The decision of the policy, unless the request is not made any more.
+    /// The decision of the policy, unless the request is no longer made.
     pub standing: Option<&'a GrantStatus>,
 }
 
 /// The difference between a capability request and the requests that were approved before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapabilityChange {
-    /// It was not approved before.
+    /// The request was not approved before.
     Added,
-    /// It was approved before.
+    /// The request was approved before.
     Unchanged,
-    /// It was approved before and is not made any more.
+    /// The request was approved before and is no longer made.
     Removed,
 }
 
@@ -113,7 +109,7 @@ pub enum Confirmation<'a> {
     CopyStates(&'a [StateCopy]),
     /// Whether to grant a plugin the access that it requests.
     Grant(&'a ProviderAddress),
-    /// Whether native programs may take the place of components.
+    /// Whether native programs may replace components.
     NativePrograms(&'a [NativeReplacement<'a>]),
 }
 
@@ -121,9 +117,9 @@ pub enum Confirmation<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct NativeReplacement<'a> {
     pub address: &'a ProviderAddress,
-    /// The version of the program.
+    /// The version of the native plugin.
     pub version: &'a Version,
-    /// The program's file.
+    /// The file of the native plugin.
     pub file: &'a Path,
     /// The version of the component.
     pub component: &'a Version,

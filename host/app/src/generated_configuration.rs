@@ -52,7 +52,7 @@ fn text(plan: &Plan) -> Option<String> {
             Some(Importing::Identity(identity)) => format!(" from {}", json::to_json_value(identity)),
             Some(Importing::Unknown) | None => String::new(),
         };
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "\n# __generated__ by Wardian{origin}\n{block}\n");
     }
     is_any.then_some(text)
@@ -62,8 +62,8 @@ fn exists(path: &Path) -> AppError {
     AppError::new(
         "Target generated file already exists",
         format!(
-            "{} exists already, and generated configuration is only written to a new file. Name another \
-             file with -generate-config-out, or move its content elsewhere and delete it.",
+            "{} already exists, and generated configuration is written only to a new file. Name another file \
+             with -generate-config-out, or move the content of this file elsewhere and delete the file.",
             path.display()
         ),
     )

@@ -11,7 +11,7 @@ use wardian_printable::escape::is_deceptive;
 /// Returns a document on one line, without a line break at its end.
 pub fn compact(document: &impl Serialize) -> String {
     let mut out = Vec::new();
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = write_compact(document, &mut out);
     String::from_utf8(out).unwrap_or_default()
 }

@@ -1,10 +1,11 @@
 //! A record of the directories to which granted paths lead, kept on this machine.
 //!
 //! A policy grants a path, and a path can change its meaning: a plugin that may write a parent
-//! directory could replace a directory by a link to another one between two runs. Therefore the
-//! directory that a path leads to, without links, is recorded when the path is granted, by `init`
-//! and `policy grant`, and else when it is first used. Other commands compare it, and stop if it
-//! differs. A path that does not exist yet is recorded with its nearest existing parent resolved.
+//! directory could replace a directory with a link to another one between two runs. Therefore the
+//! directory that a path leads to, without links, is recorded when `init` or `policy grant` grants
+//! the path, or else when the path is first used. Other commands compare the directory with the
+//! record, and stop if it differs. A path that does not exist yet is recorded with its nearest
+//! existing parent resolved.
 //!
 //! The record is in the user's data directory, in one file for each project, which only this user
 //! can write. Each entry belongs to a policy file, a plugin pattern and a path. If there is no such
@@ -32,12 +33,12 @@ const VERSION: u32 = 1;
 /// Maximum size of a record.
 const MAX_RECORD_BYTES: u64 = 16 << 20;
 
-/// What happens to a path that leads to another directory than recorded.
+/// How to handle a path that no longer leads to the recorded directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnChange {
-    /// It is an error.
+    /// Reports an error.
     Reject,
-    /// The new directory is recorded, with a warning.
+    /// Records the new directory, and reports a warning.
     Record,
 }
 
@@ -50,7 +51,7 @@ pub struct GrantedPaths {
     has_changed: bool,
 }
 
-/// Identifies a granted path. Paths are escaped, so that each path has one text.
+/// Identifies a granted path. Paths are escaped, so that different paths have different texts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct EntryKey {
     policy: String,
@@ -103,8 +104,8 @@ impl GrantedPaths {
         Ok(record)
     }
 
-    /// Compares the granted paths with the record, adds those that it lacks, and returns the
-    /// directories that they lead to. Warns of changes that are recorded.
+    /// Compares the granted paths with the record, adds missing ones, and returns the directories
+    /// that they lead to. Warns about changes that it records.
     ///
     /// # Errors
     /// All paths that lead to another directory, or through a link that a plugin may have made.
@@ -130,7 +131,7 @@ impl GrantedPaths {
                     problems.push(Diagnostic::error("Granted directory leads through a link", detail));
                     continue;
                 }
-                // The plugin cannot use it either.
+                // The plugin cannot use this path either.
                 Err(GrantedPathError::Access(_)) => continue,
             };
             let key = EntryKey {
@@ -147,15 +148,19 @@ impl GrantedPaths {
                         problems.push(Diagnostic::error(
                             "Granted directory has changed",
                             format!(
-                                "{change}. A plugin may have replaced a directory by a link to another one. If \
-                                 the change is intended, run `wardian init`, which records the new directory."
+                                "{change}. A plugin may have replaced a directory with a link to another \
+                                 directory. If the change is intended, run `wardian init`, which records the \
+                                 new directory."
                             ),
                         ));
                         continue;
                     }
                     warnings.push(Diagnostic::warning(
                         "Granted directory has changed",
-                        format!("{change}. It is recorded from now on. Check that the change is intended."),
+                        format!(
+                            "{change}. The new directory has been recorded. Check that the change is \
+                             intended."
+                        ),
                     ));
                     self.set(key, text);
                 }
@@ -187,14 +192,15 @@ impl GrantedPaths {
 
 fn change(directory: &GrantedDirectory<'_>, known: &str, found: &str) -> String {
     format!(
-        "{} grants {} the directory {}. It was {known} when it was recorded, and now is {found}",
+        "{} grants {} the directory {}. The path led to {known} when it was recorded, and now leads to \
+         {found}",
         directory.file,
         directory.plugin(),
         directory.path.display()
     )
 }
 
-/// Returns a text that no other path has.
+/// Escapes a path so that different paths have different texts.
 fn escape(path: &Path) -> String {
     match path.to_str() {
         Some(text) if !text.contains('\\') && !text.chars().any(char::is_control) => text.to_owned(),
@@ -328,7 +334,7 @@ mod tests {
         for on_change in [OnChange::Reject, OnChange::Record] {
             assert!(place.check(&policy, on_change).unwrap_err().contains("is a symbolic link"));
         }
-        // The rule applies without a record, too.
+        // Without a record, this rule still applies.
         fs::remove_dir_all(place.path("private")).unwrap();
         assert!(place.check(&policy, OnChange::Reject).unwrap_err().contains("is a symbolic link"));
     }

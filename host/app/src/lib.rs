@@ -1,11 +1,11 @@
 //! The library behind the command line: a root module's directory and everything that commands
 //! do in it, without arguments, rendering or a terminal.
 //!
-//! [`AppContext`] is the composition root. It loads the configuration, finds the plugins,
-//! checks them against the lock files and the policy, and passes the engine its inputs. Around
-//! it are the backend and its states ([`backend`], [`state_access`], [`workspaces`]), saved plans
-//! ([`saved_plan`]), consent to plugins' capability requests ([`consent`]), and the confinement
-//! of untrusted configurations ([`untrusted`]).
+//! [`AppContext`] is the composition root. It loads the configuration, finds the plugins, checks
+//! them against the lock files and the policy, and passes the engine its inputs. Other modules
+//! contain the backend and its states ([`backend`], [`state_access`], [`workspaces`]), saved plans
+//! ([`saved_plan`]), consent to plugins' capability requests ([`consent`]), and the confinement of
+//! untrusted configurations ([`untrusted`]).
 //!
 //! Invariants:
 //! - nothing here writes to a terminal, reads arguments, installs signal handlers or exits: the

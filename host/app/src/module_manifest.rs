@@ -1,7 +1,7 @@
 //! The module manifest that Terraform writes: `modules/modules.json` in the data directory.
 //!
 //! Wardian does not need the file to find modules in local directories. It writes the file so that
-//! Terraform, and tools that read it, find the directory initialized.
+//! Terraform, and tools that read it, detect that the directory is initialized.
 
 use std::collections::BTreeMap;
 use std::fs;

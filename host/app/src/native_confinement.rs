@@ -1,4 +1,4 @@
-//! Confinement of native plugins by the kernel, if a policy requires it.
+//! Confines native plugins with kernel features, if a policy requires it.
 
 use wardian_address::ProviderAddress;
 use wardian_diagnostic::Diagnostic;
@@ -81,7 +81,7 @@ fn refused(address: &ProviderAddress, problem: &str) -> AppError {
 
 fn warn(address: &ProviderAddress, problem: &str, frontend: &dyn Frontend) {
     let detail = format!(
-        "{} runs with all of your permissions, although the policy asks for its confinement: {problem}.",
+        "{} runs with all of your permissions, although the policy requires its confinement: {problem}.",
         address.for_display()
     );
     frontend.warn(&Diagnostic::warning("Native plugin is not confined", detail).into());

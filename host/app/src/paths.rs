@@ -1,4 +1,4 @@
-//! Paths: symbolic links and containment.
+//! Resolves symbolic links in paths, and checks whether a path is inside a directory.
 
 use std::ffi::OsString;
 use std::io;

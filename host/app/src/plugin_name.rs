@@ -1,4 +1,4 @@
-//! Names of plugins in messages.
+//! Formats plugin names for messages.
 
 use wardian_address::{ProviderAddress, Version};
 

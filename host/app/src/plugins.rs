@@ -1,5 +1,5 @@
-//! The plugins of a run. They are checked before the run begins, and each is loaded once, when it
-//! is first needed.
+//! The plugins of a run, which are checked before the run begins. Each plugin is loaded when it is
+//! first needed.
 
 mod provisioners;
 
@@ -40,7 +40,7 @@ use provisioners::LoadedProvisioners;
 /// Provides the installed providers and provisioners of a run.
 pub struct Plugins {
     pub(crate) sandbox: Arc<Sandbox>,
-    /// The reason why the cache is not used: plugins could write to it.
+    /// The reason why the cache is not used, if plugins could write to it.
     exposed_cache: Option<String>,
     pub(crate) by_address: BTreeMap<ProviderAddress, Plugin>,
     native: BTreeMap<ProviderAddress, NativePlugin>,
@@ -56,7 +56,7 @@ pub struct Plugins {
     pub(crate) provisioners: LoadedProvisioners,
 }
 
-/// A native plugin whose processes must be ended.
+/// A native plugin whose processes must be terminated.
 #[derive(Clone)]
 pub enum NativeProcesses {
     /// A provider's processes.
@@ -66,7 +66,7 @@ pub enum NativeProcesses {
 }
 
 impl NativeProcesses {
-    /// Ends the processes.
+    /// Terminates the processes.
     pub async fn close(&self) {
         match self {
             Self::Provider(plugin) => plugin.close().await,
@@ -78,11 +78,10 @@ impl NativeProcesses {
 /// The policy, and the audit log in which accesses are recorded.
 #[derive(Clone)]
 pub struct Supervision {
-    /// The policy in effect.
     pub policy: Arc<Policy>,
-    /// Records the accesses.
+    /// Records plugin accesses.
     pub audit_log: Arc<AuditLog>,
-    /// Decides which other states can be read.
+    /// Checks which other states may be read.
     pub states: FileGate,
 }
 
@@ -189,7 +188,7 @@ impl Plugins {
         self.by_address.iter().filter_map(digest).collect()
     }
 
-    /// Loads every component now, and the provisioners of these types, so that the compiled code is
+    /// Loads every component, and the provisioners of these types, so that the compiled code is
     /// cached for later runs. Does not run native plugins. Calls `tell` for each compilation.
     ///
     /// # Errors
@@ -246,7 +245,7 @@ impl Plugins {
         };
         let loaded = plugin.loaded.get_or_init(loading).await;
         loaded.as_ref().map_err(|problem| {
-            let detail = format!("{problem}\n\nIts file comes from {}.", component.origin);
+            let detail = format!("{problem}\n\nThe file is from {}.", component.origin);
             vec![PluginDiagnostic::error("Plugin cannot be loaded", detail)]
         })
     }
@@ -279,7 +278,7 @@ fn report_compiling(frontend: &dyn Frontend, event: LoadEvent) {
 }
 
 /// Returns the sandbox, and the reason if it does not cache compiled code. A user who can write
-/// both the cache and its key decides what code runs, so neither may be in a directory to which a
+/// both the cache and its key controls which code runs, so neither may be in a directory to which a
 /// plugin may be granted access.
 fn sandbox(
     environment: &ProcessEnvironment,
@@ -338,8 +337,8 @@ fn native_package(
 /// Returns the error for a native plugin that the policy does not allow.
 fn native_denied(address: &ProviderAddress, policy: &PluginPolicy) -> AppError {
     let why = match &policy.settings().native {
-        Some(set) if set.value == NativePlugins::Deny => format!("{} says so", set.location),
-        _ => "a policy file has no rule for it, and does not leave the decision to other files".to_owned(),
+        Some(set) if set.value == NativePlugins::Deny => format!("{} denies native plugins", set.location),
+        _ => "a policy file has no rule for the plugin, and does not defer to other files".to_owned(),
     };
     let detail = format!(
         "{} is a native plugin, which would run outside of the sandbox, and policy does not allow it to run: \

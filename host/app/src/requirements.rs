@@ -11,7 +11,7 @@ use wardian_state::State;
 use crate::compatibility::TERRAFORM_VERSION;
 
 /// Returns the providers that the configuration requires, and those of objects in the state that
-/// the configuration does not contain any more.
+/// the configuration no longer contains.
 pub fn requirements(configuration: &Configuration, state: Option<&State>) -> Requirements {
     let mut requirements = Requirements::default();
     for (address, requirement) in configuration.provider_requirements() {
@@ -60,8 +60,8 @@ pub(crate) fn check_required_versions(configuration: &Configuration, diagnostics
                 Diagnostic::error(
                     "Unsupported Terraform version",
                     format!(
-                        "{whose} requires Terraform {}, and this program behaves like Terraform \
-                         {TERRAFORM_VERSION}. Use another version of the program, or change \
+                        "{whose} requires Terraform {}, but this version of Wardian is compatible with \
+                         Terraform {TERRAFORM_VERSION}. Use another version of Wardian, or change \
                          required_version if it is stricter than necessary.",
                         required.constraints
                     ),

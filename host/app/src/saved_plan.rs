@@ -63,7 +63,7 @@ fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-/// Returns whether a file's content starts like a saved plan.
+/// Returns whether a file's content begins with the signature of a saved plan.
 pub fn is_plan(bytes: &[u8]) -> bool {
     bytes.starts_with(ARCHIVE) || sealed::is_sealed(bytes)
 }
@@ -94,7 +94,7 @@ impl SavedPlan {
     /// Decodes the content of a file. The passphrase is required if the content [`is_sealed`].
     ///
     /// # Errors
-    /// If it is not a plan of this program and version.
+    /// If it is not a plan of this version of Wardian.
     pub fn decode(
         path: &Path,
         bytes: &[u8],
@@ -138,13 +138,13 @@ impl SavedPlan {
             return Ok(());
         }
         let detail = if !planned.lineage.is_empty() && planned.lineage != state.lineage {
-            "The saved plan was made from the state of another lineage, so it cannot be applied to this \
+            "The saved plan was made from a state with another lineage, so it cannot be applied to this \
              state. Make a new plan."
                 .to_owned()
         } else {
             format!(
-                "The state has changed since the plan was made: it was at serial {} and is at serial {} now. Make a \
-                 new plan.",
+                "The state has changed since the plan was made: its serial was {} and is now {}. Make a new \
+                 plan.",
                 planned.serial, state.serial
             )
         };
@@ -163,8 +163,8 @@ impl SavedPlan {
         Err(AppError::new(
             "Saved plan is of another workspace",
             format!(
-                "The plan was made in the workspace \"{planned}\", and this is \"{present}\". Select that \
-                 workspace, or make a new plan."
+                "The plan was made in the workspace \"{planned}\", but the selected workspace is \
+                 \"{present}\". Select that workspace, or make a new plan."
             ),
         ))
     }
@@ -186,9 +186,9 @@ impl SavedPlan {
                 problems.error(
                     "Saved plan was made with another plugin",
                     format!(
-                        "The plugin for {address} is not the one that the plan was made with: their \
-                         contents differ, so its changes may differ from the plan. Make a new plan, or \
-                         install that plugin again."
+                        "The installed plugin for {address} differs from the plugin with which the plan was \
+                         made, so its changes may differ from the plan. Make a new plan, or install that \
+                         plugin again."
                     ),
                 );
             }
@@ -202,8 +202,8 @@ impl SavedPlan {
                     problems.error(
                         "Inconsistent dependency lock file",
                         format!(
-                            "The plan was made with {} {}, and the lock file here selects another version. \
-                             Make a new plan, or return to that version.",
+                            "The plan was made with {} {}, but the lock file selects another version. Make a \
+                             new plan, or return to that version.",
                             address.for_display(),
                             planned.version
                         ),

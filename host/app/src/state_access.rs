@@ -98,7 +98,7 @@ pub struct StateOutOptions {
 /// Reads a state without locking it, for commands that do not write it.
 ///
 /// # Errors
-/// If it exists but cannot be read.
+/// If the file exists but cannot be read.
 pub fn read_unlocked(
     context: &AppContext,
     configuration: Option<&Configuration>,
@@ -166,7 +166,7 @@ fn check_links(project: &Path, path: &Path) -> Result<(), AppError> {
 /// Reads a state file without locking it.
 ///
 /// # Errors
-/// If it exists but cannot be read.
+/// If the file exists but cannot be read.
 pub fn read_file_unlocked(context: &AppContext, path: PathBuf) -> Result<UnlockedState, AppError> {
     let mut file = StateFile::open(&path, options(BackupRule::Off, None));
     let state = file.read()?;
@@ -177,9 +177,7 @@ pub fn read_file_unlocked(context: &AppContext, path: PathBuf) -> Result<Unlocke
 
 /// A state that was read without a lock.
 pub struct UnlockedState {
-    /// The path of the state file.
     pub path: PathBuf,
-    /// Whether the file exists.
     pub exists: bool,
     /// The content; empty if the file does not exist.
     pub state: Arc<State>,
@@ -229,16 +227,16 @@ pub async fn open(
     Ok(file)
 }
 
-/// Creates the directory of a state that is about to be locked or written.
+/// Creates the directory of a state before the state is locked or written.
 ///
 /// # Errors
-/// If it cannot be created.
+/// If the directory cannot be created.
 pub fn create_state_directory(path: &Path) -> Result<(), AppError> {
     let Some(directory) = path.parent() else { return Ok(()) };
     fs::create_dir_all(directory).map_err(|error| {
         AppError::new(
             "Directory of the state cannot be created",
-            format!("The state belongs in {}, which cannot be created: {error}.", directory.display()),
+            format!("The directory {} cannot be created: {error}.", directory.display()),
         )
     })
 }
@@ -285,7 +283,7 @@ pub async fn acquire(
     }
 }
 
-/// Returns the options with which this program opens state files.
+/// Returns the options with which Wardian opens state files.
 pub fn options(backup: BackupRule, read_from: Option<PathBuf>) -> StateFileOptions {
     StateFileOptions { terraform_version: TERRAFORM_VERSION.to_owned(), backup, read_from }
 }
@@ -311,9 +309,9 @@ pub fn warn_of_recovery(context: &AppContext, file: &StateFile) {
         String::new()
     } else {
         format!(
-            "\n\nThe following operations were in progress. Such an object may differ from the state, and \
-             one that was being created may exist without being in the state: check, and import or \
-             remove it, before it is created a second time.{}",
+            "\n\nThe following operations were in progress. Their objects may differ from the state. An \
+             object that was being created may exist although it is not in the state: import or remove it \
+             before it is created a second time.{}",
             begun.concat()
         )
     };
@@ -321,8 +319,8 @@ pub fn warn_of_recovery(context: &AppContext, file: &StateFile) {
         (
             "Interrupted run recovered",
             format!(
-                "An earlier run ended before it could save the state. Its journal {journal} had {changes} changes. They \
-                 are in the state now."
+                "An earlier run ended before it could save the state. The {changes} changes in its journal \
+                 {journal} are now in the state."
             ),
         )
     } else {
@@ -330,8 +328,9 @@ pub fn warn_of_recovery(context: &AppContext, file: &StateFile) {
         (
             "State not saved yet",
             format!(
-                "The journal {journal} has {changes} changes that are not in the state file: a run is in progress, or one \
-                 ended before it could save the state. They are shown as part of the state."
+                "The journal {journal} contains {changes} changes that are not in the state file: a run is \
+                 in progress, or a run ended before it could save the state. The changes are shown as part \
+                 of the state."
             ),
         )
     };

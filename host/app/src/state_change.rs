@@ -1,4 +1,4 @@
-//! State changes without a plan: a command locks, reads and changes the state, and writes it at
+//! State changes without a plan: a command locks and reads the state, changes it, and writes it at
 //! once.
 
 use std::path::{Path, PathBuf};
@@ -154,8 +154,8 @@ pub fn missing(path: &Path) -> AppError {
     AppError::new(
         "No state file was found",
         format!(
-            "There is no {} here. State commands need one: run them where `wardian apply` was run, or name \
-             the file with -state.",
+            "The file {} does not exist. State commands require a state file: run them in the directory in \
+             which `wardian apply` was run, or name the file with -state.",
             path.display()
         ),
     )

@@ -1,4 +1,4 @@
-//! State migration: states are copied when the backend changes, and the old files remain.
+//! Copies states when the backend changes. The old files remain.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,6 @@ use crate::workspaces;
 /// A state to be copied to another file.
 #[derive(Clone, Debug)]
 pub struct StateCopy {
-    /// The name of the workspace.
     pub workspace: String,
     /// The path of the old file.
     pub from: PathBuf,
@@ -116,7 +115,7 @@ async fn is_wanted(
             "State migration needs an answer",
             format!(
                 "There are states in the old location, and {why}. Run `wardian init -force-copy` to copy \
-                 them without a question. Nothing was changed."
+                 them without confirmation. Nothing was changed."
             ),
         )
     };

@@ -3,7 +3,7 @@
 //! `wardian-policy` limits the plugins of such a configuration. This module limits what the host
 //! itself reads for it: its files and modules, the files that functions read, and other states. All
 //! of these files must be in the configuration's directory, and must not be states. The monitor
-//! decides on each access, and records it in the audit log as an access of
+//! authorizes each access, and records it in the audit log as an access of
 //! `terraform.io/builtin/configuration`.
 //!
 //! Symbolic links are resolved before the decision on a path, and the file that was decided on is
@@ -49,7 +49,7 @@ plugin "terraform.io/builtin/configuration" {
 }
 "#;
 
-/// Further directories that are not part of a configuration, in addition to [`HOST_FILES`].
+/// Directories that are not part of a configuration, in addition to [`HOST_FILES`].
 const OTHER_DIRECTORIES: [&str; 2] = [".terraform", ".git"];
 
 /// Files that commands read implicitly, without an option, and that their error messages quote.
@@ -63,7 +63,7 @@ const HOST_FILES: [&str; 3] = [DEFAULT_STATE, "terraform.tfstate.d", "errored.tf
 /// The state file of the default workspace.
 const DEFAULT_STATE: &str = "terraform.tfstate";
 
-/// Such files in the data directory, which is `.terraform` unless the user chooses another one.
+/// The same for files in the data directory, which is `.terraform` unless the user chooses another.
 const HOST_DATA_FILES: [&str; 5] =
     ["environment", "terraform.tfstate", "modules/modules.json", "providers", "plugins"];
 
@@ -120,7 +120,7 @@ impl HostConfinement {
     /// messages quote the files.
     ///
     /// # Errors
-    /// If one of them is such a link.
+    /// If a file is such a link.
     pub fn check_implicit_files(&self) -> Result<(), Diagnostics> {
         let mut problems = Diagnostics::new();
         let entries = std::fs::read_dir(&self.directory).into_iter().flatten().flatten();
@@ -134,17 +134,18 @@ impl HostConfinement {
                 && let Err(reason) =
                     self.check(&CallContext::default(), &self.configuration, "read-file", &entry.path())
             {
-                problems.error("File not permitted", format!("{name} leads outside: {reason}."));
+                problems.error("File not permitted", format!("{name} cannot be used: {reason}."));
             }
         }
         let data = HOST_DATA_FILES.map(|name| self.data_directory.join(name));
         for name in host_files().into_iter().chain(data) {
             let path = lexically_normalize(&self.directory.join(&name));
-            // A data directory that the user put elsewhere is trusted.
+            // A data directory outside of the configuration's directory, which the user chose, is
+            // trusted.
             if self.passes_through(&path)
                 && let Err(reason) = self.check_host_file(&path)
             {
-                problems.error("File not permitted", format!("{} leads outside: {reason}.", name.display()));
+                problems.error("File not permitted", format!("{} cannot be used: {reason}.", name.display()));
             }
         }
         problems.into_result(())
@@ -175,7 +176,7 @@ impl HostConfinement {
     /// directory.
     ///
     /// # Errors
-    /// If one of them is not.
+    /// If a file is not in the directory.
     pub fn check_state_path(&self, path: &Path) -> Result<(), AppError> {
         let state = self.directory.join(path);
         let sidecars = Sidecars::for_state(&state).into_paths();
@@ -254,7 +255,7 @@ impl Files for HostConfinement {
 /// directory, which is the process's working directory.
 ///
 /// # Errors
-/// If one of them does.
+/// If a file leads out of the directory.
 pub fn check_directory(
     trust: ConfigurationTrust,
     data_directory: &Path,
@@ -292,7 +293,7 @@ pub fn check_written(path: &Path) -> Result<(), AppError> {
     Err(AppError::new("File not permitted", detail))
 }
 
-/// Returns further paths that plugins of an untrusted configuration cannot read.
+/// Returns additional paths that plugins of an untrusted configuration cannot read.
 pub fn hidden_paths(directory: &Path, data_directory: &Path, states: &[PathBuf]) -> Vec<PathBuf> {
     let other_files = OTHER_DIRECTORIES.map(PathBuf::from).into_iter().chain([data_directory.to_owned()]);
     let own = host_files().into_iter().chain(other_files).map(|name| directory.join(name));

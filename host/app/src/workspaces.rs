@@ -1,9 +1,8 @@
 //! Workspaces: the named states of one configuration.
 //!
-//! The workspace is selected by `TF_WORKSPACE`, or else by the file `environment` in the data
-//! directory, which `workspace select` writes. Both may come from an untrusted source, and
-//! workspace names become directory names: a name that could lead elsewhere is rejected before
-//! anything is read.
+//! `TF_WORKSPACE` selects the workspace, or else the file `environment` in the data directory,
+//! which `workspace select` writes. Both may come from an untrusted source, and workspace names
+//! become directory names: a name that could lead elsewhere is rejected before anything is read.
 
 use std::fs;
 use std::io;
@@ -35,7 +34,6 @@ pub enum SelectedBy {
 pub struct Workspace {
     /// The name, which is safe as a path segment.
     pub name: String,
-    /// The source of the selection.
     pub selected_by: SelectedBy,
 }
 
@@ -102,11 +100,11 @@ pub fn select(environment: &ProcessEnvironment, name: &str) -> Result<(), AppErr
     })
 }
 
-/// The rule for names, as a sentence.
+/// The rule for workspace names, as a sentence.
 pub const RULE: &str =
     "A name consists of ASCII letters and digits and -._~$&+:=@, and is neither \".\" nor \"..\".";
 
-/// Returns whether a text can be the name of a workspace: it must not need escapes in a URL
+/// Returns whether text can be the name of a workspace, which must not need escapes in a URL
 /// segment.
 pub fn is_name(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~$&+:=@".contains(&byte);

@@ -57,7 +57,6 @@ pub(crate) enum BackendError {
     Unsupported(String),
 }
 
-/// Returns the backend with a name.
 pub(crate) fn find(name: &str) -> Result<&'static dyn Backend, BackendError> {
     match name {
         "local" => Ok(&local::Local),

@@ -159,8 +159,8 @@ fn moved(request: &MoveRequest) -> Result<Value, PluginDiagnostic> {
     if &*request.source_type_name != MOVED_FROM || !address.ends_with("hashicorp/null") {
         let detail = format!(
             "Only an object of null_resource of the provider hashicorp/null can be moved to terraform_data, \
-             but this one is of {} of {address}. Destroy the old object and create a new one, or \
-             remove the old one from the state.",
+             but this object has the type {} of the provider {address}. Destroy the old object and create a \
+             new one, or remove the old one from the state.",
             request.source_type_name
         );
         return Err(PluginDiagnostic::error("Object cannot be moved", detail));

@@ -1,4 +1,4 @@
-//! The provider's functions: conversions between values and the language's syntax.
+//! The provider's functions, which convert between values and Terraform's syntax.
 
 mod decode;
 mod encode;
@@ -65,7 +65,6 @@ fn parameter(ty: Type) -> Parameter {
     }
 }
 
-/// Calls a function.
 pub(crate) fn call(name: &str, arguments: &[Value]) -> Result<Value, FunctionError> {
     let [argument] = arguments else {
         return Err(FunctionError { text: "it takes one argument".into(), argument: None });

@@ -1,6 +1,6 @@
 //! The provider `terraform.io/builtin/terraform`, which runs in this process: the managed resource
 //! `terraform_data`, the data source `terraform_remote_state`, and the functions that encode and
-//! parse the syntax of values.
+//! decode expressions and variable definitions.
 //!
 //! It is a [`wardian_plugin::Provider`] like any other: callers cannot distinguish it from a
 //! component. The crate does not depend on configuration or the engine. It reads only the states in

@@ -31,7 +31,7 @@ impl BuiltInProvider {
         Self { state_files: StateFiles { root_directory: root_directory.into(), gate: FileGate::default() } }
     }
 
-    /// Adds a gate that decides which state files may be read.
+    /// Adds a gate that checks which state files may be read.
     #[must_use]
     pub fn with_gate(mut self, gate: FileGate) -> Self {
         self.state_files.gate = gate;

@@ -118,8 +118,7 @@ fn configured(
         return Err(about(
             "backend",
             INVALID,
-            "It must not be null; set it to the backend that stores the \
-            state.",
+            "The value must not be null; set the argument to the backend that stores the state.",
         ));
     };
     let backend = backends::find(name).map_err(|missing| match missing {

@@ -1,4 +1,4 @@
-//! The provider's schema.
+//! Builds the built-in provider's schema.
 
 use std::sync::{Arc, LazyLock};
 

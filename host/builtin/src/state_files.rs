@@ -1,4 +1,4 @@
-//! Access to the state files of other configurations.
+//! Reads the state files of other configurations, if the gate permits it.
 
 use std::path::PathBuf;
 
@@ -9,6 +9,6 @@ use wardian_plugin::FileGate;
 pub(crate) struct StateFiles {
     /// The directory against which relative paths are resolved.
     pub(crate) root_directory: PathBuf,
-    /// Decides which files may be read.
+    /// Checks whether a file may be read.
     pub(crate) gate: FileGate,
 }

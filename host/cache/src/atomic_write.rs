@@ -61,7 +61,7 @@ impl AtomicWrite {
         let temporary = temporary_path(path)?;
         let file = self.create(&temporary)?;
         self.fill(file, parts).and_then(|()| fs::rename(&temporary, path)).inspect_err(|_| {
-            // The first error is the one to report.
+            // Only the first error is reported.
             let _ = fs::remove_file(&temporary);
         })?;
         if self.skips_sync { Ok(()) } else { sync_directory(path) }

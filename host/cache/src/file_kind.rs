@@ -1,4 +1,4 @@
-//! The kind of a plugin's file, which its first bytes determine, not its name.
+//! Determines the kind of a plugin's file from its first bytes, not from its name.
 //!
 //! | begins with | kind |
 //! |---|---|
@@ -69,15 +69,15 @@ impl fmt::Display for FileKind {
             Self::CoreModule => {
                 "a core WebAssembly module; a plugin must be a component (build it for wasm32-wasip2, or wrap it with `wasm-tools component new`)"
             }
-            Self::OtherWasm => "WebAssembly of an unknown version, or cut short after its first bytes",
+            Self::OtherWasm => "WebAssembly of an unknown version, or truncated after its first bytes",
             Self::Elf => "a native executable (ELF)",
             Self::MachO => "a native executable (Mach-O)",
             Self::Windows => "a native executable (Windows)",
             Self::Script => "a script",
             Self::Zip => "a zip archive",
-            Self::WasmText => "WebAssembly in text form",
+            Self::WasmText => "WebAssembly in the text format",
             Self::Empty => "empty",
-            Self::Unknown => "not WebAssembly at all",
+            Self::Unknown => "not WebAssembly",
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Authenticated file caches for content that is expensive to compute.
 //!
-//! A program that can change such a file could control this program: compiled code is executed, and
-//! a schema determines which values are sensitive. Two measures prevent this. The directory must be
+//! A program that can change such a file could control Wardian: compiled code is executed, and a
+//! schema determines which values are sensitive. Two measures prevent this. The directory must be
 //! writable only by this user. Each entry contains a keyed digest (BLAKE3) of its name and content,
 //! under a random key that is stored in another directory, in a file that only this user can read:
 //! an entry that was planted, changed, truncated, renamed or copied from another machine is not

@@ -43,7 +43,7 @@ pub(crate) fn check_private(path: &Path, metadata: &fs::Metadata, forbidden: u32
         let mode = if metadata.is_dir() { "700" } else { "600" };
         let what = if forbidden == READABLE_BY_OTHERS { "read" } else { "changed" };
         return unsafe_because(format!(
-            "can be {what} by other users; `chmod {mode}` it to cache files there"
+            "can be {what} by other users; run `chmod {mode}` on it to cache files there"
         ));
     }
     Ok(())

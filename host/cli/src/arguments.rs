@@ -234,8 +234,8 @@ impl Command {
     }
 }
 
-/// Returns whether the arguments select JSON messages. This is decided before they are parsed,
-/// because errors in them must be reported in that form too.
+/// Returns whether the arguments select JSON messages. The result is needed before the arguments
+/// are parsed, because parse errors must be reported as JSON messages, too.
 pub(crate) fn wants_json_messages(given: &[OsString]) -> bool {
     let mut texts = given.iter().filter_map(|argument| argument.to_str());
     let command = texts.by_ref().find(|text| !text.starts_with('-'));
@@ -244,7 +244,7 @@ pub(crate) fn wants_json_messages(given: &[OsString]) -> bool {
             .any(|text| matches!(text.trim_start_matches('-'), "json" | "json=true") && text.starts_with('-'))
 }
 
-/// Parses the arguments after the program's name.
+/// Parses the arguments after the program name.
 ///
 /// # Errors
 /// If a command, an option or a value is unknown or missing.

@@ -1,4 +1,4 @@
-//! The audit log of a run: its location, and the report at the end of the run.
+//! The audit log of a run: its path, and the report at the end of the run.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ pub(crate) fn conclude(context: &CommandContext, outcome: Outcome) -> Outcome {
     match context.app.audit_log.failure() {
         None => outcome,
         Some(failure) => {
-            // The command's own failure is shown first.
+            // The command's own error is shown before the denials.
             if let Err(earlier) = outcome {
                 context.shell.failure(&earlier);
             }

@@ -1,5 +1,5 @@
-//! A bundle: one file that any host can run as a plugin, consisting of this program and a
-//! component appended to it.
+//! A bundle: one file that any host can run as a plugin, which consists of the `wardian` binary and
+//! a component appended to it.
 //!
 //! | section | content |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | address | the provider's address as a string |
 //! | trailer, 32 bytes | magic; length of the component (8 bytes) and of the address (4), little endian; protocol (4): 0 for both, 5, 6 |
 //!
-//! A program whose name is `terraform-provider-…` checks its own file for a trailer.
+//! A binary whose name is `terraform-provider-…` checks its own file for a trailer.
 
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write};

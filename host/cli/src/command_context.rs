@@ -1,4 +1,4 @@
-//! The context in which a command runs.
+//! What every command receives: the shell, and the application context.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The properties of a command that the program needs before it runs the command.
+//! The properties of a command that are required before it runs.
 //!
 //! Each argument struct implements [`CommandSpec`] next to its command in `commands/`; the defaults
 //! fit most commands. A new command requires a variant and a match arm of

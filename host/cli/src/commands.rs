@@ -1,4 +1,4 @@
-//! The commands. Each has its own module.
+//! The commands, each in its own module.
 
 mod apply;
 mod audit;

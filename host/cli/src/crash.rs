@@ -1,4 +1,4 @@
-//! The message of a crash. It can contain text from outside of this program.
+//! Prints the message of a crash, which can contain text from outside of Wardian.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, Write as _};
@@ -14,7 +14,7 @@ pub(crate) fn print_panics() {
         if backtrace.status() == BacktraceStatus::Captured {
             text.append_lines(&backtrace.to_string());
         }
-        // An error cannot be reported.
+        // If printing fails, the error cannot be reported.
         let _ = io::stderr().lock().write_all(text.as_str().as_bytes());
     }));
 }

@@ -1,4 +1,4 @@
-//! The error type and the exit codes of this crate.
+//! The reason why a command failed, and the exit codes.
 
 use wardian_app::AppError;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
@@ -12,7 +12,7 @@ pub(crate) enum Status {
     Failed,
     /// The plan has changes, and the user gave `-detailed-exitcode`.
     Changes,
-    /// Some files could not be formatted, which has been reported.
+    /// Some files could not be formatted, and the errors have been reported.
     NotFormatted,
     /// Some files are not in the standard style.
     Unformatted,
@@ -33,7 +33,6 @@ impl Status {
     }
 }
 
-/// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The command line is invalid.
@@ -48,15 +47,15 @@ pub(crate) struct Usage {
     pub(crate) summary: String,
     /// The reason, and the correct usage.
     pub(crate) detail: String,
-    /// The command whose help describes the usage; empty for the program's own help.
+    /// The command whose help describes the usage; empty for the help of `wardian` itself.
     pub(crate) command: String,
 }
 
-/// The result of every command.
+/// The result of a command.
 pub(crate) type Outcome<T = Status> = Result<T, Failure>;
 
 impl Failure {
-    /// Returns an error without a source span.
+    /// Creates an error without a source span.
     pub(crate) fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
         Diagnostic::error(summary, detail).into()
     }

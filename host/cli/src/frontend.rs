@@ -1,4 +1,4 @@
-//! The terminal as the library's user interface: its progress messages and questions.
+//! Implements the library's user interface on the terminal: progress messages and questions.
 
 use std::io;
 

@@ -6,7 +6,7 @@
 //! and JSON; `shell` writes all output for the user. The commands call `wardian-app`, whose
 //! progress and questions `frontend` shows.
 //!
-//! This crate makes no decisions about plans, versions, states or plugins. No crate depends on
+//! This crate does not implement plans, version selection, states or plugins. No crate depends on
 //! it.
 //!
 //! Invariants: a command ends with one of the exit codes of `failure::Status`; when the process
@@ -151,7 +151,7 @@ fn is_plugin(program: &Path) -> bool {
     name.is_some_and(|name| name.starts_with(commands::serve::PREFIX))
 }
 
-/// Returns the path of this program's file, under the name with which it was started.
+/// Returns the path of the running binary, under the name with which it was started.
 fn own_file() -> OsString {
     let named = std::env::args_os().next().map(PathBuf::from).filter(|path| path.is_file());
     named.or_else(|| std::env::current_exe().ok()).unwrap_or_default().into_os_string()

@@ -1,5 +1,5 @@
 //! Log lines for diagnosing internal problems. Logging is off by default: without a log setting,
-//! nothing is set up, and logging costs no time.
+//! logging is not initialized and takes no time.
 //!
 //! A log line is printable text, on a terminal and in a file, and stays one line.
 
@@ -59,8 +59,7 @@ impl<W: Write> Write for LogLines<W> {
     }
 }
 
-/// The target of plugins' log lines. All other targets of this program also begin with
-/// `wardian`.
+/// The target of plugins' log lines. All other targets of Wardian also begin with `wardian`.
 const PLUGINS: &str = "wardian::plugin";
 
 /// The filter, format and destination of log lines.
@@ -74,7 +73,7 @@ impl LogSettings {
     /// Reads the settings; `None` if logging is not requested.
     fn from_environment(environment: &ProcessEnvironment) -> Option<Self> {
         let (all, core) = (environment.log(), environment.core_log());
-        // A level for the core only does not apply to plugins.
+        // A log level for the core does not apply to plugins.
         let unsaid = core.filter(|_| all.is_none()).map(|_| "off");
         let (of_core, of_plugins) = (all.or(core), environment.provider_log().or(unsaid));
         let is_json = of_core.into_iter().chain(of_plugins).any(|text| text.eq_ignore_ascii_case("json"));
@@ -89,8 +88,8 @@ impl LogSettings {
     }
 }
 
-/// Converts a log filter. A level without a target applies to this program and its plugins; log
-/// lines of libraries are selected by the libraries' names.
+/// Converts a log filter. A level without a target applies to Wardian and its plugins; log lines of
+/// libraries are selected by the libraries' names.
 fn level_for_all(text: &str) -> Option<String> {
     match level(text) {
         Some("off") => None,

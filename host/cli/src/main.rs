@@ -1,4 +1,4 @@
-//! The `wardian` program. All of its code is in the library of this crate.
+//! The `wardian` binary, whose code is in the library of this crate.
 
 use std::process::ExitCode;
 

@@ -37,7 +37,7 @@ pub(crate) struct OperationRequest<'a> {
     pub(crate) options: PlanOptions,
     pub(crate) variables: &'a VariableArguments,
     pub(crate) operation: OperationArguments,
-    /// Options for the selection and the lock of the state.
+    /// Options that select and lock the state.
     pub(crate) lock: &'a LockArguments,
     /// The file to which a changed state is written.
     pub(crate) state_out: &'a StateOutArguments,
@@ -51,11 +51,11 @@ pub(crate) struct Operation {
     pub(crate) file: StateFile,
     /// The state before the operation.
     pub(crate) state: Arc<State>,
-    /// Values of the root module's variables, for a plan.
+    /// The root module's variable values, for a plan.
     pub(crate) variables: RootVariables,
     /// The hashes that identify the plugins.
     pub(crate) plugins: BTreeMap<String, String>,
-    /// Signals that the user wants the operation to stop.
+    /// The signal by which the user stops the operation.
     pub(crate) stop: StopSignal,
 }
 
@@ -92,7 +92,7 @@ impl Operation {
             Mode::Destroy => context.app.configuration()?,
             Mode::Normal | Mode::RefreshOnly => context.app.configuration_with_files()?,
         };
-        // Do not ask for variables if the run cannot start.
+        // Variables are not prompted for if the run cannot start.
         backend::in_effect(&context.app.data_directory(), Some(&configuration))?;
         let asks = request.operation.input && !context.shell.is_for_programs();
         let asking = if asks { Prompting::Allowed } else { Prompting::Forbidden };
@@ -201,7 +201,6 @@ pub(crate) struct Done {
     /// The state as it was saved.
     pub(crate) state: Arc<State>,
     pub(crate) counts: ChangeCounts,
-    /// The command's exit status.
     pub(crate) status: Status,
 }
 

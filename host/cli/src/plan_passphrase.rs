@@ -1,4 +1,4 @@
-//! Passphrases of encrypted plan files.
+//! Reads the passphrases of encrypted plan files.
 
 use std::path::Path;
 
@@ -52,7 +52,7 @@ async fn ask_passphrase(
 /// user interrupts the command.
 ///
 /// # Errors
-/// If the file is not a plan of this program and version.
+/// If the file is not a plan of this version of Wardian.
 pub(crate) async fn read_plan(
     path: &Path,
     context: &CommandContext,
@@ -64,7 +64,7 @@ pub(crate) async fn read_plan(
 /// Decodes a saved plan. Asks for the passphrase like [`read_plan`].
 ///
 /// # Errors
-/// If the file is not a plan of this program and version.
+/// If the file is not a plan of this version of Wardian.
 pub(crate) async fn decode_plan(
     path: &Path,
     bytes: &[u8],

@@ -1,4 +1,4 @@
-//! Progress of a run: as lines of text, or as JSON messages for programs.
+//! Reports the progress of a run: as lines of text, or as JSON messages.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ fn line(event: &Event<'_>) -> Option<PrintableText> {
                 Elapsed(*elapsed)
             )
         }
-        // Each line of output was already shown with its prefix; later lines show that the
+        // Each line of output has already been shown with its prefix; later lines show that the
         // provisioner is complete.
         Event::ProvisionOutput { .. } | Event::ProvisionCompleted { .. } => return None,
         // The error itself is shown at the end of the run.

@@ -1,4 +1,4 @@
-//! All output of the program, and all questions to the user.
+//! Writes all output, and asks the user all questions.
 //!
 //! A command's result goes to standard output, and so do warnings unless the output is data for
 //! programs; errors go to standard error. Text for people is a [`PrintableText`]; data for programs
@@ -65,7 +65,7 @@ pub(crate) struct Shell {
     for_programs: bool,
     /// Whether the user can be asked.
     asks: bool,
-    /// Locked while a text is written, so that its lines are not mixed with others.
+    /// Locked while text is written, so that its lines are not mixed with others.
     writing: Mutex<()>,
 }
 
@@ -249,7 +249,6 @@ impl Shell {
         Status::Failed
     }
 
-    /// Returns whether a user can be asked.
     pub(crate) fn can_ask(&self) -> bool {
         self.asks
     }
@@ -261,7 +260,7 @@ impl Shell {
     pub(crate) async fn ask(&self, question: impl Into<PrintableText>) -> io::Result<Option<String>> {
         self.print(question);
         let (sender, answer) = tokio::sync::oneshot::channel();
-        // A separate thread that is not joined, since the user may interrupt the program instead of
+        // The thread is separate and is not joined, since the user may interrupt Wardian instead of
         // answering.
         std::thread::spawn(move || {
             let mut line = String::new();
@@ -270,7 +269,7 @@ impl Shell {
         });
         let line = answer.await.map_err(io::Error::other)??;
         if !self.can_ask() {
-            // The input did not show a line break.
+            // The terminal has not shown a line break.
             self.say("");
         }
         Ok(line.map(|line| line.trim_end_matches(['\n', '\r']).to_owned()))
@@ -281,12 +280,12 @@ impl Shell {
     /// # Errors
     /// If the input cannot be read.
     pub(crate) async fn ask_secret(&self, question: &'static str) -> io::Result<Option<String>> {
-        // When this is dropped, typed characters are shown again, even if the question was
+        // When this guard is dropped, typed characters are shown again, even if the question was
         // abandoned.
         let silence = Silence::begin();
         let answer = self.ask(question).await;
         if silence.is_some() {
-            // The typed line break was not shown either.
+            // The terminal has not shown the typed line break either.
             self.say("");
         }
         answer
@@ -369,7 +368,7 @@ impl Silence {
 #[cfg(unix)]
 impl Drop for Silence {
     fn drop(&mut self) {
-        // A terminal that does not exist any more does not need to be restored.
+        // A terminal that no longer exists does not need to be restored.
         let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, &self.0);
     }
 }

@@ -1,5 +1,6 @@
-//! Values of the root module's variables: from the environment, from files, from the command line,
-//! and from the user, in that order. This module collects them, and `wardian-config` converts them.
+//! The root module's variable values: from the environment, from files, from the command line, and
+//! from the user, in that order. This module collects the values, and `wardian-config` converts
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

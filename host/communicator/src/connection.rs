@@ -20,8 +20,8 @@ use crate::ssh::{Session as SshSession, SshCommand, Streams, transfer};
 use crate::stream::ByteCounts;
 use crate::winrm::{self, Machine, WinRmCommand};
 
-/// Pause after the first failed connection attempt; it doubles after each further one up to the
-/// maximum.
+/// Pause after the first failed connection attempt; it doubles after each additional failure, up to
+/// the maximum.
 const INITIAL_PAUSE: Duration = Duration::from_millis(500);
 const MAX_PAUSE: Duration = Duration::from_secs(20);
 
@@ -37,7 +37,6 @@ pub struct ConnectionContext {
 }
 
 impl ConnectionContext {
-    /// Uses the system's resolver and no agent.
     pub fn new(authority: Arc<dyn ConnectionAuthority>) -> Self {
         Self {
             authority,
@@ -52,7 +51,7 @@ impl ConnectionContext {
 /// between two uses.
 pub struct RemoteConnection {
     shared: Arc<Shared>,
-    /// Decides on accesses over the connection for this user.
+    /// Authorizes accesses over the connection for this user.
     authority: Arc<dyn ConnectionAuthority>,
     used: Mutex<Option<Arc<ConnectionUse>>>,
 }
@@ -196,8 +195,8 @@ impl RemoteConnection {
         Self { shared, authority, used: Mutex::new(None) }
     }
 
-    /// Returns the same connection for another user. `authority` is asked about every machine on
-    /// the way before an open connection is reused.
+    /// Returns the same connection for another user. `authority` must allow every machine on the
+    /// route before an open connection is reused.
     #[must_use]
     pub fn on_behalf_of(&self, authority: Arc<dyn ConnectionAuthority>) -> Self {
         Self { shared: Arc::clone(&self.shared), authority, used: Mutex::new(None) }

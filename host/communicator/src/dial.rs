@@ -1,5 +1,4 @@
-//! Connects to remote machines: asks the authority before each name lookup and before each
-//! connection.
+//! Connects to remote machines. The authority must allow each name lookup and each connection.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +23,6 @@ pub(crate) struct Dialer {
     authority: Mutex<Arc<dyn ConnectionAuthority>>,
     resolver: Arc<dyn Resolver>,
     pub(crate) counts: Arc<ByteCounts>,
-    /// The address of the last connection.
     last_address: Mutex<Option<IpAddr>>,
 }
 
@@ -48,7 +46,7 @@ impl Dialer {
     }
 
     /// Transfers the open connection to another user: the user's authority is asked as if the user
-    /// had opened the connection, and decides from then on.
+    /// had opened the connection, and is used for later accesses.
     pub(crate) fn change_authority(
         &self,
         settings: &ConnectionSettings,
@@ -81,7 +79,6 @@ impl Dialer {
             .map_err(|denied| ReachError::AddressDenied { host: host.to_owned(), address, denied }.into())
     }
 
-    /// Connects to a machine, through the proxy if one is configured.
     pub(crate) async fn connect(
         &self,
         host: &str,
@@ -111,7 +108,7 @@ impl Dialer {
             let connecting = TcpStream::connect(SocketAddr::new(address, port));
             match timeout(ADDRESS_TIMEOUT, connecting).await {
                 Ok(Ok(stream)) => {
-                    // Reduces latency; a failure does not matter.
+                    // Disabling Nagle's algorithm reduces latency; a failure does not matter.
                     let _ = stream.set_nodelay(true);
                     *self.last_address.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
                     return Ok(CountedStream { stream, counts: Arc::clone(&self.counts) });
@@ -136,8 +133,8 @@ impl Dialer {
         };
         let (mut allowed, mut refused) = (Vec::with_capacity(found.len()), None);
         for address in found {
-            // The decision concerns the address to which the connection is opened: an IPv4-mapped
-            // IPv6 address is an IPv4 address.
+            // The address of the connection is checked: an IPv4-mapped IPv6 address is an IPv4
+            // address.
             let address = address.to_canonical();
             match self.check_address(host, port, address) {
                 Ok(()) => allowed.push(address),
@@ -151,7 +148,7 @@ impl Dialer {
     }
 }
 
-/// Returns the machines on the way to the target, in the order in which they are connected.
+/// Returns the machines on the route to the target, in the order of connection.
 fn hops(settings: &ConnectionSettings) -> Vec<(&str, u16)> {
     let proxy_and_bastion = match &settings.method {
         ConnectionMethod::Ssh(ssh) => {

@@ -1,4 +1,4 @@
-//! Errors of remote connections.
+//! The reason why an operation on a remote machine failed.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use wardian_access::{Denied, ReachError};
 
-/// Why an operation on a remote machine failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommunicatorError {
@@ -22,7 +21,7 @@ pub enum CommunicatorError {
     TimedOut {
         endpoint: String,
         limit: Duration,
-        /// Why the last attempt failed.
+        /// The reason why the last attempt failed.
         last_failure: Option<Box<CommunicatorError>>,
     },
     /// The machine's host key differs from the configured one.
@@ -77,7 +76,7 @@ pub enum CommunicatorError {
         /// The machine's response.
         reason: String,
     },
-    /// This kind of connection does not support the request.
+    /// The connection method does not support the request.
     #[error("{0}")]
     Unsupported(String),
 }
@@ -155,8 +154,8 @@ impl CommunicatorError {
         }
     }
 
-    /// Whether a retry is pointless. A machine that is still booting refuses connections and has no
-    /// users yet, but it does not present a wrong host key.
+    /// Returns whether a retry is pointless. A machine that is still booting refuses connections
+    /// and has no users yet, but it does not present a wrong host key.
     pub(crate) fn is_final(&self) -> bool {
         match self {
             Self::Reach(error) => error.is_denial(),

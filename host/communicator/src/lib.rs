@@ -2,13 +2,12 @@
 //!
 //! A [`RemoteConnection`] is created from the settings of a `connection` block
 //! ([`ConnectionSettings`]) and a [`ConnectionContext`]. It is opened on first use, shared by all
-//! provisioners of a resource, and reopened if it was lost in the meantime. It runs commands and
+//! provisioners of a resource, and reopened if it was lost between two uses. It runs commands and
 //! copies files. This crate sends credentials only to the remote machine.
 //!
-//! A [`ConnectionAuthority`](wardian_access::ConnectionAuthority) is asked twice for each
-//! machine on the way: before its name is resolved, and for each address before connecting to
-//! it. If a proxy or a bastion resolves a name, the decision is based on the name alone, unless
-//! it is an address.
+//! A [`ConnectionAuthority`](wardian_access::ConnectionAuthority) checks each machine on the route
+//! twice: before its name is resolved, and for each address before connecting to it. If a proxy or
+//! a bastion resolves a name, only the name is checked, unless it is an address.
 //!
 //! Invariants:
 //! - no error message and no `Debug` output contains a secret;

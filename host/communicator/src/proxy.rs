@@ -1,4 +1,4 @@
-//! Tunnels through a proxy, which resolves names by itself.
+//! Tunnels through a proxy, which resolves the target's name.
 
 use std::io;
 use std::net::IpAddr;
@@ -102,7 +102,7 @@ async fn request_socks5(proxy: &Proxy, stream: &mut Stream, host: &str, port: u1
             }
         }
         [5, 0xff] => return Err("the proxy requires an authentication method that is not supported".into()),
-        _ => return Err("the proxy does not speak SOCKS 5".into()),
+        _ => return Err("the proxy does not support SOCKS 5".into()),
     }
     let mut request = vec![5, 1, 0];
     match host.parse() {
@@ -123,7 +123,7 @@ async fn request_socks5(proxy: &Proxy, stream: &mut Stream, host: &str, port: u1
     send(stream, &request).await?;
     let [version, status, _, kind] = receive::<4>(stream).await?;
     if version != 5 {
-        return Err("the proxy does not speak SOCKS 5".into());
+        return Err("the proxy does not support SOCKS 5".into());
     }
     if status != 0 {
         return Err(match status {
@@ -134,12 +134,12 @@ async fn request_socks5(proxy: &Proxy, stream: &mut Stream, host: &str, port: u1
             other => format!("the proxy responded with code {other}"),
         });
     }
-    // The address from which the proxy connects is not needed.
+    // The address from which the proxy connects is ignored.
     let length = match kind {
         1 => 4,
         4 => 16,
         3 => usize::from(receive::<1>(stream).await?[0]),
-        _ => return Err("the proxy does not speak SOCKS 5".into()),
+        _ => return Err("the proxy does not support SOCKS 5".into()),
     };
     let mut address = vec![0; length + 2];
     stream.read_exact(&mut address).await.map_err(describe_io_error)?;

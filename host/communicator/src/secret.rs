@@ -7,7 +7,6 @@ use std::fmt;
 pub struct SecretString(String);
 
 impl SecretString {
-    /// Wraps a string.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }

@@ -24,7 +24,7 @@ use russh::keys::{Certificate, PrivateKey, PublicKey};
 
 use crate::secret::SecretString;
 
-/// How to connect to a machine, and where to put scripts on that machine.
+/// The method to connect to a machine, and the remote path of scripts.
 #[derive(Clone, Debug)]
 pub struct ConnectionSettings {
     pub method: ConnectionMethod,
@@ -174,7 +174,7 @@ pub enum ServerCertificate {
     Any,
 }
 
-/// How the client authenticates.
+/// The authentication method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WinRmAuthentication {
     /// HTTP basic authentication.
@@ -204,7 +204,7 @@ impl ConnectionSettings {
     /// Returns the remote path for a script: a new one for each call if the path contains
     /// `%RAND%`.
     pub fn new_script_path(&self) -> String {
-        // An unpredictable number, or a number from the clock if the system's generator fails.
+        // The number is unpredictable, or is from the clock if the system's generator fails.
         let number = getrandom::u32().unwrap_or_else(|_| {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
             now.map(|now| now.subsec_nanos()).unwrap_or_default()
@@ -212,7 +212,6 @@ impl ConnectionSettings {
         self.script_path.replace("%RAND%", &(number >> 1).to_string())
     }
 
-    /// Returns the target's name or address.
     pub fn host(&self) -> &str {
         match &self.method {
             ConnectionMethod::Ssh(ssh) => &ssh.target.host,
@@ -220,7 +219,6 @@ impl ConnectionSettings {
         }
     }
 
-    /// Returns the target's port.
     pub fn port(&self) -> u16 {
         match &self.method {
             ConnectionMethod::Ssh(ssh) => ssh.target.port,

@@ -1,11 +1,10 @@
 //! Reads a file or directory for an upload, as a sequence of steps. A thread reads a few chunks
 //! ahead of the network.
 //!
-//! Symbolic links are followed, but none in a directory that plugins may write out of that
-//! directory. For each file and directory the authority is asked about the resolved path before
-//! it is opened, and about the opened file; what the authority allowed is what is read. A
-//! directory that contains itself through a link causes an error, and so does
-//! an entry that is neither a file nor a directory.
+//! Symbolic links are followed, except for links that lead out of a directory that plugins may
+//! write. The authority checks the resolved path of each file and directory before it is opened,
+//! and then the opened file, so that only allowed files are read. A directory that contains itself
+//! through a link causes an error, and so does an entry that is neither a file nor a directory.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -82,7 +81,7 @@ impl Source {
             };
             Ok(Self { path, readable, kind })
         });
-        opened.await.unwrap_or_else(|_| Err(CommunicatorError::Unsupported("reading was canceled".into())))
+        opened.await.unwrap_or_else(|_| Err(CommunicatorError::Unsupported("the read was canceled".into())))
     }
 
     /// Returns the contents of the directory, without its name.
@@ -137,7 +136,7 @@ impl From<CommunicatorError> for Stopped {
     }
 }
 
-/// The files that the authority lets be read.
+/// The files that the authority allows to be read.
 #[derive(Clone)]
 struct Readable {
     scope: FileScope,
@@ -150,8 +149,8 @@ enum Content {
 }
 
 impl Readable {
-    /// Opens a file or directory, and returns its path without links. The authority decides
-    /// before anything reveals whether the file exists.
+    /// Opens a file or directory, and returns its path without links. The authority checks the path
+    /// before the existence of the file is revealed.
     fn open(&self, path: &Path) -> Result<(PathBuf, Content), CommunicatorError> {
         let resolved = self.resolve(path)?;
         let real = resolved.path();
@@ -354,7 +353,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn links_are_followed_but_not_out_of_writable_directory() {
+    async fn links_leading_out_of_writable_directory_are_not_followed() {
         let project = Project::new();
         symlink("file", project.path("project/out/near")).unwrap();
         symlink("out", project.path("project/alias")).unwrap();
@@ -369,7 +368,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn denial_precedes_existence() {
+    async fn denial_does_not_depend_on_existence() {
         let project = Project::new();
         symlink("../elsewhere", project.path("project/up")).unwrap();
         for (present, absent) in [

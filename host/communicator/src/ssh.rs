@@ -1,4 +1,4 @@
-//! SSH connections.
+//! SSH connections: sessions, authentication, commands and file transfers.
 
 mod agent;
 mod authentication;

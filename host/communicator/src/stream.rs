@@ -1,4 +1,4 @@
-//! Byte streams that count their traffic.
+//! Byte streams that count the bytes sent and received.
 
 use std::io;
 use std::pin::Pin;

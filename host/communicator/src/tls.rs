@@ -1,4 +1,4 @@
-//! TLS client connections.
+//! Opens TLS connections as a client.
 
 use std::sync::Arc;
 

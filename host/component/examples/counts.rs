@@ -1,4 +1,5 @@
-//! Prints what components expand to: `cargo run -p wardian-component --example counts FILE...`
+//! Prints the counts of expanded components: `cargo run -p wardian-component --example counts
+//! FILE...`
 
 use std::time::Instant;
 

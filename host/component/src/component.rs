@@ -1,8 +1,8 @@
 //! The sections of components, and the multiplication of instances.
 //!
-//! An instance of a component costs what its definition costs, with all instances inside. The cost
-//! of a definition is known when it ends, and only ended definitions can be instantiated, so each
-//! section is read once.
+//! The cost of an instance is the cost of its definition, including all nested instances. The cost
+//! of a definition is known when it ends, and only complete definitions can be instantiated, so
+//! each section is read once.
 
 use wasmparser::{
     ComponentAlias, ComponentExternalKind, ComponentInstance, ComponentOuterAliasKind, CoreType, Encoding,
@@ -13,7 +13,7 @@ use crate::limits::{CheckError, ComponentCounts, ComponentLimits, add, count, ra
 use crate::module::Module;
 use crate::types;
 
-/// What one instance of a definition expands to.
+/// The counts that one instance of a definition adds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
     instances: u64,
@@ -50,7 +50,7 @@ enum Frame {
     Module(Module),
 }
 
-/// Counts what a component expands to.
+/// Counts the elements of an expanded component.
 ///
 /// # Errors
 /// If the bytes cannot be parsed, or a count is above its limit.
@@ -181,7 +181,7 @@ impl Reader<'_> {
                     items = items.saturating_add(self.exported(argument.kind, argument.index));
                 }
                 self.instance(component, items)?;
-                // What it exports is part of what it contains.
+                // The exports of an instance are part of its content.
                 component.map_or(1, |component| component.items).min(self.limits.items)
             }
             ComponentInstance::FromExports(exports) => {
@@ -215,8 +215,8 @@ impl Reader<'_> {
         self.check_cost()
     }
 
-    /// A component that is never instantiated costs nothing but its bytes; but one that costs more
-    /// than a limit has no other use.
+    /// A component that is never instantiated costs only its bytes, but a component above a limit
+    /// has no legitimate use.
     fn check_cost(&mut self) -> Result<(), CheckError> {
         let Some(cost) = self.component().map(|component| component.cost) else { return Ok(()) };
         within("instances, with those inside of instances", cost.instances, self.limits.instances)?;

@@ -1,4 +1,4 @@
-//! The local variables, blocks and values of one function.
+//! Counts the local variables, blocks and values of one function.
 
 use wasmparser::{BlockType, FunctionBody, Operator};
 
@@ -34,7 +34,7 @@ pub(crate) fn count(
 
 /// A block that has not ended, as a target of branches.
 struct Label {
-    /// Values that a branch to it passes.
+    /// The number of values that a branch to this label passes.
     arity: u64,
     is_loop: bool,
 }

@@ -1,10 +1,10 @@
-//! Counts what a WebAssembly component expands to, before anything validates, compiles or
-//! instantiates it.
+//! Counts the elements of an expanded WebAssembly component before the component is validated,
+//! compiled or instantiated.
 //!
-//! A component can be small and expand to something huge: nested components are instantiated by
+//! A component can be small and expand to a huge one: nested components are instantiated by
 //! multiplication, and compilers need more than linear time for some functions. [`check`] reads the
-//! bytes once, multiplies instead of expanding, and compares the results with
-//! [`ComponentLimits`]. The limits admit a component of 20 MB that contains a Python interpreter.
+//! bytes once, multiplies instead of expanding, and compares the results with [`ComponentLimits`].
+//! The limits admit a component of 20 MB that contains a Python interpreter.
 //!
 //! ```text
 //! bytes ──> component (sections, instances by multiplication) ──> types

@@ -65,7 +65,7 @@ impl Default for ComponentLimits {
     }
 }
 
-/// What a component contains.
+/// The counts of a component.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ComponentCounts {
     pub nesting: u64,
@@ -127,8 +127,8 @@ pub enum CheckError {
     Limit(#[from] LimitExceeded),
     /// The number of instances cannot be determined without running code.
     #[error(
-        "it instantiates a component that it receives as an import or from an instance, so what it expands \
-         to cannot be counted"
+        "it instantiates a component that it receives as an import or from an instance, so its expanded size \
+         cannot be determined"
     )]
     Unresolved,
 }
@@ -137,7 +137,7 @@ pub enum CheckError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {}{measured}, and the limit is {limit}", if *.measured == u64::MAX { "at least " } else { "" })]
 pub struct LimitExceeded {
-    /// What is counted.
+    /// The name of the count.
     pub what: &'static str,
     pub measured: u64,
     pub limit: u64,

@@ -1,4 +1,4 @@
-//! The sections of one core module.
+//! Reads the sections of one core module, and counts their elements.
 
 use wasmparser::{
     CompositeInnerType, DataKind, ElementItems, FunctionBody, Operator, Payload, RecGroup, TypeRef,
@@ -60,7 +60,7 @@ pub(crate) struct Module {
     types: ModuleTypes,
     imported_functions: usize,
     bodies: usize,
-    /// What each instance costs besides itself.
+    /// The imports, which add to the cost of each instance.
     pub(crate) imports: u64,
     image_end: u64,
     image_bytes: u64,
@@ -150,7 +150,7 @@ impl Module {
         function::count(body, self.types.function(at), &self.types, counts, limits)
     }
 
-    /// Adds what can be counted only when the whole module is read.
+    /// Adds the counts that are known only at the end of the module.
     pub(crate) fn finish(
         &self,
         counts: &mut ComponentCounts,

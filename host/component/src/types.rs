@@ -1,8 +1,8 @@
-//! Types of components.
+//! Counts the types of components.
 //!
-//! The parser reads a type that contains types by recursion, and collects the declarations of each
-//! one: sixty kilobytes overflow the stack. So types are counted here first, one declaration at a
-//! time, and the parser then reads only types that contain no others.
+//! The parser reads nested types by recursion, and collects the declarations of each one: sixty
+//! kilobytes overflow the stack. So types are counted here first, one declaration at a time, and
+//! the parser then reads only types that contain no others.
 
 use wasmparser::{
     BinaryReader, ComponentAlias, ComponentExternName, ComponentImport, ComponentType, ComponentTypeRef,
@@ -11,7 +11,7 @@ use wasmparser::{
 
 use crate::limits::{self, CheckError, ComponentCounts, ComponentLimits, add, within};
 
-/// What a list that is being read consists of.
+/// The kind of elements in the list that is being read.
 #[derive(Clone, Copy)]
 enum Kind {
     Types,

@@ -1,4 +1,4 @@
-//! Components that are small and expand to something huge, and honest ones.
+//! Small components that expand to huge ones, and ordinary components.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -15,7 +15,7 @@ fn counts(component: Component) -> Result<ComponentCounts, CheckError> {
     check(&component.finish(), &ComponentLimits::default())
 }
 
-/// Returns what is above its limit, with the measured value and the limit.
+/// Returns the count that exceeds its limit, with the measured value and the limit.
 fn exceeded(component: Component) -> (&'static str, u64, u64) {
     match counts(component) {
         Err(CheckError::Limit(limit)) => (limit.what, limit.measured, limit.limit),

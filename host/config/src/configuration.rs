@@ -44,7 +44,6 @@ impl Configuration {
         &self.modules[&ModulePath::root()]
     }
 
-    /// Returns the module at a path; `None` if there is none.
     pub fn module(&self, path: &ModulePath) -> Option<&ModuleNode> {
         self.modules.get(path)
     }

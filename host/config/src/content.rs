@@ -28,8 +28,8 @@ pub(crate) struct Content<'a> {
     pub(crate) blocks: Vec<Cow<'a, Block>>,
 }
 
-/// Returns the number of labels of a block type that the language defines. It is the same wherever
-/// the type occurs.
+/// Returns the number of labels of a block type that the language defines. The number is the same
+/// wherever the type occurs.
 pub(crate) fn label_count(kind: &str) -> usize {
     match kind {
         "resource" | "data" | "ephemeral" => 2,
@@ -235,7 +235,7 @@ impl Content<'_> {
         of_kind.filter(|block| labels(block, [], problems).is_some()).collect()
     }
 
-    /// Returns the only block of a type without labels, and reports further blocks with this
+    /// Returns the only block of a type without labels, and reports additional blocks with this
     /// summary.
     pub(crate) fn only_block(&self, kind: &str, summary: &str, problems: &mut Diagnostics) -> Option<&Block> {
         let mut found = self.unlabeled(kind, problems).into_iter();
@@ -247,7 +247,7 @@ impl Content<'_> {
     }
 }
 
-/// Returns the diagnostic for a second block where only one is allowed.
+/// Returns the diagnostic for a second block of a type that allows only one.
 pub(crate) fn one_too_many(summary: &str, first: &Span, second: &Span) -> Diagnostic {
     let detail = format!("Only one is allowed here; the first is at {first}.");
     Diagnostic::error(summary, detail).at(second.clone())

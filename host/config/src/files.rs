@@ -1,4 +1,4 @@
-//! The sources of configuration files: the file system, or memory.
+//! Reads configuration files from the file system or from memory.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,10 +1,10 @@
 //! Configurations: the files of a directory, and of the modules that it calls, as a tree of typed
 //! blocks.
 //!
-//! Reads files only through [`Files`], and does not depend on the environment, a terminal, states
-//! or the engine. It evaluates only constants: all other expressions are returned as
-//! [`wardian_lang::Expression`] or [`wardian_lang::Body`], and [`decode_body`] converts a body to a
-//! value when a schema and a scope are available.
+//! This crate reads files only through [`Files`], and does not depend on the environment, a
+//! terminal, states or the engine. It evaluates only constants: all other expressions are returned
+//! as [`wardian_lang::Expression`] or [`wardian_lang::Body`], and [`decode_body`] converts a body
+//! to a value when a schema and a scope are available.
 //!
 //! Invariants: for any file content, loading returns a configuration or diagnostics, as many as can
 //! be determined in one run, and never panics; an unknown block or argument is an error and is

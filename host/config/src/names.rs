@@ -1,4 +1,4 @@
-//! Names that users choose.
+//! Names that users choose, and their validation.
 
 use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};

@@ -5,7 +5,7 @@
 //! | | |
 //! |---|---|
 //! | the module's own `provider "aws"` block with that alias | that block |
-//! | an entry `aws.west = ...` in the `providers` of the module's call | the entry's value, resolved in the calling module |
+//! | an entry `aws.west = ...` in the `providers` of the module call | the entry's value, resolved in the calling module |
 //! | without an alias: neither of the two | the same provider's default configuration in the calling module |
 //! | without an alias, in the root | an empty configuration |
 
@@ -144,7 +144,7 @@ impl Configuration {
                     Some(address) => {
                         providers.insert(name, address);
                     }
-                    // This is reported at the module's call.
+                    // The check of the module call reports the missing provider configuration.
                     None if self.needs_caller_configuration(node, &name) => {}
                     None => problems.push(at(not_present(node, &name), span)),
                 }

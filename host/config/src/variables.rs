@@ -1,4 +1,4 @@
-//! Values of the root module's variables.
+//! The root module's variable values.
 //!
 //! | source | given as | for an undeclared variable |
 //! |---|---|---|
@@ -9,8 +9,8 @@
 //! | `-var` | text | an error |
 //!
 //! Later sources have precedence; `-var` and `-var-file` apply in the order of the command line. If
-//! the variable's type is string, number or bool, or is not declared, the text is the value itself;
-//! for all other types, it is an expression. Expressions must be constant.
+//! the variable's type is string, number or bool, or if the variable is not declared, the text is
+//! the value itself; for all other types, the text is an expression. Expressions must be constant.
 
 mod input_values;
 mod saved;
@@ -95,7 +95,7 @@ pub fn automatic_files<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a 
     ranked.into_iter().map(|(_, name)| name).collect()
 }
 
-/// The values of a root module's variables.
+/// The root module's variable values.
 #[derive(Clone, Debug, Default)]
 pub struct RootVariables {
     /// The values, converted to the variables' types, without marks. Variables with their default
@@ -127,7 +127,7 @@ impl From<BTreeMap<Str, Value>> for RootVariables {
     }
 }
 
-/// Returns the values of a root module's variables, and warnings.
+/// Returns the root module's variable values, and warnings.
 ///
 /// # Errors
 ///

@@ -80,7 +80,7 @@ fn inner<'a>(schema: Option<&'a Block>, name: &str) -> Option<&'a Block> {
     schema.and_then(|schema| schema.block_types.get(name)).map(|nested| &nested.block)
 }
 
-/// Checks every expression in a body, as far as this is possible without values.
+/// Checks every expression in a body for errors that do not depend on values.
 pub(crate) fn check_body(body: &Body, problems: &mut Diagnostics) {
     each_expression(body, None, &mut |expression, iterators| {
         problems.extend(expression.check_excluding(iterators));

@@ -1,4 +1,4 @@
-//! Checks that loading ends with a result for any file content.
+//! Checks that loading returns a result for any file content.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
@@ -158,22 +158,22 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn loads_any_bytes(bytes in any::<Vec<u8>>()) {
+    fn arbitrary_bytes_return_a_result(bytes in any::<Vec<u8>>()) {
         load(&bytes);
     }
 
     #[test]
-    fn loads_any_words(words in prop::collection::vec(prop::sample::select(WORDS), 0..40)) {
+    fn arbitrary_words_return_a_result(words in prop::collection::vec(prop::sample::select(WORDS), 0..40)) {
         load(words.join(" ").as_bytes());
     }
 
     #[test]
-    fn loads_any_json_words(words in prop::collection::vec(prop::sample::select(JSON_WORDS), 0..40)) {
+    fn arbitrary_json_words_return_a_result(words in prop::collection::vec(prop::sample::select(JSON_WORDS), 0..40)) {
         load(words.join(" ").as_bytes());
     }
 
     #[test]
-    fn loads_any_truncated_json(cut in 0usize..600, other in 0usize..600) {
+    fn truncated_json_returns_a_result(cut in 0usize..600, other in 0usize..600) {
         let text = r#"{"terraform": {"required_providers": {"a": {"source": "a/b"}}},
   "module": {"m": {"source": "./m", "providers": {"a": "a.b"}, "x": "${1}\n${\"q\"}"}},
   "resource": {"a_b": {"c": [{"count": 2, "lifecycle": {"ignore_changes": ["x[0].y"]},
@@ -185,7 +185,7 @@ proptest! {
     }
 
     #[test]
-    fn loads_any_truncated_block(cut in 0usize..400) {
+    fn truncated_block_returns_a_result(cut in 0usize..400) {
         let text = r#"
 terraform {
   required_providers { a = { source = "a/b", configuration_aliases = [a.x] } }

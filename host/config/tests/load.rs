@@ -414,7 +414,7 @@ fn calls_pass_providers_by_bare_name() {
 
 /// One run reports all errors, and no others.
 #[test]
-fn checks_every_expression() {
+fn reports_errors_in_every_expression() {
     let wrong = "uper(\"a\")";
     let main = format!(
         r#"

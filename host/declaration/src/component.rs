@@ -36,8 +36,8 @@ pub enum InspectError {
     /// The component cannot be parsed.
     #[error("it is not a valid WebAssembly component: {0}")]
     Invalid(String),
-    /// It expands to more than the host accepts.
-    #[error("it is larger than the limits of components: {0}")]
+    /// The expanded component exceeds a limit.
+    #[error("it exceeds the limits of components: {0}")]
     Limit(CheckError),
     /// There are too many imports or exports.
     #[error("it has more than {MAX_INTERFACES} imports or exports")]
@@ -45,7 +45,6 @@ pub enum InspectError {
     /// The declaration is too large.
     #[error("its declaration is larger than {MAX_DECLARATION_SIZE} bytes")]
     TooLarge,
-    /// The declaration is invalid.
     #[error("its declaration is invalid: {0}")]
     Declaration(#[from] DeclarationError),
 }

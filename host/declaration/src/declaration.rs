@@ -17,7 +17,7 @@ const MAX_REQUESTS: usize = 100;
 /// Maximum length of an SDK's name.
 const MAX_SDK_NAME_LENGTH: usize = 100;
 
-/// The capabilities that a component states it needs.
+/// The capabilities that a component declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Declaration {
     /// The SDKs that wrote the declaration, such as `wardian-sdk 0.1.0`; more than one if the
@@ -50,7 +50,6 @@ pub enum DeclarationError {
     /// There are too many requests.
     #[error("it requests more than {MAX_REQUESTS} capabilities")]
     TooMany,
-    /// The SDK's name is invalid.
     #[error("its SDK name is invalid")]
     Sdk,
 }

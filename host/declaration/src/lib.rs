@@ -12,8 +12,8 @@
 //! ```
 //!
 //! The section holds JSON documents, one on each line, since linkers concatenate sections of the
-//! same name and tools nest components. All documents count: a request in one cannot be
-//! withdrawn by another.
+//! same name and tools nest components. All documents apply: a request in one cannot be withdrawn
+//! by another.
 //!
 //! ```json
 //! {"version":1,"sdk":"wardian-sdk 0.1.0","capabilities":[{"network":{"hosts":["api.example.com"],"reason":"..."}}]}
@@ -23,8 +23,8 @@
 //! a declaration were ignored, later grants would be too broad, or accesses would be denied without
 //! an apparent reason.
 //!
-//! This crate does not run components, does not depend on wasmtime, writes no files, and does
-//! not decide what is granted (`wardian-policy` does). Invariants:
+//! This crate does not run components, does not depend on wasmtime, writes no files, and does not
+//! grant access (`wardian-policy` does). Invariants:
 //! - for no input does this crate panic, recurse without a limit, or use more memory than a small
 //!   multiple of [`MAX_DECLARATION_SIZE`];
 //! - every declared capability request can be granted by a policy rule with the same arguments.

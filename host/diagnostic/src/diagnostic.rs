@@ -6,7 +6,6 @@ use wardian_value::{Path, Str, Type};
 
 use crate::Span;
 
-/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// The operation failed or must not continue.
@@ -74,7 +73,7 @@ pub struct SignatureNote {
     /// The name without a namespace.
     pub name: Str,
     pub parameters: Vec<ParameterNote>,
-    /// The parameter for all further arguments.
+    /// The parameter for all additional arguments.
     pub variadic: Option<ParameterNote>,
     /// The type of the result; dynamic if it depends on the arguments.
     pub result: Type,
@@ -103,17 +102,14 @@ impl Diagnostic {
         }
     }
 
-    /// Creates an error.
     pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(Severity::Error, summary, detail)
     }
 
-    /// Creates a warning.
     pub fn warning(summary: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(Severity::Warning, summary, detail)
     }
 
-    /// Sets the source span.
     #[must_use]
     pub fn at(mut self, span: Span) -> Self {
         self.subject = Some(span);
@@ -148,14 +144,12 @@ impl Diagnostic {
         self
     }
 
-    /// Sets the origin.
     #[must_use]
     pub fn with_origin(mut self, origin: DiagnosticOrigin) -> Self {
         self.origin = origin;
         self
     }
 
-    /// Returns whether this is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -1,4 +1,4 @@
-//! A list of diagnostics.
+//! Collects diagnostics in a list.
 
 use std::fmt;
 
@@ -9,17 +9,14 @@ use crate::Diagnostic;
 pub struct Diagnostics(Vec<Diagnostic>);
 
 impl Diagnostics {
-    /// Creates an empty list.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// Adds a diagnostic.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.0.push(diagnostic);
     }
 
-    /// Adds an error.
     pub fn error(&mut self, summary: impl Into<String>, detail: impl Into<String>) {
         self.push(Diagnostic::error(summary, detail));
     }
@@ -29,17 +26,14 @@ impl Diagnostics {
         self.0.iter().any(Diagnostic::is_error)
     }
 
-    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the number of diagnostics.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Iterates over the diagnostics.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.0.iter()
     }

@@ -77,12 +77,10 @@ impl SourceFile {
         &self.name
     }
 
-    /// Returns the complete text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns the number of lines.
     pub fn line_count(&self) -> usize {
         self.line_starts.len()
     }
@@ -146,7 +144,6 @@ impl Span {
         self.file.position(self.end)
     }
 
-    /// Returns the text of the span.
     pub fn text(&self) -> &str {
         self.file.text().get(self.start..self.end).unwrap_or("")
     }

@@ -1,4 +1,4 @@
-//! The order of an apply.
+//! Orders the changes of an apply.
 //!
 //! Objects are created and changed in the order of the references in the configuration, as in a
 //! plan. Objects are destroyed in the reverse order of the dependencies that the state stores for
@@ -27,7 +27,6 @@ use crate::graph::NodeId;
 use crate::nodes::{self, DestroyPhase, Node, NodeGraph};
 use crate::plan::{Action, Mode, Plan, ResourceChange};
 
-/// The graph of an apply.
 pub struct ApplyGraph {
     /// The configuration's graph, with a node for each destruction, and the barriers.
     pub graph: NodeGraph,

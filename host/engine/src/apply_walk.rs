@@ -155,7 +155,7 @@ struct ApplyWalk<'a> {
     deposed: HashMap<usize, Str>,
     /// The `removed` blocks with provisioners to run before objects are destroyed.
     removed: HashMap<ResourceAddress, &'a Removed>,
-    /// Whether recording a change failed, so that no further operation starts.
+    /// Whether recording a change failed, so that no new operation starts.
     unrecorded: bool,
     ephemerals: Ephemerals,
     /// Ephemeral resources that provider configurations depend on.
@@ -163,7 +163,6 @@ struct ApplyWalk<'a> {
 }
 
 enum Pending {
-    /// Configure a provider.
     Configure(ProviderConfigAddress),
     /// Create, update or recreate an object.
     Change(usize),

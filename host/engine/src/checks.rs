@@ -42,9 +42,9 @@ pub enum ConditionResult {
     Pass,
     /// The condition is false. Contains the error message.
     Fail(String),
-    /// It could not be evaluated.
+    /// The condition could not be evaluated.
     Error,
-    /// It is not known yet.
+    /// The result is not known yet.
     Unknown,
 }
 
@@ -112,7 +112,7 @@ impl Checks {
             self.add(Checkable::Resource(address_of(path, resource)), conditions_of(resource));
         }
         for (name, check) in &module.checks {
-            // Reading the data source counts as one more condition.
+            // Reading the data source is an additional condition.
             let conditions = check.assertions.len() + usize::from(check.data.is_some());
             self.add(Checkable::Check(path.clone(), name.clone()), conditions);
             if let Some(data) = &check.data {

@@ -1,4 +1,4 @@
-//! The time of day.
+//! Returns the current time as text.
 
 /// Returns the current time as RFC 3339 in UTC, in whole seconds.
 pub fn now() -> String {

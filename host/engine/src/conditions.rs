@@ -100,7 +100,7 @@ fn try_check(
     let holds = convert(&value, &Type::Bool)
         .map_err(|error| problem(format!("The condition must be true or false: {error}.")))?;
     if holds.is_null() {
-        return Err(problem("The condition must be true or false, and is null.".to_owned()));
+        return Err(problem("The condition must be true or false, but is null.".to_owned()));
     }
     if holds.as_bool() == Some(true) {
         return Ok((ConditionResult::Pass, Diagnostics::new()));
@@ -146,7 +146,7 @@ fn try_message(condition: &Condition, scope: &dyn Scope) -> Result<(String, Diag
     let text = convert(&value.unmark_deep(), &Type::String)
         .map_err(|error| invalid(format!("The message must be a string: {error}.")))?;
     if text.is_null() {
-        return Err(invalid("The message must be a string, and is null.".to_owned()));
+        return Err(invalid("The message must be a string, but is null.".to_owned()));
     }
     let hidden = if marks.is_sensitive() {
         Some(("sensitive", "nonsensitive", Cause::Sensitive))

@@ -23,35 +23,31 @@ use crate::values::Values;
 /// A configuration, and everything else that is required to plan and apply it.
 pub struct EngineContext {
     pub configuration: Arc<Configuration>,
-    /// The source of providers.
     pub providers: Arc<dyn ProviderSource>,
-    /// The source of provisioners.
     pub provisioners: Arc<dyn ProvisionerSource>,
-    /// The receiver of progress events.
     pub events: Arc<dyn Events>,
     /// `terraform.workspace`
     pub workspace: Str,
-    /// The directories that functions use.
     pub directories: Directories,
     /// Whether expressions and plans contain the sensitive values of objects.
     pub secrets: ObjectSecrets,
-    /// What evaluations may produce.
+    /// The budget that limits the values that evaluations produce.
     pub budget: Arc<Budget>,
 }
 
 /// Makes finished changes durable before operations that depend on them start.
 pub trait StateSink: Send {
-    /// Records that a provider is about to `create`, `update` or `delete` an instance; the next
+    /// Records, before a provider receives the request, that it will `create`, `update` or `delete` an instance; the next
     /// call of [`Self::record`] contains the result.
     ///
     /// # Errors
-    /// The reason why it could not be recorded; the change is then not started.
+    /// The reason why the record failed. The change is then not started.
     fn intend(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), String>;
 
     /// Records the new value of an instance; `None` if it was destroyed.
     ///
     /// # Errors
-    /// The reason why it could not be recorded; the run then stops gracefully.
+    /// The reason why the record failed. The run then stops gracefully.
     fn record(
         &mut self,
         address: &ResourceInstanceAddress,
@@ -74,7 +70,6 @@ pub struct DirectImport {
 pub struct Applied {
     /// The new state, which is also set after errors.
     pub state: State,
-    /// The number of changes of each kind.
     pub counts: ChangeCounts,
     /// The warnings and errors. After errors, some changes were not made.
     pub diagnostics: Diagnostics,

@@ -30,7 +30,7 @@ pub use scope::ModuleScope;
 pub struct Directories {
     /// The directory of the root module, an absolute path.
     pub root_directory: PathBuf,
-    /// The directory in which the program was started, an absolute path.
+    /// The directory in which Wardian was started, an absolute path.
     pub working_directory: PathBuf,
     /// The directory that replaces `~`.
     pub home_directory: Option<PathBuf>,
@@ -52,27 +52,20 @@ pub enum Phase {
 /// Evaluates the objects of a configuration.
 pub struct Evaluator {
     pub configuration: Arc<Configuration>,
-    /// The schemas of all providers.
     pub schemas: Schemas,
-    /// The values so far.
     pub values: Values,
-    /// The values that are known.
     pub phase: Phase,
     /// `terraform.workspace`
     pub workspace: Str,
-    /// The directories that functions use.
     pub directories: Arc<Directories>,
-    /// What evaluations may produce.
+    /// The budget that limits the values that evaluations produce.
     pub budget: Arc<Budget>,
     /// The time of the plan.
     pub timestamp: String,
     /// References for which an error was already reported.
     pub reported: Arc<ReportedReferences>,
-    /// The results of conditions so far.
     pub checks: Checks,
-    /// The results of provider functions so far.
     pub function_results: FunctionResults,
-    /// Ephemeral resources that have expired.
     pub expired: Expired,
 }
 
@@ -145,7 +138,7 @@ impl Evaluator {
                 }
                 Some((value, span)) if value.inside_marks().is_ephemeral() && !variable.ephemeral => {
                     let detail = format!(
-                        "The variable \"{name}\" of the module is not declared as ephemeral, and this value \
+                        "The variable \"{name}\" of the module is not declared as ephemeral, but this value \
                          is ephemeral."
                     );
                     diagnostics.push(Diagnostic::error("Ephemeral value not allowed", detail).at(span));
@@ -349,7 +342,8 @@ impl Evaluator {
         let Some(schema) = self.schemas.provider(provider).and_then(|schema| schema.provider_meta.as_ref())
         else {
             let detail = format!(
-                "The provider {} does not support provider_meta, so the block has no effect. Remove it.",
+                "The provider {} does not support provider_meta, so the block has no effect. Remove the \
+                 block.",
                 provider.for_display()
             );
             return Err(Diagnostic::error("Provider does not support provider_meta", detail)

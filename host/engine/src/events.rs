@@ -9,7 +9,7 @@ use crate::plan::Action;
 /// An event about one object.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
-    /// A managed object is about to be read.
+    /// The run will read a managed object.
     RefreshStarted {
         address: &'a ResourceInstanceAddress,
         /// The provider's ID of the object.
@@ -21,30 +21,22 @@ pub enum Event<'a> {
         /// The provider's ID of the object.
         id: Option<String>,
     },
-    /// A provider is about to be asked for an existing object.
+    /// The run will import an object.
     ImportStarted {
-        /// The resource instance for the object.
         address: &'a ResourceInstanceAddress,
         /// The identification of the object: `id=x`.
         id: &'a str,
     },
     /// The provider found the objects to import; they are read next.
-    ImportFound {
-        /// The resource instance for the object.
-        address: &'a ResourceInstanceAddress,
-        /// The number of objects.
-        count: usize,
-    },
-    /// An apply is about to add an imported object to the state.
+    ImportFound { address: &'a ResourceInstanceAddress, count: usize },
+    /// An apply will add an imported object to the state.
     Importing {
-        /// The resource instance for the object.
         address: &'a ResourceInstanceAddress,
         /// The identification of the object: `id=x`.
         id: &'a str,
     },
     /// An apply added an imported object to the state.
     Imported {
-        /// The resource instance.
         address: &'a ResourceInstanceAddress,
         /// The identification of the object: `id=x`.
         id: &'a str,
@@ -65,7 +57,6 @@ pub enum Event<'a> {
         action: Action,
         /// The provider's ID of the object.
         id: Option<String>,
-        /// The time since the start.
         elapsed: Duration,
     },
     /// An operation on an object succeeded.
@@ -74,17 +65,11 @@ pub enum Event<'a> {
         action: Action,
         /// The provider's ID of the object.
         id: Option<String>,
-        /// The time since the start.
         elapsed: Duration,
     },
     /// An operation on an object failed.
-    Failed {
-        address: &'a ResourceInstanceAddress,
-        action: Action,
-        /// The time since the start.
-        elapsed: Duration,
-    },
-    /// A provisioner is about to run for an object.
+    Failed { address: &'a ResourceInstanceAddress, action: Action, elapsed: Duration },
+    /// A provisioner will run for an object.
     ProvisionStarted {
         address: &'a ResourceInstanceAddress,
         /// The provisioner's type.
@@ -93,46 +78,22 @@ pub enum Event<'a> {
     /// A provisioner printed output.
     ProvisionOutput {
         address: &'a ResourceInstanceAddress,
-        /// The provisioner's type.
         provisioner: &'a str,
         /// One or more lines, each with or without its line break.
         text: &'a str,
     },
     /// A provisioner succeeded.
-    ProvisionCompleted {
-        address: &'a ResourceInstanceAddress,
-        /// The provisioner's type.
-        provisioner: &'a str,
-    },
+    ProvisionCompleted { address: &'a ResourceInstanceAddress, provisioner: &'a str },
     /// A provisioner failed. `on_failure` can specify that the run continues.
-    ProvisionFailed {
-        address: &'a ResourceInstanceAddress,
-        /// The provisioner's type.
-        provisioner: &'a str,
-    },
-    /// An ephemeral resource is about to be opened, renewed or closed.
+    ProvisionFailed { address: &'a ResourceInstanceAddress, provisioner: &'a str },
+    /// The run will open, renew or close an ephemeral resource.
     EphemeralStarted { address: &'a ResourceInstanceAddress, action: EphemeralAction },
     /// An operation on an ephemeral resource is still running. Sent every ten seconds.
-    EphemeralInProgress {
-        address: &'a ResourceInstanceAddress,
-        action: EphemeralAction,
-        /// The time since the start.
-        elapsed: Duration,
-    },
+    EphemeralInProgress { address: &'a ResourceInstanceAddress, action: EphemeralAction, elapsed: Duration },
     /// The operation on an ephemeral resource succeeded.
-    EphemeralCompleted {
-        address: &'a ResourceInstanceAddress,
-        action: EphemeralAction,
-        /// The time since the start.
-        elapsed: Duration,
-    },
+    EphemeralCompleted { address: &'a ResourceInstanceAddress, action: EphemeralAction, elapsed: Duration },
     /// The operation on an ephemeral resource failed.
-    EphemeralFailed {
-        address: &'a ResourceInstanceAddress,
-        action: EphemeralAction,
-        /// The time since the start.
-        elapsed: Duration,
-    },
+    EphemeralFailed { address: &'a ResourceInstanceAddress, action: EphemeralAction, elapsed: Duration },
 }
 
 /// An operation on an ephemeral resource.
@@ -145,7 +106,6 @@ pub enum EphemeralAction {
 
 /// Receives the events of a run. Called from several threads, so it must not block.
 pub trait Events: Send + Sync {
-    /// Receives an event.
     fn event(&self, event: &Event<'_>);
 }
 

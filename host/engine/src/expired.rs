@@ -5,12 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use wardian_address::ResourceInstanceAddress;
 
-/// The instances that could not be renewed, so that they must not be used any more.
+/// The instances that could not be renewed, so that they can no longer be used.
 #[derive(Clone, Debug, Default)]
 pub struct Expired(Arc<Mutex<HashSet<ResourceInstanceAddress>>>);
 
 impl Expired {
-    /// Adds an instance that could not be renewed.
     pub fn add(&self, address: &ResourceInstanceAddress) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(address.clone());
     }

@@ -20,9 +20,9 @@ pub struct FunctionResults(Arc<Mutex<BTreeMap<CallDigest, CallDigest>>>);
 /// Whether a call returned the same result as an earlier call with the same arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consistency {
-    /// It returned the same result, is the first such call, or has unknown values.
+    /// The call returned the same result, is the first such call, or has unknown values.
     Consistent,
-    /// It returned a different result.
+    /// The call returned a different result.
     Inconsistent,
 }
 
@@ -32,7 +32,6 @@ impl FunctionResults {
         Self(Arc::new(Mutex::new(planned.clone())))
     }
 
-    /// Returns all recorded results.
     pub fn recorded(&self) -> BTreeMap<CallDigest, CallDigest> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -65,8 +65,8 @@ fn find<'a>(
             None => "add the provider there to call its functions.".to_owned(),
         };
         return Err(unknown(format!(
-            "There is no function \"{}\" here: the module's required_providers have no \"{local_name}\"; \
-             {advice}",
+            "There is no function \"{}\" here: the module's required_providers do not contain \
+             \"{local_name}\"; {advice}",
             call.name()
         )));
     };
@@ -144,8 +144,8 @@ fn call_function(
     tokio::task::block_in_place(|| runtime.block_on(answer))
 }
 
-/// Returns the result if it has the declared type. If a nested type is dynamic, the value there can
-/// have any type.
+/// Returns the result if it has the declared type. A part whose declared type is dynamic can have
+/// any type.
 fn check_result_type(result: Value, promised: &Type) -> Result<Value, String> {
     let conforms = convert::convert(&result, promised).is_ok_and(|converted| converted == result);
     if conforms {
@@ -174,9 +174,8 @@ fn unsuitable(parameter: &Parameter, position: usize, call: &ProviderCall<'_>, p
 
 fn inconsistent(provider: &ProviderAddress, call: &ProviderCall<'_>) -> Diagnostic {
     let detail = format!(
-        "The function \"{}\" returned a different result than before for the same arguments, so planned \
-         values could differ in an apply. This is a bug in the provider {}; please report it to its \
-         maintainers.",
+        "The function \"{}\" returned different results for the same arguments, so planned values could \
+         differ in an apply. This is a bug in the provider {}; please report it to its maintainers.",
         call.name(),
         provider.for_display()
     );

@@ -136,7 +136,7 @@ impl Progress {
         self.ready.pop().map(|Reverse(node)| node)
     }
 
-    /// Finishes a node. Nodes whose last unfinished dependency it was become ready.
+    /// Finishes a node. Its dependents without other unfinished dependencies become ready.
     pub fn finish<N>(&mut self, graph: &Graph<N>, node: NodeId) {
         for dependent in dependents(graph, node) {
             let waiting = &mut self.waiting_for[dependent.index()];
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn double_edges_count_twice_and_still_resolve() {
+    fn duplicate_edges_do_not_block_nodes() {
         assert_eq!(numbers(&order(&graph(&[(0, 1), (0, 1)], 2)).unwrap()), [1, 0]);
     }
 

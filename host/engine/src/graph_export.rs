@@ -19,20 +19,17 @@ pub struct GraphNode {
     pub name: String,
     /// The nodes for which it waits: sorted indexes into the list that contains the node.
     pub dependencies: Vec<usize>,
-    /// The number of the cycle to which it belongs. The nodes of a cycle wait for each other.
+    /// The number of the cycle that contains the node. The nodes of a cycle wait for each other.
     pub cycle: Option<usize>,
 }
 
-/// The kind of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GraphNodeKind {
     /// A resource with all its instances.
     Resource(ResourceAddress),
     /// An object of a resource, if a plan changes or destroys the object in a separate node.
     Object(ResourceAddress),
-    /// A provider configuration.
     Provider(ProviderConfigAddress),
-    /// A variable of the root module.
     RootVariable(Str),
     /// Any other node: a local value, an output, a module.
     Step,

@@ -1,8 +1,8 @@
-//! Plan and apply.
+//! The engine, which plans and applies configurations.
 //!
-//! Depends on configurations, states and the plugin protocol, but not on wasmtime, gRPC, terminals
-//! or files. Planning is a function of configuration, prior state and the providers' responses;
-//! applying makes the planned changes without further decisions.
+//! The engine depends on configurations, states and the plugin protocol, but not on wasmtime, gRPC,
+//! terminals or files. A plan depends only on the configuration, the prior state and the providers'
+//! responses; an apply makes the planned changes without additional decisions.
 //!
 //! Invariants: every step costs O(edges touched); provider operations run concurrently up to the
 //! given limit, everything else runs on one task in a stable order; a provider's response is

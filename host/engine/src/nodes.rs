@@ -22,20 +22,19 @@ pub enum Node {
     Module(ModulePath),
     /// The end of a module: all nodes of the module and of its child modules are done.
     ModuleDone(ModulePath),
-    /// A variable of a module.
     Variable(ModulePath, Str),
     Local(ModulePath, Str),
     Output(ModulePath, Str),
     Provider(ProviderConfigAddress),
     /// A resource with all its instances.
     Resource(ResourceAddress),
-    /// The end of an ephemeral resource, when its instances are not needed any more.
+    /// The end of an ephemeral resource, when its instances are no longer needed.
     Close(ResourceAddress),
     /// The assertions of a check.
     Check(ModulePath, Str),
     /// The barrier before the data sources of checks: it waits for all managed objects.
     CheckBarrier,
-    /// A resource that an `import` block refers to and that has no configuration, so that one is
+    /// A resource without configuration that an `import` block names, so that its configuration is
     /// generated.
     Import(ResourceAddress),
     /// An object in the state that is not in the configuration or is destroyed, by its index in the
@@ -89,22 +88,18 @@ impl NodeGraph {
         graph::add_dependency(&mut self.graph, node, dependency);
     }
 
-    /// Returns the graph itself.
     pub fn graph(&self) -> &Graph<Node> {
         &self.graph
     }
 
-    /// Returns the node with a number.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.graph[id]
     }
 
-    /// Returns the number of a node.
     pub fn id(&self, node: &Node) -> Option<NodeId> {
         self.ids.get(node).copied()
     }
 
-    /// Returns the number of nodes.
     pub fn size(&self) -> usize {
         self.graph.node_count()
     }
@@ -359,7 +354,7 @@ impl Builder<'_> {
     }
 
     /// Makes a resource wait for everything to which its `import` block refers. A reference to the
-    /// resource itself is omitted: evaluating the block reports it.
+    /// resource itself is omitted: the evaluation of the block reports the error.
     fn import(&mut self, node: NodeId, module: &ModulePath, import: &Import) {
         let keys = import.to.address_keys();
         let said = [&import.for_each, &import.id, &import.identity].into_iter().flatten();
@@ -461,7 +456,6 @@ pub fn add_import(graph: &mut NodeGraph, configuration: &Configuration, import: 
     *graph = builder.graph;
 }
 
-/// Returns the address of a resource in a module.
 pub fn address_of(module: &ModulePath, resource: &Resource) -> ResourceAddress {
     ResourceAddress::new(module.clone(), resource.mode, resource.type_name.clone(), resource.name.clone())
 }

@@ -2,7 +2,7 @@
 //! proposed objects, and checking a provider's responses. The rules are those of the provider life
 //! cycle in plugin protocol 6.
 //!
-//! These are pure functions of values and schemas; they do not call a provider.
+//! The functions are pure: they use only values and schemas, and do not call a provider.
 
 pub mod compatible;
 pub mod conforming;

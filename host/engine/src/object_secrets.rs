@@ -24,16 +24,16 @@ use crate::object::sensitive::sensitive_paths;
 use crate::plan::{Action, OutputChange, Plan, ResourceChange};
 use crate::providers::Schemas;
 
-/// What a plan shows in place of a sensitive string that does not change.
+/// The text that a plan shows in place of a sensitive string that does not change.
 const PLACEHOLDER: &str = "(sensitive value)";
 
 /// Whether expressions and plans contain the sensitive values of objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ObjectSecrets {
-    /// They do, with marks.
+    /// Expressions and plans contain the sensitive values, with marks.
     #[default]
     Available,
-    /// They do not: the configuration is not trusted.
+    /// Expressions and plans do not contain the sensitive values: the configuration is untrusted.
     Withheld,
 }
 
@@ -48,8 +48,8 @@ impl ObjectSecrets {
         if object.has_sensitive() { without_secrets(&object) } else { object }
     }
 
-    /// Returns an object with each attribute marked that has a mark in `sources` which its schema
-    /// does not explain: the state marks it, because it was derived from a secret when it was
+    /// Returns the object, and marks each attribute that has a mark in `sources` but not in the
+    /// schema: the state marks such an attribute, because it was derived from a secret when it was
     /// written. The whole attribute is marked, since elements of lists change their positions.
     pub(crate) fn keep_marks(self, block: &Block, sources: &[&Value], object: Value) -> Value {
         if self == Self::Available {
@@ -186,8 +186,8 @@ fn withhold_from_change(change: &mut ResourceChange, known: &SensitiveValues) {
     });
 }
 
-/// Whether a sensitive output changes is not shown: the configuration could compare the stored
-/// value with any other.
+/// Hides whether a sensitive output changes: the configuration could compare the stored value with
+/// any other value.
 fn withhold_from_output(output: &mut OutputChange) {
     if !output.before.is_null() && !output.after.is_null() {
         output.action = Action::Update;
@@ -208,7 +208,7 @@ fn placeholder(part: &Value, ty: &Type) -> Value {
 }
 
 /// Returns the type of a part in the schema of its object: the value of an attribute of dynamic
-/// type has a type of its own.
+/// type has its own type.
 fn declared_type<'a>(object: &'a Type, path: &Path, part: &'a Value) -> &'a Type {
     match (object, path.steps()) {
         (Type::Object(object), [PathStep::Attribute(name)]) => object.attribute(name).unwrap_or(part.ty()),
@@ -216,18 +216,18 @@ fn declared_type<'a>(object: &'a Type, path: &Path, part: &'a Value) -> &'a Type
     }
 }
 
-/// Returns a state with the same serial and lineage, and without content.
+/// Returns a state with the same serial and lineage, but without content.
 fn without_objects(state: &State) -> State {
     let mut empty = State::default();
     (empty.serial, empty.lineage) = (state.serial, state.lineage.clone());
     empty
 }
 
-/// Checks that each stored object still belongs to the provider that wrote it: another one must
-/// not receive it.
+/// Checks that the configuration assigns each stored object to the provider that wrote it: no other
+/// provider may receive it.
 ///
 /// # Errors
-/// If the configuration names another provider for one.
+/// If the configuration assigns an object to another provider.
 pub(crate) fn check_providers(context: &EngineContext, state: &State) -> Result<(), Diagnostics> {
     let mut problems = Diagnostics::new();
     if context.secrets == ObjectSecrets::Available {
@@ -241,9 +241,9 @@ pub(crate) fn check_providers(context: &EngineContext, state: &State) -> Result<
         let provider = context.configuration.provider_for(&path, declared).provider;
         if provider != stored.provider.provider {
             let detail = format!(
-                "The state has {address} as an object of the provider {}, and the configuration manages it \
+                "In the state, {address} is an object of the provider {}, but the configuration manages it \
                  with {}. Under -untrusted, stored objects are passed only to the provider that wrote them. \
-                 Keep the provider, or plan this change without -untrusted after you reviewed it.",
+                 Keep the provider, or plan this change without -untrusted after you have reviewed it.",
                 stored.provider.provider.for_display(),
                 provider.for_display(),
             );

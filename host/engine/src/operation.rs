@@ -3,8 +3,8 @@
 //!
 //! Operations own their data and do not depend on the graph or the state: they run concurrently, on
 //! any thread, and return an outcome. Diagnostics contain the object's address and, if the provider
-//! returned it, the attribute's path; the walk that started the operation has the configuration, so
-//! it adds the source span.
+//! returned it, the attribute's path; the walk that started the operation adds the source span from
+//! the configuration.
 
 pub mod apply;
 pub mod data;

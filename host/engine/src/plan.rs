@@ -16,7 +16,6 @@ use crate::object_secrets::ObjectSecrets;
 pub use change::{Action, ActionReason, Importing, OutputChange, ResourceChange};
 pub use target::TargetAddress;
 
-/// The mode of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Changes the objects to match the configuration.
@@ -38,7 +37,6 @@ pub enum MissingConfiguration {
     Generated,
 }
 
-/// The options of a plan.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
     pub mode: Mode,
@@ -73,16 +71,14 @@ impl Default for PlanOptions {
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub mode: Mode,
-    /// The values of the root module's variables, including defaults, with the marks of their
-    /// declarations.
+    /// The root module's variable values, including defaults, with the marks of their declarations.
     pub variables: BTreeMap<Str, Value>,
-    /// The values of the root module's variables before their conversion to the declared types,
-    /// with the same marks.
+    /// The root module's variable values before their conversion to the declared types, with the
+    /// same marks.
     pub given_variables: BTreeMap<Str, Value>,
     /// The ephemeral variables of the root module that have a value: their values are not stored,
     /// so the user must pass them to the apply again.
     pub ephemeral_variables: BTreeSet<Str>,
-    /// The results of provider functions.
     pub function_results: BTreeMap<CallDigest, CallDigest>,
     /// The targets to which the plan is limited.
     pub targets: Vec<TargetAddress>,
@@ -98,7 +94,7 @@ pub struct Plan {
     pub previous_state: State,
     /// The state after refreshing: the changes start from it.
     pub prior_state: State,
-    /// The results of all conditions. Conditions of objects that are about to change are unknown.
+    /// The results of all conditions. Conditions of objects with pending changes are unknown.
     pub checks: Vec<CheckResult>,
     /// The attributes of managed objects on which planned values depend, so that their drift is
     /// reported.
@@ -116,7 +112,6 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RelevantAttribute {
     pub resource: ResourceInstanceAddress,
-    /// The path of the attribute.
     pub path: Path,
 }
 
@@ -137,7 +132,6 @@ pub struct ChangeCounts {
 }
 
 impl ChangeCounts {
-    /// Counts an action.
     pub fn count(&mut self, action: Action) {
         match action {
             Action::Create => self.add += 1,
@@ -177,7 +171,6 @@ impl Plan {
         self.changes.iter().any(acts) || self.has_output_changes()
     }
 
-    /// Whether any output changes.
     pub fn has_output_changes(&self) -> bool {
         self.outputs.values().any(|output| output.action != Action::NoOp)
     }
@@ -187,7 +180,7 @@ impl Plan {
         !self.errored
             && match self.mode {
                 // An apply records moves, but a move alone is not a reason for an apply. An output
-                // that is not declared any more is kept until another change is applied.
+                // that is no longer declared is kept until another change is applied.
                 Mode::RefreshOnly => {
                     let is_recorded =
                         |output: &OutputChange| !matches!(output.action, Action::NoOp | Action::Delete);

@@ -8,11 +8,11 @@
 //! | `configuration/PATH` | the configuration's files, with paths relative to the root module; never unpacked, only read |
 //! | `.terraform.lock.hcl` | the selected plugins |
 //!
-//! The file is a zip archive, like Terraform's plan files, but neither program reads the other's
-//! files. `plan.json` states the version of its format, and a reader rejects every version except
-//! its own: a plan is short-lived, and a misinterpreted plan could make wrong changes. The file
-//! contains sensitive values in clear text, as the state does: only its owner can read it, and it
-//! can be encrypted ([`sealed`]).
+//! The file is a zip archive, like Terraform's plan files, but Wardian and Terraform do not read
+//! each other's files. `plan.json` states the version of its format, and a reader rejects every
+//! version except its own: a plan is short-lived, and a misinterpreted plan could make wrong
+//! changes. The file contains sensitive values in clear text, as the state does: only its owner can
+//! read it, and it can be encrypted ([`sealed`]).
 
 mod change;
 mod checks;
@@ -40,21 +40,18 @@ use value::{Encoded, decode_value, encode_value};
 /// The version of `plan.json`.
 const FORMAT: u32 = 6;
 
-/// The maximum unpacked size of all entries together, as a multiple of the file's size; small files
-/// can always unpack to the second number of bytes. A plan of a hundred thousand equal objects does
-/// not nearly reach the limit.
+/// The maximum unpacked size of all entries together: a multiple of the file's size, or a number of
+/// bytes if that is greater. A plan of a hundred thousand equal objects is far below the limit.
 const MAX_UNPACKED: (u64, u64) = (256, 64 << 20);
 /// The maximum number of entries.
 const MAX_ENTRIES: usize = 1 << 17;
 
-/// The contents of a plan file.
 #[derive(Clone, Debug)]
 pub struct PlanFile {
     /// The plan without schemas, which [`PlanFile::into_plan`] adds.
     contents: Contents,
     prior_state: State,
     previous_state: State,
-    /// The configuration and plugins with which the plan was made.
     pub origin: PlanOrigin,
 }
 
@@ -63,7 +60,6 @@ pub struct PlanFile {
 pub struct PlanOrigin {
     /// The configuration's files, by path relative to the root module.
     pub configuration: BTreeMap<String, Vec<u8>>,
-    /// The contents of the lock file.
     pub lock_file: Option<Vec<u8>>,
     pub workspace: String,
     /// The SHA-256 of the plugins, by address.
@@ -73,15 +69,16 @@ pub struct PlanOrigin {
 /// A reason why a plan file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanFileError {
-    /// It is not a plan file of this program.
-    #[error("it is not a plan file of this program: {0}")]
+    /// The file is not a Wardian plan file.
+    #[error("it is not a Wardian plan file: {0}")]
     NotAPlan(String),
-    /// It was written by another version.
+    /// Another version of Wardian wrote the file.
     #[error(
-        "its format is version {found}, and this program reads only version {FORMAT}; create the plan again"
+        "its format is version {found}, but this version of Wardian reads only version {FORMAT}; create the \
+         plan again"
     )]
     Version {
-        /// The version of its format.
+        /// The version of the file's format.
         found: u32,
     },
     /// An entry cannot be decoded.
@@ -89,13 +86,12 @@ pub enum PlanFileError {
     Damaged {
         /// The name of the entry.
         part: &'static str,
-        /// The reason.
         problem: String,
     },
-    /// A provider does not have the schema of an object any more.
+    /// A provider no longer has the schema of an object.
     #[error("no selected provider has a schema for {0}")]
     NoSchema(String),
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("it could not be written: {0}")]
     Write(String),
 }
@@ -198,7 +194,7 @@ pub fn encode(plan: &Plan, origin: &PlanOrigin) -> Result<Vec<u8>, PlanFileError
 /// Reads a plan file from arbitrary bytes.
 ///
 /// # Errors
-/// It is not a plan file of this program, or it is damaged.
+/// The file is not a Wardian plan file, or it is damaged.
 pub fn decode(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
     let mut archive =
         zip::ZipArchive::new(Cursor::new(bytes)).map_err(|e| PlanFileError::NotAPlan(e.to_string()))?;
@@ -270,7 +266,7 @@ impl PlanFile {
         &self.previous_state
     }
 
-    /// Returns the values of the root module's variables.
+    /// Returns the root module's variable values.
     ///
     /// # Errors
     /// A value cannot be decoded.
@@ -329,7 +325,7 @@ impl PlanFile {
     }
 }
 
-/// Encodes the values of variables, except those that must not be stored.
+/// Encodes variable values, except those that must not be stored.
 fn encode_variables(variables: &BTreeMap<Str, Value>) -> Result<BTreeMap<String, Encoded>, PlanFileError> {
     let kept = variables.iter().filter(|(_, value)| !value.inside_marks().is_ephemeral());
     kept.map(|(name, value)| Ok((name.to_string(), encode_value(value)?))).collect()

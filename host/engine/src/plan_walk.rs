@@ -54,7 +54,6 @@ use import::ImportedObject;
 use orphans::Orphan;
 use prepare::{PlanVariables, Prepared, Unprepared, prepare};
 
-/// The purpose of a walk.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose<'a> {
     Plan,
@@ -148,7 +147,7 @@ struct PlanWalk<'a> {
     diagnostics: Diagnostics,
     /// Objects that the plan should destroy, but cannot.
     undestroyable: Vec<ResourceInstanceAddress>,
-    /// The values of the root module's variables.
+    /// The root module's variable values.
     variables: PlanVariables,
     /// The errors of variable values that have the wrong type.
     refused: BTreeMap<Str, Diagnostics>,
@@ -158,19 +157,31 @@ struct PlanWalk<'a> {
 }
 
 enum Pending {
-    /// Configure a provider.
     Configure(ProviderConfigAddress),
     /// Read and plan an instance of the configuration.
-    Managed { address: ResourceInstanceAddress, repetition: RepetitionData, import: Option<ImportTarget> },
+    Managed {
+        address: ResourceInstanceAddress,
+        repetition: RepetitionData,
+        import: Option<ImportTarget>,
+    },
     /// Import an object, generate its configuration and plan it.
     Generate(PlannedImport),
     /// Import an object into the state.
-    Import { address: ResourceInstanceAddress, id: String, provider: ProviderConfigAddress },
+    Import {
+        address: ResourceInstanceAddress,
+        id: String,
+        provider: ProviderConfigAddress,
+    },
     /// Read a data source of the configuration.
-    Data { address: ResourceInstanceAddress, repetition: RepetitionData },
+    Data {
+        address: ResourceInstanceAddress,
+        repetition: RepetitionData,
+    },
     /// Open an ephemeral resource of the configuration.
-    Open { address: ResourceInstanceAddress, repetition: RepetitionData },
-    /// Close an ephemeral resource.
+    Open {
+        address: ResourceInstanceAddress,
+        repetition: RepetitionData,
+    },
     Close(Box<Lease>),
     /// Read an object and plan its destruction.
     Destroy {
@@ -189,7 +200,11 @@ enum Pending {
         reason: Option<ActionReason>,
     },
     /// Only read an object.
-    Refresh { address: ResourceInstanceAddress, object: Arc<Object>, provider: ProviderConfigAddress },
+    Refresh {
+        address: ResourceInstanceAddress,
+        object: Arc<Object>,
+        provider: ProviderConfigAddress,
+    },
 }
 
 enum Outcome {

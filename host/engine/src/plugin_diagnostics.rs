@@ -1,4 +1,4 @@
-//! Conversion of plugin diagnostics.
+//! Converts plugin diagnostics.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::{PluginDiagnostic, PluginDiagnostics, Severity};

@@ -72,7 +72,6 @@ impl Schemas {
         })
     }
 
-    /// Adds the provisioners of the run.
     #[must_use]
     pub fn with_provisioners(mut self, provisioners: Provisioners) -> Self {
         self.provisioners = Arc::new(provisioners);
@@ -89,7 +88,6 @@ impl Schemas {
         &self.provisioners
     }
 
-    /// Returns a provider's schema.
     pub fn provider(&self, address: &ProviderAddress) -> Option<&Arc<ProviderSchema>> {
         self.providers.get(address).map(|known| &known.schema)
     }
@@ -99,7 +97,6 @@ impl Schemas {
         self.providers.iter().map(|(address, known)| (address, &known.schema))
     }
 
-    /// Returns an unconfigured provider.
     pub fn unconfigured(&self, address: &ProviderAddress) -> Option<&Arc<dyn Provider>> {
         self.providers.get(address).map(|known| &known.unconfigured)
     }
@@ -129,7 +126,6 @@ impl Schemas {
         }
     }
 
-    /// Closes all providers.
     pub async fn close(&self) {
         join_all(self.providers.values().map(|known| known.unconfigured.close())).await;
     }
@@ -151,12 +147,11 @@ pub struct Configured {
 }
 
 impl Configured {
-    /// Adds a configured provider.
     pub fn insert(&mut self, address: ProviderConfigAddress, provider: Arc<dyn Provider>) {
         self.providers.insert(address, provider);
     }
 
-    /// Returns the provider of a configuration.
+    /// Returns the provider of a provider configuration.
     pub fn get(&self, address: &ProviderConfigAddress) -> Option<&Arc<dyn Provider>> {
         self.providers.get(address)
     }
@@ -165,12 +160,11 @@ impl Configured {
     pub fn stop_all(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let providers: Vec<Arc<dyn Provider>> = self.providers.values().cloned().collect();
         Box::pin(async move {
-            // A provider that cannot be asked to stop is awaited like the others.
+            // Errors are ignored: the walk waits for such a provider's operations, too.
             let _ = join_all(providers.iter().map(|provider| provider.stop())).await;
         })
     }
 
-    /// Closes all providers.
     pub async fn close(&self) {
         join_all(self.providers.values().map(|provider| provider.close())).await;
     }

@@ -77,7 +77,7 @@ impl Provisioners {
             None if self.types.is_empty() => "No provisioners are available.".to_owned(),
             None => {
                 let names: Vec<&str> = self.types.iter().map(|name| &**name).collect();
-                format!("There are: {}.", names.join(", "))
+                format!("Available provisioners: {}.", names.join(", "))
             }
         };
         let detail = format!(
@@ -92,7 +92,7 @@ impl Provisioners {
         let known: Vec<Arc<dyn Provisioner>> =
             self.known.values().map(|known| Arc::clone(&known.provisioner)).collect();
         Box::pin(async move {
-            // A provisioner that cannot be asked to stop is awaited like the others.
+            // Errors are ignored: the walk waits for such a provisioner's operations, too.
             let _ = join_all(known.iter().map(|provisioner| provisioner.stop())).await;
         })
     }

@@ -21,7 +21,7 @@ use crate::plan::{Action, Mode, OutputChange, RelevantAttribute, ResourceChange}
 use crate::providers::Schemas;
 use crate::values::Values;
 
-/// The data of a plan that is needed here.
+/// The data of a plan from which the relevant attributes are determined.
 pub struct PlannedObjects<'a> {
     pub mode: Mode,
     pub changes: &'a [ResourceChange],

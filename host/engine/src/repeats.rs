@@ -3,7 +3,6 @@
 
 use wardian_config::{ModuleCall, Resource};
 
-/// The meta-argument that gives a block several instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeats {
     /// No meta-argument: the block has one instance.

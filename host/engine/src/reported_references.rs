@@ -11,12 +11,10 @@ use wardian_diagnostic::Span;
 pub struct ReportedReferences(HashSet<(usize, usize)>);
 
 impl ReportedReferences {
-    /// Whether an error was reported for a reference.
     pub fn contains(&self, reference: &Span) -> bool {
         !self.0.is_empty() && self.0.contains(&Self::position(reference))
     }
 
-    /// Adds a reference.
     pub fn insert(&mut self, reference: &Span) {
         self.0.insert(Self::position(reference));
     }

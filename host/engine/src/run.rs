@@ -108,9 +108,9 @@ impl EngineContext {
         self.budget.end_with(stop.now_flag());
         match self.schemas(Some(&state)).await {
             Ok(schemas) => {
-                // This costs only time in proportion to the configuration's text, not to the number
-                // of instances. If the configuration is not valid, no object is read and no
-                // progress is reported.
+                // The cost is proportional to the configuration's text, not to the number of
+                // instances. If the configuration is not valid, no object is read and no progress
+                // is reported.
                 let problems = self.validate_with(&schemas).await;
                 let planned = if problems.has_errors() {
                     Diagnosed::failed(problems)
@@ -167,7 +167,6 @@ impl EngineContext {
         Diagnosed::with_diagnostics(state, diagnostics)
     }
 
-    /// Applies a plan.
     pub async fn apply(
         &self,
         plan: &Plan,

@@ -46,11 +46,9 @@ impl<T> StartResult<T> {
 
 /// The result of an operation.
 pub enum StepResult<P> {
-    /// It succeeded.
     Succeeded,
-    /// It failed.
     Failed,
-    /// It succeeded, and is followed by another operation of the same node.
+    /// The operation succeeded, and is followed by another operation of the same node.
     Continue(P),
 }
 
@@ -60,12 +58,11 @@ impl<P> From<bool> for StepResult<P> {
     }
 }
 
-/// What a walk does at each node.
+/// The actions of a walk at each node.
 pub trait Walker {
     /// An operation that has not started yet. There can be many of them, so the type should be
     /// small.
     type Pending;
-    /// The outcome of an operation.
     type Outcome: Send + 'static;
 
     /// Visits a node whose dependencies are done.

@@ -1,4 +1,4 @@
-//! Stopping a run.
+//! Requests to stop a run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -237,12 +237,10 @@ impl Included {
         }
     }
 
-    /// Whether everything is included.
     pub fn is_everything(&self) -> bool {
         self.nodes.is_none()
     }
 
-    /// Whether a node is included.
     pub fn node(&self, id: NodeId) -> bool {
         self.nodes.as_ref().is_none_or(|nodes| id.index() >= nodes.len() || nodes.contains(id.index()))
     }

@@ -1,4 +1,4 @@
-//! The values of a run so far: one table per module instance.
+//! The values of a run: one table per module instance.
 //!
 //! A reference to one instance (`a[count.index]`) is a lookup; the value of a resource or a module
 //! with all instances is built when it is first used, and shared until it changes.
@@ -33,7 +33,6 @@ impl Repetition {
         }
     }
 
-    /// Whether there is an instance with this key.
     pub fn contains(&self, key: &InstanceKey) -> bool {
         match (self, key) {
             (Self::Single, InstanceKey::None) => true,
@@ -77,7 +76,6 @@ pub enum RepetitionData {
     },
 }
 
-/// All values.
 #[derive(Debug, Default)]
 pub struct Values {
     secrets: ObjectSecrets,
@@ -92,9 +90,8 @@ pub struct Values {
 pub struct ModuleValues {
     /// The values of `count` and `each` in the call of this instance.
     pub repetition: RepetitionData,
-    /// The values of variables, after defaults, conversion and validation.
+    /// The variable values, after defaults, conversion and validation.
     pub variables: HashMap<Str, Value>,
-    /// Local values.
     pub locals: HashMap<Str, Value>,
     outputs: HashMap<Str, Value>,
     /// All outputs as one object.
@@ -171,7 +168,6 @@ impl Values {
         }
     }
 
-    /// Returns the values in a module instance.
     pub fn module(&self, instance: &ModuleInstance) -> Option<&ModuleValues> {
         self.modules.get(instance)
     }
@@ -194,7 +190,7 @@ impl Values {
         }
     }
 
-    /// Sets the value of a resource instance, as expressions see it.
+    /// Sets the value of a resource instance for expressions.
     pub fn set_instance(&mut self, address: &ResourceInstanceAddress, value: Value) {
         let value = self.for_expressions(value);
         self.module_mut(address.module()).set_instance(
@@ -276,7 +272,6 @@ impl ModuleValues {
         self.outputs.get(name)
     }
 
-    /// Returns the instances of a resource.
     pub fn resource(&self, mode: ResourceMode, type_name: &Str, name: &Str) -> Option<&ResourceValues> {
         self.resources.get(&(mode, type_name.clone(), name.clone()))
     }
@@ -309,14 +304,12 @@ impl ModuleValues {
 }
 
 impl ResourceValues {
-    /// Returns the resource's instances.
     pub fn repetition(&self) -> &Repetition {
         &self.repetition
     }
 
-    /// Returns the value of one instance.
     pub fn instance(&self, key: &InstanceKey) -> Option<&Value> {
-        // An instance that is about to be destroyed does not belong to the configuration.
+        // The configuration does not contain instances that will be destroyed.
         self.instances.get(key).filter(|_| self.repetition.contains(key))
     }
 

@@ -25,43 +25,19 @@ pub use ephemeral::start_close;
 
 /// The fields of a walk that the shared code uses.
 pub struct WalkParts<'a> {
-    /// The context of the operation.
     pub context: &'a EngineContext,
-    /// The mode of the plan.
     pub mode: Mode,
-    /// The evaluator with the values so far.
     pub evaluator: &'a mut Evaluator,
-    /// The providers that are configured so far.
     pub configured: &'a mut Configured,
-    /// The ephemeral resources that are open.
     pub ephemerals: &'a mut Ephemerals,
-    /// The diagnostics of the walk.
     pub diagnostics: &'a mut Diagnostics,
 }
 
 /// The outcome of an operation that both walks start.
 pub enum SharedOutcome {
-    /// A provider was configured.
-    Configured {
-        /// The address of its configuration.
-        address: ProviderConfigAddress,
-        /// The configured provider.
-        result: Diagnosed<Arc<dyn Provider>>,
-    },
-    /// An ephemeral resource was opened.
-    Opened {
-        /// The resource instance.
-        subject: Subject,
-        /// Its value.
-        result: Box<Diagnosed<OpenedEphemeral>>,
-    },
-    /// An ephemeral resource was closed.
-    Closed {
-        /// The resource instance.
-        address: ResourceInstanceAddress,
-        /// The warnings and errors.
-        diagnostics: Diagnostics,
-    },
+    Configured { address: ProviderConfigAddress, result: Diagnosed<Arc<dyn Provider>> },
+    Opened { subject: Subject, result: Box<Diagnosed<OpenedEphemeral>> },
+    Closed { address: ResourceInstanceAddress, diagnostics: Diagnostics },
 }
 
 impl WalkParts<'_> {
@@ -74,8 +50,8 @@ impl WalkParts<'_> {
         }
     }
 
-    /// Records the evaluation of a node. In a destroy plan, a value that cannot be evaluated any
-    /// more is not an error: it is unknown for the nodes that refer to it.
+    /// Records the evaluation of a node. In a destroy plan, a value that can no longer be evaluated
+    /// is not an error: it is unknown for the nodes that refer to it.
     pub fn visited<P>(&mut self, result: impl Into<Diagnosed<()>>) -> VisitResult<P> {
         let result = result.into();
         if result.value.is_none() && self.mode == Mode::Destroy {

@@ -1,4 +1,4 @@
-//! Open directories, and operations on a single name in them. No operation follows a symbolic link.
+//! Opens directories and operates on single names in them. No operation follows a symbolic link.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -125,7 +125,7 @@ impl Directory {
     }
 
     fn open_with(&self, name: &OsStr, flags: OFlags, mode: u32) -> Result<File, Errno> {
-        #[allow(clippy::useless_conversion, reason = "its width differs between systems")]
+        #[allow(clippy::useless_conversion, reason = "the width of st_mode differs between platforms")]
         let mode = Mode::from_raw_mode(mode.try_into().map_err(|_| Errno::INVAL)?);
         openat(&*self.handle, single(name)?, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, mode).map(File::from)
     }

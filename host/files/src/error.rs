@@ -1,11 +1,10 @@
-//! The reasons why a file cannot be opened.
+//! The reason why a path cannot be resolved or a file cannot be opened.
 
 use std::io;
 use std::path::PathBuf;
 
 use rustix::io::Errno;
 
-/// The reason why a path cannot be resolved or a file cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum FileAccessError {
     /// The path leads out of the directory in which it must stay.
@@ -16,7 +15,7 @@ pub enum FileAccessError {
     },
     /// A symbolic link in a directory that is writable for a plugin leads out of that directory.
     #[error(
-        "the symbolic link {} leads out of {}, which is writable for plugins; replace it by a file, or \
+        "the symbolic link {} leads out of {}, which is writable for plugins; replace it with a file, or \
          name its target instead",
         .link.display(), .directory.display()
     )]

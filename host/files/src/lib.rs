@@ -1,5 +1,5 @@
 //! Opens, creates, renames, links, lists and removes files that plugins, configurations or package
-//! authors name, as opposed to the operator.
+//! authors name, in contrast to the operator's own files.
 //!
 //! # Use
 //!

@@ -1,4 +1,4 @@
-//! Checks of symbolic links before they are moved: in another directory, a relative link leads to
+//! Checks symbolic links before they are moved: in another directory, a relative link leads to
 //! another file.
 //!
 //! A symbolic link may move together with a directory if its target is in that directory, whatever
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn links_may_move_within_their_directory_only() {
+    fn links_may_move_only_within_their_directory() {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("d/e/f")).unwrap();
         symlink("../../x", root.path().join("d/e/f/inside")).unwrap();

@@ -22,7 +22,7 @@ pub struct Listing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirectoryEntry {
     pub name: OsString,
-    /// The type of the name itself: a symbolic link is not followed.
+    /// The type of the name itself. A symbolic link is not followed.
     pub kind: FileType,
 }
 

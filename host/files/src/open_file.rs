@@ -1,4 +1,4 @@
-//! Opens files: only regular files and directories.
+//! Opens regular files and directories, and rejects all other files.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -20,7 +20,7 @@ pub struct FileOpening {
     pub create: bool,
     /// Opening fails if the file exists.
     pub exclusive: bool,
-    /// Opening fails if it is not a directory.
+    /// Opening fails if the file is not a directory.
     pub directory: bool,
     /// The mode of a new file, before the umask.
     pub mode: u32,
@@ -77,7 +77,7 @@ impl OpenedFile {
         self.metadata.is_dir()
     }
 
-    /// Sets the mode of the file or directory to exactly this one.
+    /// Sets the mode of the file or directory.
     ///
     /// # Errors
     /// If the system reports an error.
@@ -93,7 +93,7 @@ impl OpenedFile {
         self.file
     }
 
-    /// Converts it to a directory.
+    /// Converts the file to a directory.
     ///
     /// # Errors
     /// Returns the file if it is not a directory.

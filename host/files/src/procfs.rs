@@ -1,5 +1,5 @@
-//! Rejects files of processes: the memory, environment and open files of this process and of
-//! others, and the kernel's memory, which contains all of them.
+//! Rejects process files: the memory, environment and open files of this process and of others, and
+//! the kernel's memory, which contains all of them.
 //!
 //! The type of the file system is compared, not a path: procfs, or a subdirectory of it, can be
 //! mounted anywhere. Within it, the path relative to the root of procfs determines whether a file
@@ -59,7 +59,7 @@ mod system {
     }
 
     /// The same as [`check_opened`], with the metadata of the file. Procfs is not on a disk, so
-    /// most files need no further system call.
+    /// most files need no additional system call.
     pub(crate) fn check_opened_with(
         opened: BorrowedFd<'_>,
         metadata: &Metadata,
@@ -73,7 +73,7 @@ mod system {
         name: &OsStr,
         metadata: &Stat,
     ) -> Result<(), FileAccessError> {
-        #[allow(clippy::useless_conversion, reason = "its width differs between systems")]
+        #[allow(clippy::useless_conversion, reason = "the width of st_dev differs between platforms")]
         if major(u64::from(metadata.st_dev)) != 0 || !is_procfs(parent) {
             return Ok(());
         }
@@ -81,7 +81,7 @@ mod system {
     }
 
     fn is_procfs(file: BorrowedFd<'_>) -> bool {
-        // A file system whose type is unknown is not trusted.
+        // A file system of unknown type is not trusted.
         fstatfs(file).map_or(true, |about| about.f_type == PROC_SUPER_MAGIC)
     }
 
@@ -92,8 +92,8 @@ mod system {
         }
     }
 
-    /// Whether a path relative to the root of procfs belongs to a process or is the kernel's
-    /// memory.
+    /// Returns whether a path relative to the root of procfs belongs to a process or is the
+    /// kernel's memory.
     pub(super) fn concerns_process(path: &Path) -> bool {
         let mut names = path.components().filter_map(|component| match component {
             Component::Normal(name) => Some(name.as_bytes()),
@@ -106,7 +106,7 @@ mod system {
     }
 
     /// Sets the mode of an open file. A handle that allows neither reading nor writing is opened
-    /// again by its number, as the system does not accept the handle itself.
+    /// again by its number, because the system does not accept the handle itself.
     pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
         let permissions = Permissions::from_mode(mode);
         match file.set_permissions(permissions.clone()) {
@@ -119,7 +119,7 @@ mod system {
         std::fs::set_permissions(format!("/proc/self/fd/{}", file.as_raw_fd()), permissions)
     }
 
-    /// Whether `/proc` is a procfs: something else may be mounted there.
+    /// Returns whether `/proc` is a procfs: another file system may be mounted there.
     fn is_own_procfs_mounted() -> Option<bool> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let top = rustix::fs::open("/proc", flags, Mode::empty()).ok()?;
@@ -127,7 +127,7 @@ mod system {
         Some(is_top && fstatfs(&top).ok()?.f_type == PROC_SUPER_MAGIC)
     }
 
-    /// Returns a file's path from the top of procfs.
+    /// Returns a file's path relative to the root of procfs.
     fn path_in_procfs(file: BorrowedFd<'_>) -> Option<PathBuf> {
         if !is_own_procfs_mounted()? {
             return None;
@@ -147,7 +147,7 @@ mod system {
     pub(super) struct Mount {
         /// The directory of the file system that is mounted.
         pub(super) top: PathBuf,
-        /// The path at which it is mounted.
+        /// The path at which the file system is mounted.
         pub(super) point: PathBuf,
     }
 

@@ -3,8 +3,8 @@
 //! Paths are resolved one component at a time: each directory is opened in the previous one and
 //! never through a symbolic link. Symbolic links are read and resolved in the same way, so that the
 //! target is known before the operation and can be checked. The operation is then performed on the
-//! name in the open directory and does not follow a symbolic link: a link that is inserted in the
-//! meantime causes an error instead of an escape.
+//! name in the open directory and does not follow a symbolic link: a link that is inserted between
+//! resolution and operation causes an error instead of an escape.
 //!
 //! [`LinkRule`] determines where symbolic links may lead.
 
@@ -28,7 +28,7 @@ const MAX_LINKS: usize = 40;
 /// The maximum number of directories opened in one resolution: `..` starts again at the base.
 const MAX_STEPS: usize = 4096;
 
-/// The treatment of a symbolic link at the end of a path.
+/// How a symbolic link in the last component of a path is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastLink {
     /// The symbolic link is resolved.
@@ -37,7 +37,7 @@ pub enum LastLink {
     Keep,
 }
 
-/// Where paths and symbolic links may lead.
+/// The targets to which paths and symbolic links may lead.
 #[derive(Clone, Copy, Debug)]
 pub enum LinkRule<'a> {
     /// Neither `..` nor a symbolic link leads above the directory at which the path begins, and
@@ -59,8 +59,8 @@ pub enum LinkRule<'a> {
 pub struct ResolvedPath {
     /// The directory that contains the file.
     pub parent: Directory,
-    /// The name in that directory, not a symbolic link if those are followed. `None` means the
-    /// directory itself.
+    /// The name in that directory, which is not a symbolic link if symbolic links are followed.
+    /// `None` means the directory itself.
     pub name: Option<OsString>,
     /// Whether a trailing slash requires a directory.
     pub is_directory: bool,
@@ -107,7 +107,7 @@ impl ResolvedPath {
 }
 
 /// Resolves a path. `passed` receives the other paths that the result reveals: symbolic links that
-/// were followed, directories that `..` left again, and the path at which resolution ended.
+/// were followed, directories that `..` left, and the path at which resolution ended.
 ///
 /// # Errors
 /// If the path leads out of its directory, or a component before the last one is not a directory.
@@ -169,8 +169,8 @@ pub fn resolve(
     Ok(way.place(None, true))
 }
 
-/// Pushes a path's names onto the stack of pending names, the first on top, and returns whether the
-/// path requires a directory.
+/// Pushes the components of a path onto the stack of pending components, the first on top. Returns
+/// whether the path must resolve to a directory.
 fn ahead(pending: &mut Vec<OsString>, path: &OsStr) -> bool {
     let names = path.as_bytes().split(|byte| *byte == b'/');
     let last = names.clone().next_back().unwrap_or_default();
@@ -179,7 +179,7 @@ fn ahead(pending: &mut Vec<OsString>, path: &OsStr) -> bool {
     matches!(last, b"" | b"." | b"..")
 }
 
-/// Returns the names of an absolute path.
+/// Returns the components of an absolute path.
 pub(crate) fn names_of(path: &Path) -> Vec<OsString> {
     path.components()
         .filter_map(|component| match component {
@@ -194,10 +194,10 @@ struct PathWalker<'a> {
     base: &'a Directory,
     /// The current directory. The path in it is not used; `names` replaces it.
     directory: Directory,
-    /// The names below the base.
+    /// The components below the base.
     names: Vec<OsString>,
     rule: LinkRule<'a>,
-    /// The symbolic link that was followed in a directory writable for a plugin, and that
+    /// The symbolic link that was followed in a directory that is writable for a plugin, and that
     /// directory. The rest of the path must not leave the directory.
     confined: Option<(PathBuf, PathBuf)>,
     passed: &'a mut Vec<PathBuf>,
@@ -285,7 +285,7 @@ impl PathWalker<'_> {
             (_, Some((_, directory))) => directory.clone(),
             (_, None) => PathBuf::from("/"),
         };
-        // Names are compared: a target outside the directory is not accessed.
+        // Only names are compared: a target outside the directory is not accessed.
         let Ok(rest) = Path::new(&target).strip_prefix(&within) else {
             return Err(self.plugin_link().unwrap_or_else(outside));
         };
@@ -299,7 +299,7 @@ impl PathWalker<'_> {
     }
 
     /// Changes to the parent directory. The `..` of the open directory is not used, because the
-    /// directory may have been moved meanwhile.
+    /// directory may have been moved.
     fn up(&mut self, pending: &[OsString]) -> Result<(), FileAccessError> {
         if let Some((_, directory)) = &self.confined
             && self.path() == *directory

@@ -1,4 +1,4 @@
-//! Opens files by their paths.
+//! Opens files by path within a scope.
 
 use std::ffi::{OsStr, OsString};
 use std::io;

@@ -1,8 +1,8 @@
-//! The directories that are writable for plugins.
+//! The directories that are writable for plugins, and the resolution of paths in them.
 //!
 //! A plugin can create a symbolic link in such a directory, or move one into it. Therefore no path
-//! that a policy grants passes through such a link, and the host does not follow it out of the
-//! directory.
+//! that a policy grants passes through such a link, and the host does not follow such a link out of
+//! the directory.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -126,7 +126,7 @@ impl WritableDirectories {
         Ok(path)
     }
 
-    /// Returns the innermost file or directory on a path that exists, and the names below it.
+    /// Returns the innermost existing file or directory on a path, and the components below it.
     fn innermost(
         &self,
         path: &Path,

@@ -1,6 +1,6 @@
-//! Packages in zip files.
+//! Reads packages in zip files.
 //!
-//! An archive is checked as a whole before any of it is used. The name of each entry must be a
+//! An archive is checked completely before any entry is used. The name of each entry must be a
 //! plain relative path that no other entry has and that means the same on every system; entries are
 //! files and directories; and the total size is limited. Otherwise the archive is rejected, with
 //! the entry's name.
@@ -151,7 +151,6 @@ impl PackageArchive {
         Ok(())
     }
 
-    /// Returns one file.
     pub(crate) fn file(&mut self, name: &str) -> Result<ZipFile<'_, File>, PackageError> {
         let path = self.path.clone();
         self.archive.by_name(name).map_err(|source| PackageError::Archive { path, source })
@@ -192,8 +191,8 @@ fn repeated_name(mut file: File, start: u64) -> Option<String> {
     }
 }
 
-/// A reader that fails after more bytes than the archive states: a small archive can contain an
-/// endless sequence of zeros.
+/// A reader that fails if it reads more bytes than the archive states: a small archive can contain
+/// an endless sequence of zeros.
 struct SizeLimitedReader<'a, R> {
     inner: R,
     count: &'a mut u64,
@@ -283,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn same_name_twice_is_named() {
+    fn duplicate_name_is_reported() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("package.zip");
         let mut writer = ZipWriter::new(File::create(&path).unwrap());
@@ -291,7 +290,7 @@ mod tests {
             writer.start_file(name, SimpleFileOptions::default()).unwrap();
         }
         writer.finish().unwrap();
-        // The writer refuses the same name, so it is changed afterwards.
+        // The zip writer rejects duplicate names, so the name is changed afterwards.
         let bytes = std::fs::read(&path).unwrap();
         let mut changed = bytes.clone();
         for at in 0..bytes.len() {

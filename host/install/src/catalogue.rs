@@ -1,7 +1,7 @@
-//! Plugins that are embedded in the program.
+//! The catalogue of the plugins that are embedded in the binary.
 //!
-//! Performs no I/O: the caller passes the bytes and the digest that was computed at build time, so
-//! nothing is hashed at run time.
+//! This module performs no I/O: the caller passes the bytes and the digest that was computed at
+//! build time, so nothing is hashed at run time.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use wardian_address::{ProviderAddress, Version};
 
 use crate::hash::{PackageHash, Sha256Digest};
 
-/// A component that is embedded in the program's executable.
+/// A component that is embedded in the `wardian` binary.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EmbeddedPlugin {
     /// The provider that the plugin implements.
@@ -40,7 +40,7 @@ impl fmt::Debug for EmbeddedPlugin {
     }
 }
 
-/// All plugins that are embedded in the program.
+/// All embedded plugins.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     plugins: Vec<EmbeddedPlugin>,

@@ -13,8 +13,8 @@
 //!
 //! The syntax is HCL 1 or JSON; see [`syntax`].
 //!
-//! Reads only the files at the given paths; the caller determines the paths and the environment
-//! variables. Invariant: `Debug` never shows a token.
+//! This module reads only the files at the given paths; the caller determines the paths and the
+//! environment variables. Invariant: `Debug` never shows a token.
 
 pub mod syntax;
 
@@ -45,7 +45,7 @@ pub struct CliConfig {
     pub disable_checkpoint_signature: bool,
     /// Tokens by host.
     pub credentials: BTreeMap<String, HostToken>,
-    /// A program that provides further tokens.
+    /// A program that provides additional tokens.
     pub credentials_helper: Option<CredentialsHelper>,
     /// Addresses of services by host and by service name, which replace service discovery.
     pub hosts: BTreeMap<String, BTreeMap<String, String>>,

@@ -1,8 +1,8 @@
-//! Cached digests of large files.
+//! Caches digests of large files.
 //!
 //! Hashing a native plugin of half a gigabyte takes seconds in each run, although such a file
 //! rarely changes. A file is considered unchanged if its device, inode, size, modification time and
-//! inode change time are the same. Programs cannot set the inode change time: it changes when a
+//! inode change time are the same. Programs cannot set the inode change time, which changes when a
 //! program writes to the file, replaces it or resets its modification time, unless the machine's
 //! clock is changed as well. The digest of a file that changed just before it was hashed is not
 //! cached, since it could change again within one tick of the file system's clock.

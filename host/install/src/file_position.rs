@@ -1,7 +1,7 @@
-//! Positions in files, for errors.
+//! Positions in files, which errors contain.
 //!
-//! Performs no I/O. A [`FilePosition`] owns its source line, so that an error can show it even if
-//! the file's text is not in memory any more.
+//! This module performs no I/O. A [`FilePosition`] owns its source line, so that an error can show
+//! the line even if the file's text is no longer in memory.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

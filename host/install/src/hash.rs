@@ -5,14 +5,14 @@
 //! | `h1:` | a package's contents: for every file the line `HEX  PATH\n` (sha256, two spaces, `/` in paths), lines in byte order of their paths; then base64 of sha256 of those lines |
 //! | `zh:` | a zip file itself: hex of its sha256 |
 //!
-//! Hashes of other schemes are preserved, but never match a hash computed here.
+//! Hashes of other schemes are preserved, but never match a computed hash.
 //!
 //! A component's hash is the `h1:` hash of a directory that contains one file,
 //! `terraform-provider-TYPE_vVERSION.wasm`; see [`component_file_name`]. So an embedded plugin, a
 //! bare `.wasm` file in a mirror and a package directory or archive that contains only this file
 //! all have the same hash, and Terraform can read the entry.
 //!
-//! Reads only the given files and directories; writes nothing. Invariant: a
+//! This module reads only the given files and directories, and writes nothing. Invariant: a
 //! [`PackageHash`] can be quoted in HCL without escapes.
 
 use std::collections::BTreeMap;
@@ -48,7 +48,6 @@ impl PackageHash {
         }
     }
 
-    /// Returns the recorded form.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -147,9 +146,9 @@ impl PackageFiles {
         Ok(())
     }
 
-    /// Hashes the files below a directory. Files that `OMITTED_FILES_NAME` lists count as if they
-    /// were there: a wrong digest in that list results in a wrong hash. A file whose digest is
-    /// already known is not read again.
+    /// Hashes the files below a directory. Files that `OMITTED_FILES_NAME` lists are included: a
+    /// wrong digest in that list results in a wrong hash. A file whose digest is already known is
+    /// not read again.
     ///
     /// # Errors
     /// If an entry cannot be read, is neither a file nor a directory, or has a name that cannot

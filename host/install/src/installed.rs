@@ -1,4 +1,4 @@
-//! The plugins that `init` stores in the data directory, and how later commands find them.
+//! Stores plugins in the data directory for `init`, and finds them for later commands.
 //!
 //! | selected package | under `DATA/providers/HOST/NS/TYPE/VERSION/` |
 //! |---|---|
@@ -11,18 +11,18 @@
 //! Components have the platform `wasm32_wasip2`, so this tree can be the same as the one that
 //! Terraform uses for native packages.
 //!
-//! Later commands search here first for a component, then in the catalogue, then for a native
+//! Later commands first search this tree for a component, then in the catalogue, then for a native
 //! package: the selection of the last `init` has precedence, and a native package that Terraform
 //! installed does not replace an embedded plugin.
 //!
-//! Writes only below the data directory. There, only `PLATFORM` may be a symbolic link, and such
-//! a link is replaced, never followed.
+//! This module writes only below the data directory. There, only `PLATFORM` may be a symbolic link,
+//! and such a link is replaced, never followed.
 //!
 //! Invariant: every resolved file, except overrides, has a hash that the lock file records for its
 //! version. Files are hashed in each run, or identified as files that were hashed before (see
 //! [`crate::file_digests`]), so a change after `init` is detected. An embedded plugin is accepted
-//! in its locked version even if the lock file does not contain its hash, and this is reported; see
-//! [`Trust`](crate::package::Trust).
+//! in its locked version even if the lock file does not contain its hash, and its acceptance is
+//! reported; see [`Trust`](crate::package::Trust).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -96,7 +96,7 @@ pub fn install(
     };
     let replaced = placed.and_then(|()| remove(&target)).and_then(|()| fs::rename(&staged, &target));
     if replaced.is_err() {
-        // There may be nothing to remove, and the first error is the one that is reported.
+        // The file may not exist, and only the first error is reported.
         let _ = remove(&staged);
     }
     replaced.map_err(failed(&target))
@@ -305,8 +305,8 @@ fn version_directory(data_directory: &Path, address: &ProviderAddress, version: 
 }
 
 /// Rejects symbolic links in the data directory: a repository could contain a data directory, and
-/// links in it could redirect removals and writes to any path. The data directory itself may be a
-/// link.
+/// symbolic links in it could redirect removals and writes to any path. The data directory itself
+/// may be a symbolic link.
 fn reject_symlinks(data_directory: &Path, version_directory: &Path) -> Result<(), InstallError> {
     let below = version_directory.ancestors().take_while(|path| *path != data_directory);
     match below.filter(|path| path.is_symlink()).last() {
@@ -359,7 +359,7 @@ fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Unpacks the archive of a native plugin, which may need all of its files.
+/// Unpacks the archive of a native plugin, whose executable may need all files.
 fn unpack(path: &Path, target: &Path) -> io::Result<()> {
     let mut archive = PackageArchive::open(path, open_regular(path)?).map_err(io::Error::other)?;
     fs::create_dir(target)?;
@@ -375,7 +375,7 @@ fn unpack(path: &Path, target: &Path) -> io::Result<()> {
 }
 
 /// Places a component from an archive, without the other files of its package. A list of their
-/// digests takes their place, so that the hash of the directory is that of the package.
+/// digests replaces them, so that the hash of the directory is that of the package.
 fn place_component(path: &Path, component: &ComponentArtifact, target: &Path) -> io::Result<()> {
     let (name, omitted) = omitted_files(path, &component.address).map_err(io::Error::other)?;
     fs::create_dir(target)?;

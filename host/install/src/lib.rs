@@ -1,4 +1,4 @@
-//! Selection and installation of plugins.
+//! Selects and installs plugins.
 //!
 //! Given the requirements of a configuration ([`requirements::Requirements`]), the previous
 //! selection ([`lock_file::LockFile`]) and the sources of plugins ([`sources::Sources`]), this
@@ -21,8 +21,8 @@
 //! Invariants:
 //! - the bytes of a [`package::PluginArtifact`] are the bytes that were hashed: a file is read
 //!   once, and both come from that read;
-//! - [`installed::resolve`] only returns a file from outside this program if its hash is in the
-//!   lock file, except for development overrides, which are marked as such;
+//! - [`installed::resolve`] only returns a file that is not embedded in Wardian if its hash is in
+//!   the lock file, except for development overrides, which are marked as such;
 //! - the lock file is replaced atomically.
 
 mod archive;

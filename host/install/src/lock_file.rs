@@ -7,9 +7,9 @@
 //! warning and are dropped at the next write, as in Terraform; any other unknown block or
 //! argument is an error, because dropping it could weaken a check that a user relies on.
 //!
-//! Reads and writes only the file at the given path. Invariants: a file that was read without
-//! error contains every provider once, under its full address, with an exact version; a write
-//! replaces the file atomically.
+//! This module reads and writes only the file at the given path. Invariants: a file that was read
+//! without error contains every provider once, under its full address, with an exact version; a
+//! write replaces the file atomically.
 
 mod read;
 mod write;
@@ -177,10 +177,10 @@ pub enum LockFileProblemKind {
         first_line: usize,
     },
     /// An argument must be a quoted string.
-    #[error("the argument \"{0}\" must be a literal string in quotes")]
+    #[error("the argument \"{0}\" must be a quoted string")]
     NotText(&'static str),
     /// `hashes` must be a list.
-    #[error("the argument \"hashes\" must be a literal list of strings in quotes")]
+    #[error("the argument \"hashes\" must be a list of quoted strings")]
     NotList,
     /// `version` is missing.
     #[error("the argument \"version\" is required")]

@@ -13,8 +13,8 @@
 //! Other entries are ignored, as in Terraform. For the same version, a component is preferred to
 //! a native package, and an unpacked package to a packed one.
 //!
-//! Lists directories; opens no package. Invariant: a listed version is the exact semantic
-//! version in the name of its directory or file.
+//! This module lists directories, and opens no package. Invariant: a listed version is the exact
+//! semantic version in the name of its directory or file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -30,7 +30,7 @@ use crate::package::{COMPONENT_PLATFORM, ExpectedContent, PackageLocation, has_c
 pub struct Platform(String);
 
 impl Platform {
-    /// Returns the platform that this program was built for.
+    /// Returns the platform for which the `wardian` binary was built.
     pub fn current() -> Self {
         let system = match std::env::consts::OS {
             "macos" => "darwin",
@@ -45,7 +45,7 @@ impl Platform {
         Self(format!("{system}_{architecture}"))
     }
 
-    /// Returns the platform with this name.
+    /// Creates the platform with this name.
     pub fn named(name: &str) -> Self {
         Self(name.to_owned())
     }

@@ -1,4 +1,4 @@
-//! The content of a plugin package, and the artifact that is read from it.
+//! Reads plugin packages.
 //!
 //! The first bytes of a file determine its kind: see [`wardian_cache::file_kind`].
 //!
@@ -7,8 +7,8 @@
 //! components have precedence. If no such file exists, the plugin is the only `.wasm` file. A
 //! provisioner's file can also be named `terraform-provisioner-NAME`.
 //!
-//! Reads only the given package; writes nothing. Invariant: the digest and hash of a
-//! [`ComponentArtifact`] were computed from its bytes.
+//! This module reads only the given package, and writes nothing. Invariant: the digest and hash of
+//! a [`ComponentArtifact`] were computed from its bytes.
 
 mod mismatch;
 
@@ -48,7 +48,6 @@ pub enum PluginArtifact {
 }
 
 impl PluginArtifact {
-    /// Returns the provider's address.
     pub fn address(&self) -> &ProviderAddress {
         match self {
             Self::Component(component) => &component.address,
@@ -75,7 +74,6 @@ impl PluginArtifact {
 /// A component with its bytes.
 #[derive(Clone)]
 pub struct ComponentArtifact {
-    /// The provider's address.
     pub address: ProviderAddress,
     /// The version; `None` for a development override.
     pub version: Option<Version>,
@@ -135,7 +133,6 @@ enum ComponentBytes {
 /// A native plugin. This crate finds, hashes and locks it; the bridge runs it.
 #[derive(Debug, Clone)]
 pub struct NativeArtifact {
-    /// The provider's address.
     pub address: ProviderAddress,
     /// The version; `None` for a development override.
     pub version: Option<Version>,
@@ -148,10 +145,10 @@ pub struct NativeArtifact {
     pub package_hash: Option<PackageHash>,
 }
 
-/// Where a plugin comes from.
+/// The origin of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PluginOrigin {
-    /// It is embedded in this program.
+    /// Embedded in the `wardian` binary.
     Embedded,
     /// A filesystem mirror.
     Mirror(PackageLocation),
@@ -175,7 +172,7 @@ impl PluginOrigin {
 impl fmt::Display for PluginOrigin {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Embedded => formatter.write_str("the plugins in this program"),
+            Self::Embedded => formatter.write_str("the embedded plugins"),
             Self::Mirror(location) => write!(formatter, "{}", location.path().display()),
             Self::Installed(path) | Self::DevelopmentOverride(path) => {
                 write!(formatter, "{}", path.display())
@@ -187,13 +184,13 @@ impl fmt::Display for PluginOrigin {
 /// How an artifact is checked against the lock file.
 ///
 /// A lock file by Terraform records hashes of native packages only. An embedded plugin does not
-/// match any of them, but it cannot be replaced without replacing the program, which the user
-/// trusts by running it. So its hash is added, as Terraform adds the hashes of further platforms. A
-/// file in a mirror can be replaced by any user with write access, and the lock file protects
-/// against that.
+/// match any of them, but it can be replaced only together with the `wardian` binary, which the
+/// user trusts by running it. So its hash is added, as Terraform adds the hashes of additional
+/// platforms. A file in a mirror can be replaced by any user with write access, and the lock file
+/// detects the replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// A hash that the lock file does not contain is added, and this is reported.
+    /// A hash that the lock file does not contain is added, and the addition is reported.
     PartOfProgram,
     /// If the lock file has hashes for this version but not this hash, an error is returned.
     MustMatchLock,
@@ -215,7 +212,6 @@ pub enum PackageLocation {
 }
 
 impl PackageLocation {
-    /// Returns the directory or file.
     pub fn path(&self) -> &Path {
         match self {
             Self::Directory(path)
@@ -500,8 +496,8 @@ fn read_archive(
     Ok((contents, files.hash(), Some(PackageHash::for_archive(digest))))
 }
 
-/// Opens the archive of a component that is about to be installed, and returns the name of the
-/// component in it and the digests of its other files.
+/// Opens the archive of a component before its installation, and returns the name of the component
+/// in it and the digests of its other files.
 pub(crate) fn omitted_files(
     path: &Path,
     address: &ProviderAddress,
@@ -535,7 +531,7 @@ pub enum PackageError {
         /// The prefix of the plugin's file name.
         prefix: String,
     },
-    /// It is ambiguous which file is the plugin.
+    /// Several files could be the plugin.
     #[error("{} contains several components ({}); the plugin's name must begin with \"{prefix}\"", path.display(), names.join(", "))]
     SeveralComponents {
         path: PathBuf,
@@ -563,14 +559,14 @@ pub enum PackageError {
     /// A name in a zip file leads out of the archive.
     #[error("the archive {} contains a file with the unsafe name {name:?}", path.display())]
     UnsafeName { path: PathBuf, name: String },
-    /// Two entries of a zip file have the same name, on some systems at least.
+    /// Two entries of a zip file have the same name, at least on some systems.
     #[error("the archive {} contains {name:?} twice", path.display())]
     RepeatedName { path: PathBuf, name: String },
     /// An entry of a zip file is neither a file nor a directory.
     #[error("the archive {} contains {name:?}, which is a link or another special file", path.display())]
     SpecialEntry { path: PathBuf, name: String },
     /// The files in a zip file are too large.
-    #[error("the files in the archive {} have more than {limit} MiB in total", path.display())]
+    #[error("the files in the archive {} are larger than {limit} MiB in total", path.display())]
     ArchiveTooLarge {
         path: PathBuf,
         /// The maximum, in MiB.

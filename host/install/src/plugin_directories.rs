@@ -1,5 +1,5 @@
 //! Directories of plugins whose file names contain a name and a version: Terraform finds
-//! provisioners in this way, since no registry contains them.
+//! provisioners in the same way, since no registry contains them.
 //!
 //! | file | plugin |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! component is preferred to a program, and a file in an earlier directory to one in a later
 //! directory. Files with other names are ignored, and so are directories that do not exist.
 //!
-//! Lists directories; opens no file.
+//! This module lists directories, and opens no file.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The requirements of a configuration.
+//! The plugin requirements of a configuration.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use wardian_address::{Constraints, ProviderAddress};
 /// The providers that a configuration requires.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Requirements {
-    /// The requirements of each provider. A provider without constraints has an entry too.
+    /// The requirements of each provider. A provider without constraints also has an entry.
     pub providers: BTreeMap<ProviderAddress, Vec<RequiredBy>>,
 }
 
@@ -33,7 +33,6 @@ impl Requirements {
         all.fold(Constraints::default(), |merged, required| merged.and(&required.constraints))
     }
 
-    /// Returns the requirements of one provider.
     pub(crate) fn required_by(&self, address: &ProviderAddress) -> Vec<RequiredBy> {
         self.providers.get(address).cloned().unwrap_or_default()
     }

@@ -10,17 +10,16 @@ pub struct SelectedPlugin {
     pub version: Version,
     /// The reason for selecting this version.
     pub reason: SelectionReason,
-    /// The plugin.
     pub artifact: PluginArtifact,
 }
 
 /// The reason for selecting a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SelectionReason {
-    /// It is the version in the lock file.
+    /// The lock file contains this version.
     Locked,
-    /// It is the newest version that meets the constraints.
+    /// The newest version that meets the constraints.
     NewestMatching,
-    /// It is the newest version, and there are no constraints.
+    /// The newest version, if there are no constraints.
     Newest,
 }

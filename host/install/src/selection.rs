@@ -1,4 +1,4 @@
-//! Selecting a version and a package for every required provider.
+//! Selects a version and a package for every required provider.
 //!
 //! 1. A locked version is used while it meets the constraints and is available; `-upgrade`
 //!    ignores it. Otherwise the newest acceptable version of all methods is selected; see
@@ -12,15 +12,15 @@
 //! | this version, hash among them | used | used | used |
 //! | this version, only other hashes | hash added, with a notice | **error** | error; if no comparable hash is recorded, hash added |
 //!
-//! So a configuration whose lock file was written by Terraform continues to work with the
-//! embedded plugins, and its entry then serves both programs; but a component that was replaced
+//! So a configuration whose lock file was written by Terraform continues to work with the embedded
+//! plugins, and its entry then applies to Terraform and Wardian; but a component that was replaced
 //! in a mirror is not loaded. ("No comparable hash": only `zh:` hashes, of zip files, for an
 //! unpacked native package. Terraform accepts that, so such a mirror continues to work.)
 //!
-//! Reads mirrors and, for a locked version that is no longer in any mirror, the installed
-//! packages. Writes nothing: the caller saves [`Selection::lock`] and calls
-//! [`crate::installed::install`]. Invariant: every required provider
-//! that can be installed is in the selection, or an error about it is returned.
+//! This module reads mirrors and, for a locked version that is no longer in any mirror, the
+//! installed packages. It writes nothing: the caller saves [`Selection::lock`] and calls
+//! [`crate::installed::install`]. Invariant: every required provider that can be installed is in
+//! the selection, or an error about it is returned.
 
 mod errors;
 mod survey;
@@ -66,9 +66,7 @@ pub enum LockFilePolicy {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SelectionOptions {
-    /// How locked versions are treated.
     pub versions: VersionPolicy,
-    /// How the lock file is treated.
     pub lock_file: LockFilePolicy,
 }
 
@@ -81,10 +79,9 @@ pub struct Selection {
     pub lock: LockFile,
     /// The difference between the new and the current content.
     pub lock_change: LockChange,
-    /// Notices for the user.
     pub notices: Vec<Notice>,
-    /// The native programs that would take the place of a component that was in use, with the
-    /// version of the component. Only the user can decide that such a program may run.
+    /// The native programs that would replace a component that was in use, with the version of the
+    /// component. Only the user can allow such a program to run.
     pub replaced_components: BTreeMap<ProviderAddress, Version>,
 }
 
@@ -119,8 +116,8 @@ pub enum Notice {
         /// The path of the override.
         path: PathBuf,
     },
-    /// A provider could not be selected. This has no effect while its development override is in
-    /// effect.
+    /// A provider could not be selected. The failure has no effect while its development override
+    /// is in effect.
     OverriddenNotSelected { address: ProviderAddress, reason: String },
 }
 
@@ -129,8 +126,8 @@ impl fmt::Display for Notice {
         match self {
             Self::EmbeddedHashAdded { address, version } => write!(
                 formatter,
-                "the lock file had no hash of the {} {version} that is part of this program; it was added \
-                 to those of other packages of this version",
+                "the lock file had no hash of the {} {version} that is embedded in Wardian; it was added to \
+                 the hashes of other packages of this version",
                 address.for_display()
             ),
             Self::HashNotRecorded { address, hash } => write!(
@@ -254,8 +251,8 @@ impl Selector<'_> {
     }
 
     /// Returns the version of the component that the lock file selects, if the plugin is a native
-    /// program. If the locked package is no longer available, an address for which there is a
-    /// component counts as one that has used it.
+    /// program. If the locked package is no longer available, the provider is assumed to have used
+    /// a component if one is available.
     fn replaced_component(&self, address: &ProviderAddress, plugin: &SelectedPlugin) -> Option<Version> {
         let entry = self.lock.providers.get(address)?;
         if !matches!(plugin.artifact, PluginArtifact::Native(_)) || plugin.reason == SelectionReason::Locked {

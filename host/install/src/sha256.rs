@@ -1,4 +1,4 @@
-//! SHA-256 digests.
+//! SHA-256 digests, and how they are computed and parsed.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -25,7 +25,7 @@ impl Sha256Digest {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Returns a digest that was computed elsewhere, for example at build time.
+    /// Creates a digest that was computed elsewhere, for example at build time.
     pub const fn from_bytes(digest: [u8; 32]) -> Self {
         Self(digest)
     }

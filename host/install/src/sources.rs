@@ -9,15 +9,15 @@
 //!   if several have that version, the first of them in the list.
 //! - The embedded catalogue is the first method and serves all of its plugins. A block `embedded {
 //!   include = […] exclude = […] }` in `provider_installation` moves it to that position and limits
-//!   it. (Terraform rejects that block, so it belongs in a file that only Wardian reads.)
+//!   it. (Terraform rejects that block, so put it into a file that only Wardian reads.)
 //! - Network methods are used only if no local method has an acceptable version: a local plugin
 //!   needs no connection. They are not supported yet.
-//! - Provisioners that are identified only by a name are also searched for in plugin
-//!   directories, whatever `provider_installation` specifies; other plugins are not.
+//! - Provisioners that only a name identifies are also searched for in plugin directories, whatever
+//!   `provider_installation` specifies; other plugins are not.
 //! - Without `provider_installation` the methods are: the catalogue, each implied directory that
 //!   exists, then `direct` for every provider that has no directory in those.
 //!
-//! Lists implied directories; performs no other I/O.
+//! This module lists implied directories, and performs no other I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -36,7 +36,6 @@ use crate::plugin_directories::PluginDirectories;
 /// All sources of plugins.
 #[derive(Debug, Clone)]
 pub struct Sources<'a> {
-    /// The plugins that are embedded in this program.
     pub catalogue: &'a Catalogue,
     /// The methods in the listed order. They include [`InstallationMethodKind::Embedded`], unless
     /// the configuration excludes it.
@@ -64,7 +63,6 @@ pub struct ProviderInstallation {
 /// One installation method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstallationMethod {
-    /// How packages are found.
     pub kind: InstallationMethodKind,
     /// The providers that the method may serve.
     pub scope: ProviderFilter,
@@ -73,22 +71,20 @@ pub struct InstallationMethod {
 /// How a method finds packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstallationMethodKind {
-    /// It uses the plugins that are embedded in this program.
+    /// The embedded plugins.
     Embedded,
-    /// It searches a filesystem mirror.
     Filesystem(FilesystemMirror),
-    /// It searches plugin directories.
     Directories(PluginDirectories),
-    /// It uses a network mirror. Not supported yet.
+    /// A network mirror. Not supported yet.
     NetworkMirror(String),
-    /// It uses each provider's own registry. Not supported yet.
+    /// Each provider's own registry. Not supported yet.
     Direct,
 }
 
 impl fmt::Display for InstallationMethodKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Embedded => formatter.write_str("the plugins in this program"),
+            Self::Embedded => formatter.write_str("the embedded plugins"),
             Self::Filesystem(mirror) => write!(formatter, "the mirror {}", mirror.root().display()),
             Self::Directories(_) => formatter.write_str("the plugin directories"),
             Self::NetworkMirror(url) => write!(formatter, "the network mirror {url}"),
@@ -163,7 +159,6 @@ impl AddressPattern {
         }
     }
 
-    /// Returns whether an address matches.
     pub fn matches(&self, address: &ProviderAddress) -> bool {
         let fits = |wanted: &Option<String>, part: &str| wanted.as_ref().is_none_or(|wanted| wanted == part);
         fits(&self.hostname, address.hostname())
@@ -207,7 +202,7 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// Adds plugin directories, for provisioners that are identified only by a name.
+    /// Adds plugin directories, for provisioners that only a name identifies.
     #[must_use]
     pub fn with_plugin_directories(mut self, directories: PluginDirectories) -> Self {
         let scope = ProviderFilter {

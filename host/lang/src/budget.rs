@@ -1,10 +1,10 @@
-//! Limits of what evaluations may produce.
+//! Limits the size of the values that evaluations produce.
 //!
 //! A few words of a configuration can describe more values than any memory holds. So each
 //! evaluation counts the bytes that it produces, and compares the size of each value, with all
-//! parts written out, with a limit. A [`Budget`] belongs to a run and also counts what all
-//! evaluations produce together; a [`Scope`](crate::Scope) provides it. Counting costs an addition
-//! for each collection and each call of a function.
+//! parts written out, with a limit. A [`Budget`] belongs to a run and also counts the bytes of all
+//! evaluations together; a [`Scope`](crate::Scope) provides it. Counting costs an addition for each
+//! collection and each function call.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,12 +23,12 @@ const INSTANCE: u64 = 1_024;
 /// The maximum sizes of values, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvaluationLimits {
-    /// What one evaluation produces, and the size of a value with all its parts, where a shared
-    /// part counts once for each occurrence.
+    /// The bytes that one evaluation may produce, and the maximum size of a value with all its
+    /// parts, in which a shared part counts once for each occurrence.
     pub expression: u64,
-    /// What all evaluations of a run produce.
+    /// The bytes that all evaluations of a run may produce.
     pub total: u64,
-    /// What sets these limits and how to change them, for messages.
+    /// The source of these limits and how to change them, for messages.
     pub origin: Box<str>,
 }
 
@@ -38,7 +38,7 @@ impl Default for EvaluationLimits {
     }
 }
 
-/// What the evaluations of a run may still produce.
+/// The bytes that the evaluations of a run may still produce.
 #[derive(Debug, Default)]
 pub struct Budget {
     limits: EvaluationLimits,
@@ -65,7 +65,7 @@ impl Budget {
     /// Counts a value that is written out in full, for example into a plan.
     ///
     /// # Errors
-    /// If all values together are above the limit.
+    /// If the sum of all counted bytes exceeds the limit.
     pub fn spend_value(&self, value: &Value, place: &Span) -> Result<(), Diagnostic> {
         self.spend(value.expanded_size(), place)
     }
@@ -73,7 +73,7 @@ impl Budget {
     /// Counts instances of a resource or a module.
     ///
     /// # Errors
-    /// If everything together is above the limit.
+    /// If the sum of all counted bytes exceeds the limit.
     pub fn spend_instances(&self, number: u64, place: &Span) -> Result<(), Diagnostic> {
         self.spend(number.saturating_mul(INSTANCE), place)
     }
@@ -86,9 +86,9 @@ impl Budget {
         }
     }
 
-    /// Adds what an evaluation has produced.
+    /// Adds the bytes that an evaluation has produced.
     pub(crate) fn record(&self, bytes: u64) {
-        // Saturates: a wrapped sum would be an empty one.
+        // The sum saturates: a wrapped sum would be small.
         let _ = self
             .used
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| Some(used.saturating_add(bytes)));
@@ -107,7 +107,7 @@ impl Budget {
         }
     }
 
-    /// Whether a value is larger than one may be, with all its parts.
+    /// Returns whether a value with all its parts is larger than the limit.
     pub(crate) fn is_too_large(&self, value: &Value) -> bool {
         value.expanded_size() > self.limits.expression
     }
@@ -147,7 +147,6 @@ impl Budget {
     }
 }
 
-/// The limit that is exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exceeded {
     Expression,
@@ -157,7 +156,7 @@ pub(crate) enum Exceeded {
     Stopped,
 }
 
-/// A number of bytes, for people.
+/// A number of bytes, displayed for people.
 struct Size(u64);
 
 impl fmt::Display for Size {

@@ -9,7 +9,7 @@ use crate::node::{Kind, Name, Node, Step, StepKind};
 use crate::reference::resolve_names;
 use crate::{Expression, Reference, ReferenceSubject, Traversal, TraversalStep, syntax};
 
-/// How bare names in an expression are interpreted.
+/// How unqualified names in an expression are interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
     /// As references to variables, resources and other objects.
@@ -43,7 +43,7 @@ pub(crate) fn template_in(
     syntax::template(file, (from, to), names)
 }
 
-/// Returns a bare name as an expression.
+/// Returns an unqualified name as an expression.
 pub(crate) fn bare_name(text: &Str, span: &Span) -> Arc<Node> {
     let name = name(&span.file, text.clone(), (span.start, span.end), Vec::new(), Names::References);
     Arc::new(Node::new(Kind::Name(Box::new(name)), span.start, span.end))

@@ -1,4 +1,4 @@
-//! Evaluation of compiled expressions.
+//! Evaluates compiled expressions.
 //!
 //! Each operation follows the same order: evaluate the operands (all of them, to find as many
 //! errors as possible), remove their marks, compute, and add the marks of all operands to the
@@ -30,7 +30,7 @@ pub(crate) use template::safe_prefix;
 pub(crate) fn ambiguous_key(file: &Arc<SourceFile>, key: &Node) -> Diagnostic {
     Diagnostic::error(
         "Ambiguous attribute key",
-        "To use it as a reference, put it in parentheses; to use it as the key itself, put it in quotes.",
+        "To use this expression as a reference, put it in parentheses; to use the text as the key, quote it.",
     )
     .at(Span::new(file, key.start, key.end))
 }
@@ -58,11 +58,11 @@ pub(crate) fn evaluate(expression: &Expression, scope: &dyn Scope) -> Evaluated 
     result
 }
 
-/// What an evaluation has produced so far.
+/// The bytes that an evaluation has produced.
 #[derive(Clone, Copy)]
 struct Meter<'a> {
     budget: &'a Budget,
-    /// In bytes.
+    /// The number of bytes spent so far.
     spent: u64,
 }
 

@@ -105,7 +105,6 @@ impl Expression {
         Self::new(self.file(), Arc::clone(node))
     }
 
-    /// Returns its source span.
     pub fn span(&self) -> &Span {
         match &self.0 {
             Form::Native(compiled) => &compiled.span,
@@ -157,7 +156,7 @@ impl Expression {
         evaluate::value_notes(self, scope, cause)
     }
 
-    /// Returns all references in source order. Variables of its own `for` expressions are not
+    /// Returns all references in source order. Variables of `for` expressions inside it are not
     /// references.
     pub fn references(&self) -> &[Reference] {
         self.compiled().references.get_or_init(|| self.find_references(&[]))
@@ -249,7 +248,7 @@ impl Expression {
         self.is_constant().then(|| self.evaluate(&EmptyScope).ok()).flatten()
     }
 
-    /// Returns the name if the expression is a single identifier without quotes. In JSON, the
+    /// Returns the name if the expression is a single identifier that is not quoted. In JSON, the
     /// identifier is a string.
     pub fn as_keyword(&self) -> Option<&str> {
         if let Some((value, _)) = self.json() {
@@ -294,7 +293,7 @@ impl Expression {
         }
     }
 
-    /// Returns a sequence of names and constant indexes, bare or in the legacy quoted form.
+    /// Returns a sequence of names and constant indexes, unquoted or in the legacy quoted form.
     pub fn as_traversal(&self) -> Option<Traversal> {
         if let Some((value, file)) = self.json() {
             return json::traversal(value, file);

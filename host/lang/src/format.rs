@@ -14,8 +14,8 @@
 //! Line breaks are never added, and only those at the ends of an unwrapped interpolation are
 //! removed; literal text is not changed.
 //!
-//! Peculiarities of `terraform fmt` are reproduced, because each program must accept the files that
-//! the other one has formatted: comments between a block's kind and its last label are dropped; a
+//! Peculiarities of `terraform fmt` are reproduced, because Terraform and Wardian must accept each
+//! other's formatted files: comments between a block's kind and its last label are dropped; a
 //! second pass may change more; a file whose last line contains only spaces keeps them.
 //!
 //! There is one exception: this formatter never damages a file. If `terraform fmt` drops some of
@@ -40,8 +40,8 @@ use crate::syntax::scan::{Start, TokenKind, scan};
 struct Piece<'a> {
     kind: TokenKind,
     text: Cow<'a, str>,
-    /// The number of spaces in front of it. Before the layout is computed, the number of bytes
-    /// between it and the previous token.
+    /// The number of spaces before the token. Until the layout is computed, the number of bytes
+    /// between the token and the previous one.
     spaces: usize,
 }
 

@@ -1,8 +1,8 @@
-//! The functions of the language.
+//! The built-in functions.
 //!
 //! A function declares its parameters as data: the type, and which of null, unknown, dynamically
-//! typed and marked arguments it handles itself. The code for calls handles all other arguments, so
-//! most functions receive only known values of the right type without marks.
+//! typed and marked arguments it handles itself. The code that calls the function handles all other
+//! arguments, so most functions receive only known values of the right type without marks.
 
 #![allow(clippy::unnecessary_wraps, reason = "all functions have the signature of the table")]
 
@@ -48,7 +48,7 @@ pub use signature::{
 pub(crate) struct Function {
     pub(crate) name: &'static str,
     pub(crate) parameters: &'static [Parameter],
-    /// The parameter for all further arguments.
+    /// The parameter for all additional arguments.
     pub(crate) variadic: Option<Parameter>,
     pub(crate) result: ResultType,
     /// True if the result may be null.
@@ -68,7 +68,6 @@ pub(crate) struct Parameter {
     pub(crate) marked: bool,
 }
 
-/// The types of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ParameterType {
     Any,
@@ -81,7 +80,7 @@ pub(crate) enum ParameterType {
     MapOfListOfString,
 }
 
-/// The result's type as far as the argument types determine it, for unknown results.
+/// The result type for unknown results, if the argument types determine it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ResultType {
     String,
@@ -98,7 +97,7 @@ pub(crate) enum ResultType {
     Of(fn(&[Value]) -> Result<Type, Failure>),
 }
 
-/// The implementation.
+/// The implementation of a function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Body {
     /// Depends only on the arguments.
@@ -132,7 +131,7 @@ pub(crate) enum Failure {
     Argument(usize, String),
     /// The call as a whole is invalid.
     Call(String),
-    /// The result would be larger than the limits of evaluations.
+    /// The result would exceed the limits of evaluations.
     TooLarge,
     /// Problems that have other source spans, as in a template file.
     Elsewhere(Diagnostics),

@@ -1,13 +1,14 @@
-//! The configuration language: parses text into syntax with spans, and compiles expressions, which
-//! are then evaluated many times. [`format_text`] formats files in the canonical format.
+//! The parser and evaluator of the configuration language: text is parsed into syntax with spans,
+//! and expressions are compiled once and evaluated many times. [`format_text`] formats files in the
+//! canonical format.
 //!
 //! The crate performs no I/O: text is passed as [`wardian_diagnostic::SourceFile`]s, and functions
 //! that read files or clocks use the [`Scope`] that the caller provides. It does not depend on
 //! providers, and does not interpret resources.
 //!
 //! Invariants: arbitrary text produces a result or diagnostics, never a panic; the parser limits
-//! nesting, which bounds recursion; a [`Budget`]
-//! bounds what evaluations produce; every operation propagates unknown values and marks.
+//! nesting, which bounds recursion; a [`Budget`] limits the values that evaluations produce; every
+//! operation propagates unknown values and marks.
 
 mod budget;
 mod compile;

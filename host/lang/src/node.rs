@@ -19,7 +19,8 @@ pub(crate) struct Node {
     pub(crate) kind: Kind,
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// The nesting height, including this node. The parser limits it to what the stack allows.
+    /// The nesting height, including this node. The parser limits the height so that recursion does
+    /// not overflow the stack.
     pub(crate) height: u32,
 }
 
@@ -51,13 +52,13 @@ pub(crate) enum Kind {
     Object(Vec<Item>),
     Negate(Arc<Node>),
     Not(Arc<Node>),
-    /// `a + b - c`: operators of one precedence, from left to right. They are a flat list, so that
-    /// its length does not add depth.
+    /// `a + b - c`: operators of one precedence, from left to right. The operators are in a flat
+    /// list, so that their number does not add depth.
     Chain {
         first: Arc<Node>,
         rest: Vec<Link>,
     },
-    /// `a ? b : c ? d : e`: a flat list, for the same reason.
+    /// `a ? b : c ? d : e`: the arms are in a flat list, for the same reason.
     Conditional {
         arms: Vec<Arm>,
         otherwise: Arc<Node>,
@@ -115,7 +116,8 @@ pub(crate) enum StepKind {
     Index(Arc<Node>),
 }
 
-/// An operator with its right operand. The left operand is everything in front of it.
+/// An operator with its right operand. The left operand consists of the first operand and all
+/// preceding links.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) operator: Operator,
@@ -137,12 +139,12 @@ pub(crate) struct Item {
 
 #[derive(Debug)]
 pub(crate) enum Key {
-    /// A bare name, which is the key itself.
+    /// An unquoted name, which is the key itself.
     Name { name: Str, start: usize, end: usize },
     /// Any other expression.
     Expression(Arc<Node>),
-    /// A bare `a.b`, which has no value, since it could be a reference or a name. Static analysis
-    /// can still read it.
+    /// An unquoted `a.b`, which has no value, since it could be a reference or a name. Static
+    /// analysis can still read it.
     Ambiguous(Arc<Node>),
 }
 
@@ -215,7 +217,7 @@ impl Node {
         match &kind {
             Kind::Template(parts) => below += levels(parts),
             Kind::Embedded(inner) => below = inner.node().height,
-            // This includes the type argument of `convert`.
+            // The arguments include the type argument of `convert`.
             Kind::Call(call) => call.arguments.iter().for_each(|each| below = below.max(each.height)),
             _ => {}
         }

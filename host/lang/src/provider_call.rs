@@ -1,4 +1,4 @@
-//! The call of a provider function, which the scope must execute.
+//! A provider function call, which the scope must execute.
 
 use std::sync::Arc;
 

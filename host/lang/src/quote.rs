@@ -34,7 +34,7 @@ pub(crate) fn escape_into(text: &str, literal: &mut String) {
 }
 
 fn escape(literal: &mut String, letter: char, digits: usize, character: char) {
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = write!(literal, "\\{letter}{:0digits$x}", u32::from(character));
 }
 

@@ -1,4 +1,4 @@
-//! References in expressions.
+//! References in expressions: the objects to which they refer, and their steps.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub enum ReferenceMode {
     Ephemeral,
 }
 
-/// The object to which a reference refers, as far as the names alone determine it.
+/// The object to which a reference refers, if the names determine it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReferenceSubject {
     /// `var.name`
@@ -50,7 +50,7 @@ pub enum ReferenceSubject {
     Workspace,
     /// `terraform.applying`
     Applying,
-    /// A bare name, which occurs only in template files and other text outside of modules.
+    /// A single name, which occurs only in template files and other text outside of modules.
     Name(Str),
 }
 
@@ -66,7 +66,6 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Returns the span of the subject.
     pub fn subject_span(&self) -> Span {
         match self
             .source_steps()
@@ -98,7 +97,6 @@ impl Reference {
 /// `ignore_changes`, `provider` and `moved`.
 #[derive(Clone, Debug)]
 pub struct Traversal {
-    /// The first name.
     pub root: Str,
     pub root_span: Span,
     /// The steps after the root.
@@ -132,7 +130,7 @@ impl Traversal {
     ///
     /// # Errors
     ///
-    /// If the names are not a valid reference, such as `var` alone or `path.nothing`.
+    /// If the names are not a valid reference, such as `var` or `path.nothing`.
     pub fn reference(&self) -> Result<Reference, Diagnostic> {
         let (subject, consumed) = resolve_names(self).ok_or_else(|| malformed(self))?;
         Ok(Reference {

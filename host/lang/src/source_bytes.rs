@@ -1,7 +1,7 @@
-//! Files with comments that are not valid UTF-8.
+//! Reads files with comments that are not valid UTF-8.
 //!
-//! Old files may have comments in other encodings. The language has always ignored comments, so
-//! an invalid byte is an error only in code.
+//! Old files may have comments in other encodings. Terraform has always ignored comments, so an
+//! invalid byte is an error only in code.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use wardian_diagnostic::{Diagnostic, SourceFile, Span};
 
 use crate::syntax::scan::{Start, TokenKind, scan};
 
-/// The placeholder for the byte 0x80 where it is not part of valid UTF-8; the following characters
-/// are the placeholders for 0x81 to 0xFF. They are in a private use area, so they have no other
+/// The placeholder for the byte 0x80 if it is not part of valid UTF-8; the following characters are
+/// the placeholders for 0x81 to 0xFF. They are in a private use area, so they have no other
 /// meaning.
 const FIRST_STAND_IN: u32 = 0x0010_FE80;
 
@@ -49,7 +49,6 @@ impl SourceBytes {
         }
     }
 
-    /// Returns the file.
     pub fn file(&self) -> &Arc<SourceFile> {
         &self.file
     }
@@ -65,7 +64,7 @@ impl SourceBytes {
         SourceFile::new(self.file.name(), self.file.text().chars().map(marked).collect::<String>())
     }
 
-    /// Returns the bytes of a text that was derived from this file's text.
+    /// Returns the bytes of text that was derived from this file's text.
     pub fn bytes_of<'a>(&self, text: &'a str) -> Cow<'a, [u8]> {
         if !self.has_stand_ins {
             return Cow::Borrowed(text.as_bytes());
@@ -105,7 +104,7 @@ fn with_stand_ins(bytes: &[u8]) -> Option<String> {
 
 /// Returns the offset of the first placeholder outside of comments.
 fn first_outside_of_comments(text: &str) -> Option<usize> {
-    // Between tokens there are only spaces.
+    // Only spaces occur between tokens.
     scan(text, 0, text.len(), Start::Normal)
         .iter()
         .filter(|token| !matches!(token.kind, TokenKind::LineComment | TokenKind::BlockComment))

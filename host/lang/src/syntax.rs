@@ -72,7 +72,6 @@ pub struct Label {
 }
 
 impl Body {
-    /// Returns an empty body.
     pub fn empty(span: Span) -> Self {
         Self {
             attributes: Vec::new(),
@@ -84,7 +83,6 @@ impl Body {
         }
     }
 
-    /// Returns the attribute with this name.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|attribute| &*attribute.name == name)
     }
@@ -108,7 +106,6 @@ impl Body {
 }
 
 impl Block {
-    /// Returns the texts of the labels.
     pub fn label_texts(&self) -> Vec<&str> {
         self.labels.iter().map(|label| &*label.text).collect()
     }
@@ -116,7 +113,7 @@ impl Block {
 
 /// Parses a file of blocks and attributes, or a `.tfvars` file, whose attributes are constants.
 /// After syntax errors, the body contains everything that could be parsed, which is only suitable
-/// for finding further errors.
+/// for finding more errors.
 pub fn parse_body(file: &Arc<SourceFile>) -> (Body, Diagnostics) {
     parse::body(file)
 }

@@ -184,7 +184,7 @@ proptest! {
     }
 
     #[test]
-    fn any_spacing_gives_the_same_layout(gaps in proptest::collection::vec(0..4_usize, 13)) {
+    fn layout_does_not_depend_on_spacing(gaps in proptest::collection::vec(0..4_usize, 13)) {
         let tokens = ["a", "\"b\"", "{\n", "c", "=", "[", "1", ",", "d", "-", "2", "]", "\n}\n"];
         let mut text = String::new();
         for (token, gap) in tokens.iter().zip(&gaps) {

@@ -1,4 +1,4 @@
-//! Functions whose results cannot be compared with Terraform's console one by one.
+//! Functions whose results cannot be compared with those of Terraform's console.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

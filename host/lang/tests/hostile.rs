@@ -1,4 +1,4 @@
-//! Texts that are designed to be expensive to parse, and texts that are nearly valid.
+//! Text that is expensive to parse by design, and text that is nearly valid.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -132,7 +132,7 @@ fn exercise(text: &str) {
 }
 
 #[test]
-fn parses_every_prefix() {
+fn truncated_text_is_parsed_without_panic() {
     for (end, _) in VALID.char_indices() {
         exercise(&VALID[..end]);
         exercise(&VALID[end..]);

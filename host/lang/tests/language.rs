@@ -1,4 +1,4 @@
-//! References, unknown values and marks, which the console cannot show.
+//! References, unknown values and marks, which Terraform's console does not show.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -276,7 +276,7 @@ fn marks_propagate_and_errors_reveal_nothing_sensitive() {
 }
 
 #[test]
-fn references_are_known_without_evaluation() {
+fn references_are_found_without_evaluation() {
     let expression = parse("{ a = var.x[0].y, b = [for k in module.m : k.z[count.index]], c = q.r.s }");
     let found: Vec<String> = expression.references().iter().map(ToString::to_string).collect();
     assert_eq!(found, ["var.x[0].y", "module.m", "count.index", "q.r.s"]);
@@ -415,7 +415,7 @@ fn for_over_100_000_elements_is_linear() {
 
 /// The behavior of Terraform since 1.12; 1.11 reports every error.
 #[test]
-fn deciding_side_suppresses_errors_of_other_side() {
+fn deciding_operand_suppresses_errors_of_other_operand() {
     for (text, expected) in [
         ("false && {}.x", Some("false")),
         ("true || {}.x", Some("true")),

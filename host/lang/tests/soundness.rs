@@ -177,7 +177,8 @@ fn facts(value: &Value) -> Refinement {
     facts
 }
 
-/// Returns why a result for unknown values is inconsistent with the later one, if it is.
+/// Returns the reason why a result for unknown values is inconsistent with the result for known
+/// values, if it is.
 fn disagreement(before: &Value, after: &Value) -> Option<String> {
     if !types_agree(before.ty(), after.ty()) {
         return Some(format!("the type {} is not {}", after.ty(), before.ty()));

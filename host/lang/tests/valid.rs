@@ -1,4 +1,4 @@
-//! Expressions of all forms on several lines, with Terraform's results.
+//! Expressions of all forms on several lines, compared with Terraform's results.
 //!
 //! `tests/data/syntax/valid.tsv` contains an expression as a JSON string, and its value as
 //! `jsonencode` returns it. To record again with the `terraform` on PATH:
@@ -82,7 +82,7 @@ fn record() {
     let question = format!("jsonencode([{}])", all.join(", "));
     child.stdin.take().unwrap().write_all(question.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    // The output is a JSON string that contains JSON.
+    // The output is a JSON string, which contains JSON.
     let answer: String = serde_json::from_slice(&output.stdout).unwrap();
     let values: Vec<String> = serde_json::from_str(&answer).unwrap();
     let mut recorded = "# An expression, and its value as jsonencode gives it.\n".to_owned();

@@ -67,7 +67,6 @@ impl AuditLog {
         Ok(Self { path: Some(path.to_owned()), inner: Mutex::new(inner) })
     }
 
-    /// Returns the path of the log file.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -82,7 +81,6 @@ impl AuditLog {
         self.lock().failed.clone()
     }
 
-    /// Returns the denials of this run.
     pub fn denials(&self) -> Vec<DeniedUse> {
         self.lock().denials.all()
     }

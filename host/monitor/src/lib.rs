@@ -1,4 +1,4 @@
-//! The reference monitor: every access of a plugin is decided and recorded here.
+//! The reference monitor, which checks and records every access of a plugin.
 //!
 //! Code that performs an access for a plugin (sends an HTTP request, opens a file, starts a
 //! program) describes it as a [`wardian_access::AccessRequest`] and asks the plugin's [`Monitor`].

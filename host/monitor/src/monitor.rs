@@ -1,4 +1,4 @@
-//! Decides on accesses, and records each decision.
+//! Authorizes accesses, and records each decision.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,7 +25,7 @@ pub struct PluginIdentity {
     pub sha256: Option<String>,
 }
 
-/// Decides on the accesses of one plugin. Clones share the same monitor.
+/// Authorizes the accesses of one plugin. Clones share the same monitor.
 #[derive(Clone)]
 pub struct Monitor {
     inner: Arc<Inner>,
@@ -49,7 +49,6 @@ impl Monitor {
         Self::new(Policy::default().for_plugin(plugin), identity, Arc::new(AuditLog::disabled()))
     }
 
-    /// Returns the plugin's policy.
     pub fn policy(&self) -> &PluginPolicy {
         &self.inner.policy
     }
@@ -90,7 +89,7 @@ impl Monitor {
         self.settle(call, request, Some(address), decision)
     }
 
-    /// Checks an access that has begun again, for an address to which its host name was resolved.
+    /// Checks an access again after it has begun, for an address to which its host name resolves.
     ///
     /// # Errors
     /// If policy does not grant it. The denial is recorded.
@@ -248,12 +247,10 @@ pub struct Use {
 }
 
 impl Use {
-    /// Returns the allowed request.
     pub fn request(&self) -> &AccessRequest {
         &self.request
     }
 
-    /// Returns the plugin call.
     pub fn call(&self) -> &PluginCall {
         &self.call
     }

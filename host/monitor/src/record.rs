@@ -52,7 +52,7 @@ impl Capability {
     }
 }
 
-/// The decision.
+/// The decision on an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -61,7 +61,7 @@ pub enum Outcome {
     Denied,
 }
 
-/// One access.
+/// The record of one access.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// Start time: RFC 3339 in UTC with milliseconds.

@@ -26,7 +26,6 @@ pub struct Summary {
     /// The numbers of lines that are not records, from 1: lines that are incomplete because a run
     /// was killed, or other text.
     pub unreadable: Vec<u64>,
-    /// Number of records.
     pub records: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Decisions and their records.
+//! Access decisions, and their audit records.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 

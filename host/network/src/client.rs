@@ -25,7 +25,7 @@ use crate::tls::TlsRoots;
 /// Limits that apply to all requests of a client.
 #[derive(Clone, Debug)]
 pub struct HttpLimits {
-    /// Limits the number of concurrent requests. Further requests wait.
+    /// Limits the number of concurrent requests. Additional requests wait.
     pub limiter: RequestLimiter,
     /// Maximum size of a response body in bytes.
     pub response: u64,
@@ -36,7 +36,7 @@ pub struct HttpLimits {
 pub struct Timeouts {
     /// Time limit for resolving the host and connecting, including TLS.
     pub connect: Duration,
-    /// Time limit from then to the first byte of the response.
+    /// Time limit from the end of connecting to the first byte of the response.
     pub first_byte: Duration,
     /// Time limit between two chunks of the response.
     pub between_bytes: Duration,
@@ -56,7 +56,6 @@ impl Default for Timeouts {
 pub struct ClientOptions {
     /// Resolves host names.
     pub resolver: Arc<dyn Resolver>,
-    /// Trusted root certificates.
     pub roots: TlsRoots,
     pub proxies: ProxySettings,
     pub limits: HttpLimits,
@@ -78,7 +77,7 @@ struct Inner {
 /// The result of sending a request on a connection.
 enum SendOutcome {
     Response(Response<Incoming>, Connection),
-    /// A pooled connection turned out to be closed, before anything was sent on it.
+    /// A pooled connection was closed before anything was sent on it.
     Retry(Request<BoxedBody>),
 }
 
@@ -96,7 +95,7 @@ impl Client {
     }
 
     /// Sends a request with an absolute URI, and waits for the response head. Redirects are not
-    /// followed. `authority` decides about the request, and is notified of its end.
+    /// followed. `authority` must allow the request, and is notified of its end.
     ///
     /// # Errors
     /// If the request is not allowed, or there is no response.
@@ -168,7 +167,7 @@ impl Client {
 }
 
 /// Returns the method that is checked and sent. Servers treat methods as case sensitive, but some
-/// understand `get`: what is sent must be what policy was asked for.
+/// also accept `get`, so the method that is sent must be the one that policy allowed.
 fn upper_case(method: &Method) -> Result<Method, NetworkError> {
     if method.as_str().bytes().any(|byte| byte.is_ascii_lowercase()) {
         let upper = method.as_str().to_ascii_uppercase();
@@ -199,7 +198,7 @@ async fn exchange(
     }
 }
 
-/// Returns the request on which the authority decides.
+/// Returns the access request for which the authority is asked.
 fn request_to_decide(
     uri: &Uri,
     method: &Method,
@@ -259,7 +258,7 @@ fn prepare_head(
     Ok(())
 }
 
-/// Returns the `Host` header for the decided request, without the scheme's default port.
+/// Returns the `Host` header for an allowed request, without the scheme's default port.
 fn host_header(access: &NetworkRequest) -> String {
     let endpoint = endpoint(access);
     let default_port = match access.scheme() {

@@ -24,7 +24,7 @@ use crate::tls::Tls;
 /// Time limit for connecting to one of several addresses.
 const ADDRESS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Everything that is needed to open a connection.
+/// The data that is required to open a connection.
 pub(crate) struct Connector<'a> {
     pub(crate) authority: &'a dyn HttpAuthority,
     pub(crate) resolver: &'a dyn Resolver,
@@ -102,8 +102,8 @@ impl Connector<'_> {
         let mut allowed = Vec::with_capacity(found.len());
         let mut refused = None;
         for address in found {
-            // The decision concerns the address to which the connection is opened: an IPv4-mapped
-            // IPv6 address is an IPv4 address.
+            // The address of the connection is checked: an IPv4-mapped IPv6 address is an IPv4
+            // address.
             let address = address.to_canonical();
             match self.check(request, address) {
                 Ok(()) => allowed.push(address),

@@ -1,10 +1,9 @@
-//! Errors of HTTP requests.
+//! The reason why a request has no response, or an incomplete one.
 
 use wardian_access::{AccessRequestError, Denied, ReachError};
 
 use crate::tls::TlsError;
 
-/// The reason why a request has no response, or an incomplete one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetworkError {
@@ -38,7 +37,7 @@ pub enum NetworkError {
     #[error("timed out connecting to {0}")]
     ConnectTimeout(String),
     /// The TLS handshake failed.
-    #[error("no TLS connection to {endpoint}: {error}")]
+    #[error("the TLS connection to {endpoint} failed: {error}")]
     Tls { endpoint: String, error: TlsError },
     /// The response did not start within the timeout.
     #[error("timed out waiting for a response from {0}")]
@@ -46,7 +45,7 @@ pub enum NetworkError {
     /// The connection was lost, or the server violates the protocol.
     #[error("the exchange with {endpoint} failed: {error}")]
     Exchange { endpoint: String, error: hyper::Error },
-    /// No further data of the response was received within the timeout.
+    /// No more data of the response was received within the timeout.
     #[error("timed out reading the response of {0}")]
     ReadTimeout(String),
     /// The response is too large.

@@ -4,15 +4,15 @@
 //! twice:
 //!
 //! 1. before any lookup, with scheme, host, port and method in canonical form;
-//! 2. for each address of the host, before connecting to it. A name does not determine its
-//!    addresses, and may resolve to other addresses the next time. So a name is resolved once for
-//!    each connection, which is opened to an address that was allowed.
+//! 2. for each address of the host, before connecting to it. A name may resolve to other addresses
+//!    the next time. So a name is resolved once for each connection, which is opened to an address
+//!    that was allowed.
 //!
 //! The reasons for not using an existing client are in `docs/design/003-http-client.md`.
 //!
 //! Invariants:
-//! - names are looked up as absolute names, without the system's search domains, and the method that
-//!   was decided is the one that is sent, in upper case;
+//! - names are looked up as absolute names, without the system's search domains, and the method
+//!   that was allowed is the one that is sent, in upper case;
 //! - redirects are returned, not followed: following one is a new request;
 //! - the `Host` header contains the host that was allowed; a request with a different header is
 //!   rejected, and so is a request that would change the protocol of the connection (`CONNECT`,

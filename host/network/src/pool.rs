@@ -1,4 +1,4 @@
-//! Idle connections, which are reused for further requests to the same destination.
+//! Idle connections, which are reused for later requests to the same destination.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -18,8 +18,8 @@ const MAX_IDLE_PER_ENDPOINT: usize = 8;
 /// Maximum number of idle connections.
 const MAX_IDLE: usize = 64;
 
-/// The destination of a connection. Each request is decided separately, so methods and paths do not
-/// belong to the destination.
+/// The destination of a connection. Each request is checked separately, so methods and paths are
+/// not part of the destination.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Endpoint {
     pub(crate) scheme: Scheme,
@@ -30,7 +30,7 @@ pub(crate) struct Endpoint {
 /// An open connection.
 pub(crate) struct Connection {
     pub(crate) sender: SendRequest<BoxedBody>,
-    /// The address of the peer; `None` through a proxy. Each further request is checked for this
+    /// The address of the peer; `None` through a proxy. Each later request is checked for this
     /// address.
     pub(crate) address: Option<IpAddr>,
 }

@@ -1,4 +1,4 @@
-//! Proxies from the user's environment.
+//! Selects proxies from the user's environment.
 //!
 //! | variable | applies to |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! its subdomains; an address or a CIDR range matches addresses; a port may follow; `*` matches all
 //! hosts. Requests to loopback addresses are never sent through a proxy.
 //!
-//! A proxy resolves names itself, so their addresses are unknown here. The policy's rules for
+//! A proxy resolves names, so the addresses of names are unknown here. The policy's rules for
 //! names, ports and methods apply as usual, and so do those for an address in the request.
 
 use std::net::IpAddr;
@@ -65,7 +65,7 @@ enum ProxyBypass {
 }
 
 impl ProxySettings {
-    /// Reads the variables; `variable` returns the value of one.
+    /// Reads the proxy variables; `variable` returns the value of a variable.
     ///
     /// # Errors
     /// If a proxy is invalid: a typing error must not cause requests to bypass the proxy.

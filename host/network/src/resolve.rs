@@ -1,8 +1,8 @@
-//! Name resolution.
+//! Resolves host names.
 //!
 //! A name is looked up as an absolute name: first in the hosts file, then by the system's resolver
-//! with a final dot. So the name that policy was asked for is the one that is looked up, whatever
-//! search domains the system has: with them, `payroll` could be `payroll.corp.example`, which
+//! with a final dot. So the name that policy allowed is the one that is looked up, whatever search
+//! domains the system has: with search domains, `payroll` could be `payroll.corp.example`, which
 //! policy denies.
 
 use std::io;
@@ -12,7 +12,6 @@ use async_trait::async_trait;
 
 const HOSTS_FILE: &str = "/etc/hosts";
 
-/// Resolves host names.
 #[async_trait]
 pub trait Resolver: Send + Sync + 'static {
     /// Returns the addresses of a name, in the order of preference. The name is absolute, with or
@@ -32,7 +31,7 @@ impl Resolver for SystemResolver {
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         let name = name.strip_suffix('.').unwrap_or(name);
         // The C library does not find a name with a final dot in the hosts file. Without a hosts
-        // file, the name servers decide.
+        // file, the name servers are used.
         let hosts = tokio::task::spawn_blocking(|| std::fs::read(HOSTS_FILE)).await;
         let hosts = hosts.unwrap_or_else(|_| Ok(Vec::new())).unwrap_or_default();
         let listed = addresses_in(&String::from_utf8_lossy(&hosts), name);

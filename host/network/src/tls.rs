@@ -1,4 +1,4 @@
-//! TLS client connections.
+//! Opens TLS connections as a client.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -40,7 +40,7 @@ pub enum TlsError {
     /// The TLS library could not be configured.
     #[error("{0}")]
     Setup(rustls::Error),
-    /// The host name cannot be the name of a certificate.
+    /// The host name cannot occur in a certificate.
     #[error("a certificate cannot be issued for this host name")]
     Name,
     #[error("{0}")]

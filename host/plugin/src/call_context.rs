@@ -1,4 +1,5 @@
-//! The object for which a plugin call is made, and the sensitive values that must not be shown.
+//! The context of a plugin call: the object for which the call is made, and the sensitive values
+//! that must not be shown.
 //!
 //! Requests contain resource types, as defined by the protocol, but people identify resource
 //! instances by their addresses. The engine creates one [`CallContext`] for each operation and
@@ -77,8 +78,8 @@ impl PluginCall {
         Self { plugin: Arc::clone(plugin), function, type_name: type_name.cloned(), context: context.clone() }
     }
 
-    /// Returns a pseudo call for the code that an instance runs outside of calls, such as its start
-    /// code.
+    /// Returns a placeholder call for code that an instance runs outside of calls, such as its
+    /// start code.
     pub fn outside_of_calls(plugin: &Arc<str>) -> Self {
         Self::new(plugin, "start", None, &CallContext::default())
     }

@@ -1,4 +1,4 @@
-//! Diagnostics of plugins.
+//! Diagnostics that a plugin returns, or that the host creates on behalf of a plugin.
 
 use wardian_value::Path;
 
@@ -39,7 +39,7 @@ impl PluginDiagnostic {
 /// The diagnostics of one call.
 pub type PluginDiagnostics = Vec<PluginDiagnostic>;
 
-/// Whether the call failed.
+/// Returns whether the call failed.
 pub fn has_errors(diagnostics: &[PluginDiagnostic]) -> bool {
     diagnostics.iter().any(PluginDiagnostic::is_error)
 }

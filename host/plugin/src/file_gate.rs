@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::call_context::CallContext;
 
-/// Decides whether the host's own functions and data sources may read a file or directory for a
+/// Checks whether the host's own functions and data sources may read a file or directory for a
 /// configuration. The default gate allows every file that the operating system allows, since the
 /// user trusts the configuration.
 #[derive(Clone, Default)]
@@ -20,7 +20,7 @@ type Decide = dyn Fn(&CallContext, &Path) -> Result<(), String> + Send + Sync;
 type DecideContent = dyn Fn(&CallContext, &Path, &[u8]) -> Result<(), String> + Send + Sync;
 
 impl FileGate {
-    /// Creates a gate from a function that decides.
+    /// Creates a gate from the function that checks accesses.
     pub fn new(decide: impl Fn(&CallContext, &Path) -> Result<(), String> + Send + Sync + 'static) -> Self {
         Self { decide: Some(Arc::new(decide)), decide_content: None }
     }

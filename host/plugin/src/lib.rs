@@ -1,8 +1,8 @@
-//! The plugin protocol in Rust, defined once: for providers, Terraform's newest protocol (6.x), and
-//! for provisioners, protocol 5.
+//! The plugin protocol in Rust, with one definition for all transports: for providers, Terraform's
+//! newest protocol (6.x), and for provisioners, protocol 5.
 //!
 //! The sandbox and the bridge to native plugins implement [`Provider`] and [`Provisioner`]; the
-//! engine calls them without knowing which of the two it uses. This crate does not depend on the
+//! engine does not depend on which of the two it uses. This crate does not depend on the
 //! configuration language or the engine. It also redacts, in a plugin's output and records, the
 //! [sensitive values](SensitiveValues) that the plugin received.
 

@@ -1,4 +1,4 @@
-//! Makes plugin output safe to show in a terminal.
+//! Makes plugin output safe to show on a terminal.
 //!
 //! A plugin is not trusted: its output must not control a terminal, hide text or imitate a line of
 //! another source.

@@ -1,8 +1,8 @@
-//! The provider's calls.
+//! The trait for provider calls.
 //!
 //! Every call returns diagnostics with its result, even if the plugin itself failed (a trap, a
 //! timeout, a lost process): the implementation converts such a failure into an error diagnostic
-//! that names the plugin and the call. So there is only one kind of failure.
+//! that names the plugin and the call. So all failures have the same form.
 
 mod failed;
 
@@ -151,8 +151,8 @@ pub trait Provider: Send + Sync {
         progress: &mut (dyn FnMut(String) + Send),
     ) -> PluginDiagnostics;
 
-    /// Requests that the calls in flight end gracefully; they still return responses. The error is
-    /// the reason why this could not be requested.
+    /// Requests that the calls in progress end gracefully; these calls still return responses. The
+    /// error is the reason why the request failed.
     async fn stop(&self) -> Result<(), String>;
 
     /// Ends the provider and releases its resources. Later calls fail.
@@ -164,7 +164,7 @@ pub trait Provider: Send + Sync {
 pub enum Continue {
     /// More results are requested.
     Yes,
-    /// No further results are needed.
+    /// No more results are needed.
     Stop,
 }
 
@@ -280,7 +280,7 @@ pub struct ReadResourceRequest {
 /// The response of [`Provider::read_resource`].
 #[derive(Clone, Debug)]
 pub struct ReadResourceResponse {
-    /// The object's current state; null if it does not exist any more; absent with errors.
+    /// The object's current state; null if it no longer exists; absent with errors.
     pub new_state: Option<Value>,
     /// The private data to store with the object.
     pub private: PrivateBytes,
@@ -390,7 +390,7 @@ pub struct ImportRequest {
 /// An object that an import found.
 #[derive(Clone, Debug)]
 pub struct ImportedResource {
-    /// Its resource type.
+    /// The resource type of the object.
     pub type_name: Str,
     /// The object, which may be incomplete.
     pub state: Value,
@@ -492,9 +492,9 @@ pub struct OpenEphemeralRequest {
 pub struct OpenEphemeralResponse {
     /// The ephemeral resource's value; absent with errors.
     pub result: Option<Value>,
-    /// The time at which to renew it.
+    /// The time at which to renew the ephemeral resource.
     pub renew_at: Option<SystemTime>,
-    /// The private data for renewing and closing it.
+    /// The private data for renewing and closing the ephemeral resource.
     pub private: PrivateBytes,
     /// Set if opening is deferred to a later run.
     pub deferred: Option<DeferredReason>,
@@ -505,7 +505,7 @@ pub struct OpenEphemeralResponse {
 /// The response of [`Provider::renew_ephemeral_resource`].
 #[derive(Clone, Debug)]
 pub struct RenewEphemeralResponse {
-    /// The time at which to renew it again.
+    /// The time of the next renewal.
     pub renew_at: Option<SystemTime>,
     /// The private data for the next renewal.
     pub private: PrivateBytes,
@@ -566,7 +566,7 @@ pub struct ListEvent {
 pub struct ActionRequest {
     /// The type of the action.
     pub action_type: Str,
-    /// Its configuration.
+    /// The configuration of the action.
     pub config: Value,
     /// The host's capabilities.
     pub capabilities: ClientCapabilities,

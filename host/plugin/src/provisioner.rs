@@ -1,4 +1,4 @@
-//! The provisioner's calls.
+//! The trait for provisioner calls.
 
 use std::any::Any;
 use std::fmt;
@@ -11,11 +11,11 @@ use crate::call_context::CallContext;
 use crate::diagnostic::PluginDiagnostics;
 use crate::schema::Schema;
 
-/// A provisioner: runs steps for an object that was just created, or is about to be destroyed.
+/// A provisioner runs steps for an object that has just been created, or will be destroyed.
 ///
 /// Values have the schema's implied type and no marks. All calls can be made concurrently; dropping
 /// a call cancels it and everything that it started. This trait does not define a provisioner's
-/// access: the implementation of the calls decides on each access.
+/// access: the implementation of the calls checks each access.
 #[async_trait]
 pub trait Provisioner: Send + Sync {
     /// Returns the schema of the provisioner's configuration.
@@ -32,8 +32,8 @@ pub trait Provisioner: Send + Sync {
         output: &mut ProvisionOutput<'_>,
     ) -> PluginDiagnostics;
 
-    /// Requests that the calls in flight end gracefully; they still return. The error is the reason
-    /// why this could not be requested.
+    /// Requests that the calls in progress end gracefully; these calls still return. The error is
+    /// the reason why the request failed.
     async fn stop(&self) -> Result<(), String>;
 }
 
@@ -82,7 +82,7 @@ impl SharedByObject {
         made
     }
 
-    /// Closes the shared values. Must be called when no further provisioner of the object follows.
+    /// Closes the shared values. Call this after the object's last provisioner.
     pub async fn close(&self) {
         let left = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         for one in left {

@@ -1,4 +1,4 @@
-//! Plugins whose output is redacted: a wrapper around each transport.
+//! Wraps plugins and redacts their output.
 //!
 //! Before a call, the attributes in its values that the plugin's schema declares sensitive are
 //! registered. The context that the transport receives contains these values, the values that the

@@ -1,4 +1,4 @@
-//! Sensitive values that a plugin received, and that must not be shown in its output.
+//! Redacts the sensitive values that a plugin received from its output.
 //!
 //! A marked value is passed to a plugin through
 //! [`CallContext::unmark_and_register`](crate::CallContext::unmark_and_register), which removes the
@@ -10,11 +10,11 @@
 //! A string is found in plain form, and encoded in JSON, in a URL or in base64, at any offset of
 //! the encoded data (for example, a password in a header); the lines of a multi-line string are
 //! also found individually. Strings shorter than four bytes are not searched for, nor are `true`,
-//! `false` and `null`: they occur everywhere, so redacting them would make log lines useless.
+//! `false` and `null`: such strings are so common that redacting them would make log lines useless.
 //!
-//! This prevents a well-meaning plugin from revealing secrets accidentally. A malicious plugin can
-//! encode a secret in a way that is not searched for; only the limits on its access prevent it from
-//! sending the secret elsewhere.
+//! Redaction prevents a well-meaning plugin from revealing secrets accidentally. A malicious plugin
+//! can encode a secret in a way that is not searched for; only the limits on its access prevent it
+//! from sending the secret elsewhere.
 //!
 //! Values are first stored unchanged, and are processed only when the first output is received.
 
@@ -51,9 +51,9 @@ pub struct SensitiveValues(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// Further sensitive values that are included.
+    /// Other sensitive values that are included.
     chain: Vec<SensitiveValues>,
-    /// The values of earlier calls that count here as well.
+    /// The values of earlier calls that are also redacted.
     earlier: Option<LifetimeSensitiveValues>,
     known: Mutex<State>,
 }
@@ -81,7 +81,7 @@ impl SensitiveValues {
         Self(Arc::new(Inner { chain: others.into_iter().collect(), earlier, ..Inner::default() }))
     }
 
-    /// Adds the values in a value that are marked as sensitive or ephemeral.
+    /// Adds the parts of a value that are marked as sensitive or ephemeral.
     pub fn add_marked(&self, value: &Value) {
         if !value.inside_marks().is_empty() {
             self.add(SecretSource::Marked(value.clone()));
@@ -145,7 +145,7 @@ impl SensitiveValues {
         found.redact_from(text, text.ceil_char_boundary(text.len().saturating_sub(most)))
     }
 
-    /// Redacts a text in place, like [`SensitiveValues::redact`].
+    /// Redacts text in place, like [`SensitiveValues::redact`].
     pub fn redact_in_place(&self, text: &mut String) {
         if let Cow::Owned(masked) = self.redact(text) {
             *text = masked;
@@ -183,7 +183,7 @@ impl SensitiveValues {
     }
 }
 
-/// Does not show the values.
+/// Omits the values.
 impl fmt::Debug for SensitiveValues {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("SensitiveValues")

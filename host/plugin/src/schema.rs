@@ -48,19 +48,19 @@ pub struct Block {
 pub struct Description {
     /// The text.
     pub text: String,
-    /// Whether it is Markdown.
+    /// Whether the text is Markdown.
     pub markdown: bool,
 }
 
 /// Whether an element of a schema is deprecated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Deprecation {
-    /// It is not deprecated.
+    /// Not deprecated.
     #[default]
     None,
-    /// It is deprecated, without a message.
+    /// Deprecated, without a message.
     Deprecated,
-    /// It is deprecated, with a message that states the reason or an alternative.
+    /// Deprecated, with a message that states the reason or an alternative.
     Message(String),
 }
 
@@ -78,7 +78,7 @@ pub struct Attribute {
     pub ty: AttributeType,
     /// The purpose of the attribute.
     pub description: Description,
-    /// Whether the configuration or the provider sets the attribute.
+    /// Which of configuration and provider set the attribute.
     pub setting: Setting,
     /// Whether the attribute's value must not be shown.
     pub sensitive: bool,
@@ -88,17 +88,17 @@ pub struct Attribute {
     pub deprecation: Deprecation,
 }
 
-/// Whether the configuration or the provider sets an attribute: the valid combinations of the
-/// protocol's three flags.
+/// Which of configuration and provider set an attribute: the valid combinations of the protocol's
+/// three flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// The configuration must set it.
+    /// The configuration must set the attribute.
     Required,
-    /// The configuration may set it.
+    /// The configuration may set the attribute.
     Optional,
-    /// The configuration may set it; otherwise the provider can set it.
+    /// The configuration may set the attribute; otherwise the provider can set it.
     OptionalComputed,
-    /// Only the provider sets it.
+    /// Only the provider sets the attribute.
     Computed,
 }
 
@@ -241,7 +241,7 @@ impl Attribute {
             }
     }
 
-    /// Whether it or any attribute nested in it is sensitive or write-only.
+    /// Whether the attribute, or an attribute nested in it, is sensitive or write-only.
     pub fn has_secret(&self) -> bool {
         self.sensitive
             || self.write_only
@@ -328,7 +328,7 @@ pub struct ProviderSchema {
 pub struct ServerCapabilities {
     /// The provider plans the destruction of objects.
     pub plan_destroy: bool,
-    /// Further instances of the provider work without a schema request.
+    /// Additional instances of the provider work without a schema request.
     pub get_provider_schema_optional: bool,
     /// The provider can convert objects of other resource types.
     pub move_resource_state: bool,
@@ -341,7 +341,7 @@ pub struct ServerCapabilities {
 pub struct Function {
     /// The parameters in order.
     pub parameters: Vec<Parameter>,
-    /// The parameter for all further arguments.
+    /// The parameter for all additional arguments.
     pub variadic_parameter: Option<Parameter>,
     /// The type of the result.
     pub return_type: Type,
@@ -389,9 +389,9 @@ pub struct IdentitySchema {
 pub struct IdentityAttribute {
     /// The type: a primitive, or a list of primitives.
     pub ty: Type,
-    /// Whether an import by identity must set it.
+    /// Whether an import by identity must set the attribute.
     pub required_for_import: bool,
-    /// Whether an import by identity may set it.
+    /// Whether an import by identity may set the attribute.
     pub optional_for_import: bool,
     /// The purpose of the attribute.
     pub description: String,

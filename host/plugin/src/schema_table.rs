@@ -1,4 +1,4 @@
-//! Schemas by name. Each is decoded when it is first used.
+//! Tables of schemas by name. Each schema is decoded when it is first used.
 //!
 //! A large provider has more than a thousand types, but a run uses only a few of them.
 
@@ -86,7 +86,7 @@ impl<const N: usize> From<[(Str, Arc<Schema>); N]> for SchemaTable {
     }
 }
 
-/// Shows only the names: debug output must not cause decoding.
+/// Shows only the names, since debug output must not cause decoding.
 impl fmt::Debug for SchemaTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.schemas.keys()).finish()

@@ -1,4 +1,4 @@
-//! The sources of the engine's providers and provisioners.
+//! The traits that supply the engine with providers and provisioners.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use crate::diagnostic::PluginDiagnostics;
 use crate::provider::Provider;
 use crate::provisioner::Provisioner;
 
-/// A source of providers. The engine requests one provider for each provider configuration, without
-/// knowing its implementation.
+/// A source of providers. The engine requests one provider for each provider configuration,
+/// whatever its implementation.
 #[async_trait]
 pub trait ProviderSource: Send + Sync {
     /// Returns a provider that is not configured yet, for one provider configuration.
     async fn provider(&self, address: &ProviderAddress) -> Result<Arc<dyn Provider>, PluginDiagnostics>;
 }
 
-/// A source of provisioners. The engine requests each type once in a run, without knowing its
+/// A source of provisioners. The engine requests each type once in a run, whatever its
 /// implementation.
 #[async_trait]
 pub trait ProvisionerSource: Send + Sync {

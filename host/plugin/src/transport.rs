@@ -1,9 +1,9 @@
-//! A provider whose calls are executed by another program, over any transport.
+//! A provider whose calls another program executes, over any transport.
 //!
 //! A transport implements [`Wire`], which contains each call of the protocol; a call that fails
 //! returns only diagnostics. [`Transport`] wraps it in a [`Provider`]. The encoding of values, the
-//! lookup of schemas and the texts of failures are implemented here, once for all transports; each
-//! transport defines its own messages.
+//! lookup of schemas and the texts of failures are implemented once, here; each transport defines
+//! its own messages.
 
 mod decoded_schema;
 mod encoding;
@@ -29,7 +29,7 @@ pub use failure::{PluginFailure, decode_field, format_seconds, or_diagnostics};
 /// The response to a call, or the diagnostics of its failure.
 pub type WireResult<T> = Result<T, PluginDiagnostics>;
 
-/// All calls of a provider.
+/// All provider calls.
 pub trait Wire: ConfigurationCalls + ResourceCalls + ReadingCalls + StreamingCalls + 'static {}
 
 impl<W: ConfigurationCalls + ResourceCalls + ReadingCalls + StreamingCalls + 'static> Wire for W {}

@@ -20,7 +20,7 @@ const TRANSLATED: [AddressRange; 2] = [
     AddressRange { first: IpAddr::V6(Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0)), prefix: 16 },
 ];
 
-/// The reason why a text is not a range.
+/// The reason why a string is not a range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RangeProblem {
     #[error("it is neither an address nor a range such as \"10.0.0.0/8\"")]
@@ -68,8 +68,8 @@ impl AddressRange {
     }
 
     /// Whether a rule with this effect applies to an address. A wide range grants no metadata
-    /// address. A grant of IPv4 addresses includes IPv6 addresses that certainly contain one of
-    /// them; a denial, those that possibly do.
+    /// address. A grant of IPv4 addresses also includes IPv6 addresses that certainly contain one
+    /// of them, and a denial includes those that may contain one.
     pub(crate) fn matches(self, address: IpAddr, effect: Effect) -> bool {
         let address = canonical(address);
         let embedded = match address {

@@ -1,4 +1,4 @@
-//! Capability requests of plugins, in the form of the rule that grants them.
+//! Capability requests, in the form of the rule that grants them.
 //!
 //! Only rules can be requested: a request is parsed by building its rule, which is then parsed
 //! like any other rule. So the rule that grants a request *is* the request.
@@ -21,7 +21,7 @@ use crate::suggest::{list, string_literal};
 /// Maximum length of a reason, in characters.
 const MAX_REASON_LENGTH: usize = 500;
 
-/// Maximum number of combinations of host, scheme and method, and similar lists.
+/// Maximum number of combinations of a request's values, for example of hosts and methods.
 const MAX_COMBINATIONS: usize = 1000;
 
 /// The arguments of rules in the order of rendering.
@@ -66,7 +66,7 @@ impl PartialEq for CapabilityRequest {
 
 impl Eq for CapabilityRequest {}
 
-/// Why a capability request is invalid.
+/// The reason why a capability request is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CapabilityRequestError {
@@ -81,9 +81,9 @@ pub enum CapabilityRequestError {
     #[error("a reason of at most {MAX_REASON_LENGTH} characters is required")]
     InvalidReason,
     /// The request is too large to be reviewed.
-    #[error("it lists more than {MAX_COMBINATIONS} combinations of hosts, methods and the like")]
+    #[error("it lists more than {MAX_COMBINATIONS} combinations of hosts, methods and other values")]
     TooLarge,
-    /// The rule that would grant it is invalid.
+    /// The rule that would grant the request is invalid.
     #[error("{0}")]
     InvalidRule(String),
 }
@@ -94,7 +94,7 @@ impl CapabilityRequest {
     /// must be absolute.
     ///
     /// # Errors
-    /// If it is not a valid rule.
+    /// If the request is not a valid rule.
     pub fn new(
         capability: &str,
         arguments: impl IntoIterator<Item = (String, RuleArgument)>,
@@ -111,7 +111,7 @@ impl CapabilityRequest {
     /// Creates a request of a user, who need not give a reason; see [`CapabilityRequest::new`].
     ///
     /// # Errors
-    /// If it is not a valid rule.
+    /// If the request is not a valid rule.
     pub fn without_reason(
         capability: &str,
         arguments: impl IntoIterator<Item = (String, RuleArgument)>,
@@ -161,7 +161,6 @@ impl CapabilityRequest {
         }
     }
 
-    /// Returns the capability: `network`, `filesystem`, ...
     pub fn capability(&self) -> &str {
         &self.capability
     }
@@ -171,12 +170,10 @@ impl CapabilityRequest {
         self.arguments.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Describes the requested access.
     pub fn description(&self) -> String {
         describe_conditions(&self.rule.conditions)
     }
 
-    /// Returns the reason that the plugin's author gives.
     pub fn reason(&self) -> &str {
         self.rule.reason.as_deref().unwrap_or_default()
     }
@@ -186,7 +183,7 @@ impl CapabilityRequest {
         block(verb, &self.capability, &self.arguments)
     }
 
-    /// Whether `others` include the whole request. May return false negatives.
+    /// Returns whether `others` include the whole request. May return false negatives.
     pub fn is_covered_by<'a>(&self, others: impl IntoIterator<Item = &'a Self>) -> bool {
         let others: Vec<GrantedAccess> = others
             .into_iter()
@@ -217,8 +214,8 @@ impl CapabilityRequest {
     }
 }
 
-/// Whether a string reads as what it is. Invisible characters, and characters that change the text
-/// direction, make it look like another string.
+/// Returns whether a string is displayed unambiguously. Invisible characters, and characters that
+/// change the text direction, make it look like another string.
 fn is_unambiguous(text: &str) -> bool {
     escape(text, Extent::Line) == text
 }

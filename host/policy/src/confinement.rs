@@ -1,10 +1,10 @@
-//! The confinement of native plugins, if a policy requires it: the subset of the rules that the
-//! kernel can enforce.
+//! Confines native plugins, if a policy requires it, by the subset of the rules that the kernel can
+//! enforce.
 //!
-//! The kernel enforces directories, each with everything below it, and ports. So a directory
-//! that contains a denied or protected path cannot be granted to native code, and only the ports
-//! of `network` rules are enforced, for TCP. A rule that cannot be enforced is an error, and the
-//! plugin does not run: a rule that only seems to be enforced is worse than no rule.
+//! The kernel enforces directories, each with everything below it, and ports. So a directory that
+//! contains a denied or protected path cannot be granted to native code, and only the ports of
+//! `network` rules are enforced, for TCP. A rule that cannot be enforced is an error, and the
+//! plugin does not run: a rule that only appears to be enforced is worse than no rule.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;

@@ -44,7 +44,7 @@ impl CredentialBinding {
             )
     }
 
-    /// Describes the hosts that it is sent to.
+    /// Describes the hosts to which the credential is sent.
     pub(crate) fn destinations(&self) -> Vec<String> {
         self.destination
             .hosts

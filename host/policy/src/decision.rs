@@ -1,4 +1,4 @@
-//! Decisions, each with the policy line and the reason.
+//! Decisions on access requests, each with the policy line and the reason.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use wardian_address::ProviderAddress;
 use crate::level::Level;
 use crate::source_location::SourceLocation;
 
-/// The decision about a request.
+/// The decision on a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     Allowed(Grant),
@@ -24,8 +24,8 @@ impl Decision {
         matches!(self, Self::Allowed(_))
     }
 
-    /// Returns the line that determined the decision: the one that denies, or the grant of the
-    /// lowest level. `None` if no line grants the request.
+    /// Returns the line that determined the decision: the denying rule, or the grant of the lowest
+    /// level. `None` if no line grants the request.
     pub fn rule(&self) -> Option<&SourceLocation> {
         match self {
             Self::Allowed(grant) => grant.rules.last(),
@@ -48,24 +48,24 @@ pub struct Denial {
     plugin: ProviderAddress,
     /// The denied request, as part of a sentence.
     request: String,
-    /// The classes of protected files that it concerns.
+    /// The classes of protected files that the request concerns.
     pub protected: ProtectedClasses,
     pub reason: DenialReason,
 }
 
-/// Why a request is denied.
+/// The reason why a request is denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DenialReason {
-    /// A rule denies it.
+    /// A rule denies the request.
     Rule {
         location: SourceLocation,
         /// The rule's `reason` argument.
         reason: Option<Arc<str>>,
     },
-    /// A file does not grant it, and its default action is not `defer`.
+    /// A file does not grant the request, and its default action is not `defer`.
     NotGranted { level: Level, file: Arc<str> },
-    /// All files defer, and none grants it.
+    /// All files defer, and none grants the request.
     NoGrant,
     /// There is no policy file.
     NoPolicy,
@@ -76,7 +76,7 @@ pub enum DenialReason {
         /// The line that grants the name, if there is one.
         location: Option<SourceLocation>,
     },
-    /// It is denied because the configuration is untrusted.
+    /// The configuration is untrusted.
     Untrusted(&'static str),
     /// The directory is granted, but the rule does not name the classes of the protected files.
     ProtectedClass {
@@ -110,8 +110,8 @@ impl Denial {
         }
     }
 
-    /// Returns the line that denies it, that grants the name but not the address, or that grants
-    /// the directory but not its protected files.
+    /// Returns the line that denies the request, that grants the name but not the address, or that
+    /// grants the directory but not its protected files.
     pub fn rule(&self) -> Option<&SourceLocation> {
         match &self.reason {
             DenialReason::Rule { location, .. } | DenialReason::ProtectedClass { location } => Some(location),
@@ -128,7 +128,7 @@ impl fmt::Display for Denial {
             return Ok(());
         }
         let quoted: Vec<String> = self.protected.iter().map(|class| format!("\"{class}\"")).collect();
-        write!(formatter, "; the rule must name what is protected: protected = [{}]", quoted.join(", "))?;
+        write!(formatter, "; the rule must name the protected classes: protected = [{}]", quoted.join(", "))?;
         if self.protected.iter().any(ProtectedClass::belongs_to_machine) {
             formatter.write_str(", which only policies of the user and the organisation can")?;
         }

@@ -1,4 +1,4 @@
-//! The default grants for plugins that the host ships, unless a policy decides otherwise.
+//! The default grants for the plugins that Wardian ships, unless a policy specifies otherwise.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use wardian_diagnostic::SourceFile;
 use crate::level::Level;
 use crate::policy::PolicyFile;
 
-/// The resources of the first two providers are files in the configuration's directory; those of
-/// the first may be the configuration itself, or hooks of the repository. The provisioners run the
-/// commands that the configuration specifies, and copy the files that it names to the machines that
-/// it names, as they do in Terraform.
+/// The resources of the first two providers are files in the configuration's directory; resources
+/// of the first provider may be the configuration itself, or hooks of the repository. The
+/// provisioners run the commands that the configuration specifies, and copy the files that it names
+/// to the machines that it names, as they do in Terraform.
 const TEXT: &str = r#"otherwise = "defer"
 
 plugin "hashicorp/local" {

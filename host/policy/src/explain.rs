@@ -36,7 +36,6 @@ pub struct Explanation {
     pub files: Vec<ExplainedFile>,
     /// Effective grants; denials apply in addition.
     pub allowed: Vec<Explained>,
-    /// Denials.
     pub denied: Vec<Explained>,
     /// Grants without effect, since another file does not grant the access.
     pub without_effect: Vec<Explained>,
@@ -47,15 +46,12 @@ pub struct Explanation {
     /// How native code is treated, and the line that sets it; without a line, the treatment follows
     /// from the default actions of the files.
     pub native: (NativePlugins, Option<SourceLocation>),
-    /// Credentials that the host adds.
     pub credentials: Vec<ExplainedCredential>,
 }
 
-/// A policy file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedFile {
     pub level: Level,
-    /// Display name.
     pub name: String,
     /// The file's default action.
     pub default_action: DefaultAction,
@@ -74,13 +70,13 @@ pub struct Explained {
     pub reason: Option<String>,
 }
 
-/// A credential.
+/// A credential that the host adds to requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedCredential {
     pub header: String,
     /// The source of the secret, never the secret.
     pub source: CredentialSource,
-    /// The hosts that it is sent to.
+    /// The hosts to which the credential is sent.
     pub hosts: Vec<String>,
     pub rule: SourceLocation,
 }
@@ -139,8 +135,7 @@ impl PluginPolicy {
         }
     }
 
-    /// Returns the effectively granted directories. Denials within them are decided for each
-    /// access.
+    /// Returns the effectively granted directories. Denials within them apply to each access.
     pub fn directories(&self) -> Vec<(PathBuf, BTreeSet<FileOperation>)> {
         let granted = self.effective().grants.into_keys().filter_map(GrantedAccess::into_directory);
         granted.filter_map(|(path, access)| self.applicable(path, access)).collect()
@@ -204,7 +199,7 @@ impl Effective {
         result
     }
 
-    /// Returns the intersection of both.
+    /// Returns the intersection of two sets of grants.
     fn intersect(self, other: &Self) -> Self {
         let mut result = Self { grants: BTreeMap::new(), is_cut_short: self.is_cut_short };
         let mut pairs = 0_usize;

@@ -16,13 +16,13 @@ use crate::policy::{POLICY_FILE_NAME, Policy, PolicyFile};
 /// Maximum size of a policy file.
 const MAX_FILE_SIZE: u64 = 1 << 20;
 
-/// The paths of policy files.
+/// The paths at which policy files are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PolicyPaths {
     /// The organisation's file at its fixed path; optional.
     pub system: Option<PathBuf>,
-    /// Another file of the organisation, from an environment variable; it must exist. It does
-    /// not replace the file at the fixed path: otherwise setting a variable would disable that.
+    /// Another file of the organisation, from an environment variable; it must exist. This file
+    /// does not replace the file at the fixed path: otherwise a variable could disable that file.
     pub from_environment: Option<PathBuf>,
     /// The user's file; optional.
     pub user: Option<PathBuf>,
@@ -67,7 +67,7 @@ pub fn load(policy_paths: &PolicyPaths) -> Result<Policy, Diagnostics> {
         take(Level::User, path, path.display().to_string(), false);
     }
     take(Level::RootModule, &policy_paths.root_module_file(), POLICY_FILE_NAME.to_owned(), false);
-    // A plugin must not create a file that does not exist yet, either.
+    // A plugin must not create a policy file that does not exist yet, either.
     let PolicyPaths { system, from_environment, user, .. } = policy_paths;
     let paths = [system, from_environment, user].into_iter().flatten().cloned();
     let policy = Policy::new(&policy_paths.root_module, files, paths);

@@ -6,8 +6,8 @@
 //! | `**` | any number of characters |
 //! | anything else | itself |
 //!
-//! Matching follows all alternatives at once, without backtracking: the cost is the product of the
-//! two lengths, regardless of the number of wildcards. Patterns have a maximum length
+//! Matching follows all alternatives simultaneously, without backtracking: the cost is the product
+//! of the two lengths, regardless of the number of wildcards. Patterns have a maximum length
 //! ([`MAX_PATTERN_LENGTH`]), so matching is linear in the length of the string.
 
 use std::fmt;
@@ -33,7 +33,7 @@ enum Step {
     DoubleStar,
 }
 
-/// Why a pattern is invalid.
+/// The reason why a pattern is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum GlobError {
     #[error("it is empty")]
@@ -46,12 +46,12 @@ pub(crate) enum GlobError {
     Stars,
 }
 
-/// The result of a match that cannot be decided.
+/// The result of a match whose outcome cannot be determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnUndecidable {
-    /// It does not match: for rules that allow.
+    /// The pattern does not match: for rules that allow.
     NoMatch,
-    /// It matches: for rules that deny.
+    /// The pattern matches: for rules that deny.
     Match,
 }
 
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn wildcards_match_as_documented() {
+    fn glob_wildcards_match_as_documented() {
         for (pattern, yes, no) in [
             ("a", &["a"][..], &["b", "aa", ""][..]),
             ("AWS_*", &["AWS_", "AWS_REGION"], &["AWS", "XAWS_A", "AWS_A/B"]),

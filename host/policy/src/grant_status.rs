@@ -1,4 +1,4 @@
-//! Determines whether policies grant or deny a capability request, or leave it undecided.
+//! Determines whether policies grant a capability request, deny it, or leave it undecided.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use crate::source_location::SourceLocation;
 /// The status of a capability request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GrantStatus {
-    /// It is granted completely.
+    /// The request is granted completely.
     Granted,
-    /// It is denied at least partly, and a rule in the root module's policy cannot change that. The
-    /// rest is granted.
+    /// The request is denied at least partly, and a rule in the root module's policy cannot change
+    /// that. The rest is granted.
     Denied(DenialSource),
-    /// A rule in the root module's policy can grant whatever is not denied.
+    /// A rule in the root module's policy can grant everything that is not denied.
     Undecided,
 }
 
@@ -26,7 +26,7 @@ pub enum GrantStatus {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DenialSource {
     Rule(SourceLocation),
-    /// A file of a higher level that does not grant it.
+    /// A file of a higher level that does not grant the request.
     NotGranted {
         /// Display name of the file.
         file: Arc<str>,

@@ -1,4 +1,4 @@
-//! Patterns of hosts.
+//! Patterns for hosts.
 //!
 //! | pattern | matches |
 //! |---|---|
@@ -33,7 +33,7 @@ pub(crate) enum HostPattern {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LabelPattern {
-    /// Whether the pattern also requires one or more further labels before these.
+    /// Whether the pattern also requires one or more additional labels before these.
     open: bool,
     /// The labels from last to first.
     labels: Box<[Glob]>,
@@ -48,7 +48,7 @@ pub(crate) enum Depth {
     Any,
 }
 
-/// The reason why a text is not a host pattern.
+/// The reason why a string is not a host pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PatternProblem {
     #[error(transparent)]
@@ -59,7 +59,7 @@ pub(crate) enum PatternProblem {
     Glob(#[from] GlobError),
     #[error("it is an obfuscated address; write it as \"{0}\"")]
     Disguised(Host),
-    #[error("a host has no scheme, port or path; write \"{0}\", and use schemes and ports for the others")]
+    #[error("a host has no scheme, port or path; write \"{0}\", and specify the rest with schemes and ports")]
     Url(String),
     #[error("\"**\" matches complete labels, and is allowed only at the beginning, as in \"**.example.com\"")]
     DoubleStar,
@@ -114,7 +114,8 @@ impl HostPattern {
         canonical.extend(labels.iter().map(Glob::as_str));
         let text = canonical.join(".").into();
         labels.reverse();
-        // A name cannot end with a number, and `10.*` was meant as a range.
+        // The last label of a host name cannot be numeric, and `10.*` is probably meant as an
+        // address range.
         let is_numeric = |label: &Glob| host_name::is_number(&label.as_str().replace('*', ""));
         let is_open_or_numeric = |label: &Glob| label.as_str() == "*" || is_numeric(label);
         if labels.first().is_some_and(is_numeric)
@@ -177,7 +178,7 @@ impl HostPattern {
     }
 }
 
-/// Returns the host of a text that looks like a URL or like a host with a port.
+/// Returns the host in a URL, or in a host with a port.
 fn host_of_url(text: &str) -> Option<&str> {
     let (had_scheme, rest) = match text.split_once("://") {
         Some((_, rest)) => (true, rest),
@@ -193,7 +194,7 @@ fn host_of_url(text: &str) -> Option<&str> {
     (!is_range || has_path).then_some(host)
 }
 
-/// Returns whether the text before a slash is an address, so that a range is meant.
+/// Returns whether the text before a slash is an address, so that the pattern is meant as a range.
 fn is_address(text: &str) -> bool {
     text.parse::<IpAddr>().is_ok()
 }

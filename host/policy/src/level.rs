@@ -1,4 +1,4 @@
-//! The levels of policy files.
+//! The levels of policy files, from the organisation to the root module.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ pub enum Level {
     /// variable.
     Organisation,
     User,
-    /// The configuration; everyone who can change it can change this file.
+    /// The configuration: everyone who can change the configuration can change this file.
     RootModule,
-    /// The host itself: default grants for the plugins that it ships. It grants accesses that all
-    /// other levels leave undecided, and denies nothing.
+    /// The host itself: default grants for the plugins that it ships. The host's grants apply only
+    /// if all other levels defer, and it denies nothing.
     Host,
 }
 

@@ -1,10 +1,11 @@
 //! Policies, which determine the accesses that plugins are allowed.
 //!
 //! A [`Policy`] consists of [`PolicyFile`]s, at most one for each path that [`load`] reads.
-//! [`Policy::for_plugin`] combines them for one plugin, and [`PluginPolicy::decide`] decides a
-//! [`wardian_access::AccessRequest`], with the line that determined the decision. The language is
-//! described in `docs/policy.md`, the combination of levels at the head of `policy.rs`, protected
-//! files at the head of `protected.rs`, and the canonical forms of hosts, addresses, paths and patterns at the heads of their modules.
+//! [`Policy::for_plugin`] combines them for one plugin, and [`PluginPolicy::decide`] returns the
+//! decision on a [`wardian_access::AccessRequest`], with the line that determined it. The language
+//! is described in `docs/policy.md`, the combination of levels at the head of `policy.rs`,
+//! protected files at the head of `protected.rs`, and the canonical forms of hosts, addresses,
+//! paths and patterns at the heads of their modules.
 //!
 //! A user's grants are rules in the root module's file, not in a separate store: there is only one
 //! language to read, a grant is part of the pull request that needs it, and reviewers see it in

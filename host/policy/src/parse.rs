@@ -190,11 +190,11 @@ impl Reader<'_> {
     }
 }
 
-/// Suggests the name that was meant, or lists the supported ones.
+/// Returns a hint: the most similar name, or the list of supported names.
 fn hint(name: &str, same: &[&str], other: &[&str]) -> String {
     match closest(name, same.iter().chain(other).copied()) {
         Some(near) => format!(" Did you mean \"{near}\"?"),
         None if same.is_empty() => String::new(),
-        None => format!(" There are: {}.", same.join(", ")),
+        None => format!(" Supported names: {}.", same.join(", ")),
     }
 }

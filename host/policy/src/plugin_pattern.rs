@@ -82,7 +82,8 @@ impl PluginPattern {
     }
 
     pub(crate) fn matches(&self, address: &ProviderAddress) -> bool {
-        // The components of an address are short, so matching is always decidable.
+        // The components of an address are short, so the result of matching can always be
+        // determined.
         self.type_name.matches(address.type_name(), OnUndecidable::NoMatch)
             && self.namespace.matches(address.namespace(), OnUndecidable::NoMatch)
             && self.hostname.matches(address.hostname(), OnUndecidable::NoMatch)
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_stars_are_more_specific() {
+    fn patterns_with_fewer_wildcards_are_more_specific() {
         let of = |text| PluginPattern::parse(text).unwrap().specificity();
         assert!(of("*") < of("*/acme/*") && of("*/acme/*") < of("acme/*"));
         assert!(of("acme/*") < of("acme/d*") && of("acme/d*") < of("acme/dns"));

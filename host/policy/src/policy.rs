@@ -6,10 +6,10 @@
 //!
 //! Each file allows a request, denies it, or defers. Within a file, a denial has precedence over
 //! all grants, and the order of rules does not matter. A file without a matching rule denies,
-//! unless it has `otherwise = "defer"`: then the other files decide. A request is allowed if no
-//! file denies it and at least one allows it. So an additional file can deny accesses, and can
-//! grant accesses that all higher levels leave undecided, but never accesses that one of them
-//! denies.
+//! unless it has `otherwise = "defer"`: then the other files determine the decision. A request is
+//! allowed if no file denies it and at least one allows it. So an additional file can deny
+//! accesses, and can grant accesses on which all higher levels defer, but never accesses that a
+//! higher level denies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -40,16 +40,16 @@ pub const POLICY_FILE_NAME: &str = "wardian.policy.hcl";
 /// approved declarations.
 pub const CONSENT_LOCK_FILE_NAME: &str = ".wardian.lock.hcl";
 
-/// Further names of files that are protected even if they do not exist.
+/// The names of other files that are protected even if they do not exist.
 const DEPENDENCY_LOCK_FILE_NAME: &str = ".terraform.lock.hcl";
 const DATA_DIRECTORY_NAME: &str = ".terraform";
 
-/// The decision of a file about a request that no rule matches.
+/// The decision of a file on a request that no rule matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DefaultAction {
     #[default]
     Deny,
-    /// Leave the decision to the other files.
+    /// The other files determine the decision.
     Defer,
 }
 
@@ -78,7 +78,6 @@ impl PolicyFile {
         self.level
     }
 
-    /// Returns the display name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -169,7 +168,8 @@ impl<'a> GrantedDirectory<'a> {
 
 impl Policy {
     /// Combines files. `root_module` is the absolute base path for relative paths in requests.
-    /// `policies` are the paths of the files, and those at which further ones would be read.
+    /// `policies` contains the paths of the files, and the paths at which other files would be
+    /// read.
     pub fn new(
         root_module: &Path,
         files: impl IntoIterator<Item = PolicyFile>,
@@ -209,8 +209,8 @@ impl Policy {
         self.untrusted = Some(Arc::new(UntrustedRestrictions::new(unreadable)));
     }
 
-    /// Protects a file, or a directory with everything below it, whether or not it exists, from
-    /// plugins for which no rule names the class.
+    /// Protects a file, or a directory with everything below it, from plugins for which no rule
+    /// names the class. The path need not exist.
     pub fn protect(&mut self, class: ProtectedClass, path: &Path) {
         Arc::make_mut(&mut self.protected).protect(class, path);
     }
@@ -245,13 +245,12 @@ impl Policy {
         self.all_plugins.writable.iter().map(PathBuf::as_path)
     }
 
-    /// Determines which directories granted paths lead to: the path in the rule, and the path without
-    /// links.
+    /// Determines the directories to which granted paths lead: maps each path in a rule to the path
+    /// without symbolic links.
     pub fn fix_targets(&mut self, targets: BTreeMap<PathBuf, PathBuf>) {
         self.targets = Arc::new(targets);
     }
 
-    /// Returns the files, from the highest level down.
     pub fn files(&self) -> &[PolicyFile] {
         &self.files
     }
@@ -295,7 +294,7 @@ impl Policy {
     }
 
     /// Returns the policy for a plugin whose code the host ships: it includes the host's default
-    /// grants. They are granted to code, not to a plugin's name.
+    /// grants. These grants apply to code, not to a plugin's name.
     pub fn for_trusted_code(&self, plugin: &ProviderAddress) -> PluginPolicy {
         let mut policy = self.for_plugin(plugin);
         let defaults = defaults::host_policy(&self.root_module).map(|file| file.view(plugin));
@@ -306,9 +305,8 @@ impl Policy {
         policy
     }
 
-    /// Decides whether a plugin may make an access. For access by host name this is the first
-    /// check;
-    /// [`PluginPolicy::decide_at`] is the second.
+    /// Returns whether a plugin may make an access. For access by host name this is the first
+    /// check; [`PluginPolicy::decide_at`] is the second.
     pub fn decide(&self, plugin: &ProviderAddress, request: &AccessRequest) -> Decision {
         self.for_plugin(plugin).decide(request)
     }
@@ -404,15 +402,14 @@ impl PluginPolicy {
         &self.plugin
     }
 
-    /// Decides whether the plugin may make an access, as far as it can be decided without
-    /// resolving the host name.
+    /// Returns whether the plugin may make an access, without resolving the host name.
     pub fn decide(&self, request: &AccessRequest) -> Decision {
         self.decision(request, None)
     }
 
-    /// Decides whether the plugin may make an access to an address that the request's host
-    /// resolved to. This check is required for each address right before connecting to it: the
-    /// owner of a name can change its addresses at any time.
+    /// Returns whether the plugin may make an access to an address to which the request's host
+    /// resolves. This check is required for each address right before connecting to it: the owner
+    /// of a name can change its addresses at any time.
     pub fn decide_at(&self, request: &AccessRequest, address: IpAddr) -> Decision {
         self.decision(request, Some(address))
     }
@@ -505,7 +502,6 @@ impl PluginPolicy {
         path.map(PathBuf::as_path)
     }
 
-    /// Whether the configuration is untrusted.
     pub fn is_untrusted(&self) -> bool {
         self.untrusted.is_some()
     }
@@ -522,19 +518,20 @@ impl PluginPolicy {
     }
 
     /// Returns the locations of protected files, for the detection of hard links to them. Their
-    /// paths without links are among them.
+    /// paths without symbolic links are included.
     pub fn protected_paths(&self) -> &[PathBuf] {
         self.protected.paths()
     }
 
-    /// Returns the path without links to which a granted path must lead, if it is determined.
+    /// Returns the path without symbolic links to which a granted path must lead, if it has been
+    /// determined.
     pub fn target(&self, path: &Path) -> Option<&Path> {
         self.targets.get(path).map(PathBuf::as_path)
     }
 
     /// Returns the directories that a rule grants to any plugin for writing, or to this one by
-    /// default. Their content is not trustworthy. The default grants of other plugins are left
-    /// out: embedded plugins write what the configuration states.
+    /// default. Their content is not trustworthy. The default grants of other plugins are omitted:
+    /// embedded plugins write only files that the configuration specifies.
     pub fn writable_directories(&self) -> impl Iterator<Item = &Path> {
         self.all_plugins.writable.iter().map(PathBuf::as_path)
     }
@@ -550,8 +547,8 @@ impl PluginPolicy {
         &self.settings
     }
 
-    /// Returns the limits that organisation and user set, independent of the root module. They
-    /// are responsible for the machine, and may set higher limits than the host's defaults.
+    /// Returns the limits that organisation and user set, independent of the root module. Both are
+    /// responsible for the machine, and may set higher limits than the host's defaults.
     pub fn machine_limits(&self) -> PluginLimits {
         let mut settings = Settings::default();
         let files = self.files.iter().filter(|file| matches!(file.level, Level::Organisation | Level::User));
@@ -560,7 +557,7 @@ impl PluginPolicy {
     }
 
     /// Returns how the plugin is treated if it is native code. A file that does not defer and has
-    /// no setting denies it, since no other rule restricts native code; if no file decides, a
+    /// no setting denies it, since no other rule restricts native code; if no file has a setting, a
     /// warning is shown.
     pub fn native(&self) -> NativePlugins {
         if self.untrusted.is_some() {
@@ -577,8 +574,8 @@ impl PluginPolicy {
         }
     }
 
-    /// Returns the credentials that the host adds to a request, one for each header: if two
-    /// files bind the same header, that of the higher level. The plugin must not set these
+    /// Returns the credentials that the host adds to a request, one for each header: if two files
+    /// bind the same header, the credential of the higher level. The plugin must not set these
     /// headers.
     pub fn credentials(&self, request: &NetworkRequest) -> Vec<&CredentialBinding> {
         let mut found: Vec<&CredentialBinding> = Vec::new();

@@ -1,9 +1,9 @@
 //! Adds rules to a policy file without changing its other lines.
 //!
 //! The file is edited in place ([`in_place`]), so that comments and layout are preserved. The
-//! result is used only if it parses to exactly the old rules and the new ones. Otherwise the new
-//! rules are inserted as text, before the closing brace of the plugin's block or as a block at
-//! the end of the file.
+//! result is used only if it contains exactly the old and the new rules. Otherwise the new rules
+//! are inserted as text, before the closing brace of the plugin's block or as a block at the end of
+//! the file.
 
 mod in_place;
 
@@ -25,7 +25,7 @@ use crate::rule::Effect;
 /// narrow the grants of other files.
 const NEW_FILE: &str = "# The access of this configuration's plugins. `wardian policy explain` shows the \
                         effective policy.\n\n\
-                        otherwise = \"defer\" # other policies decide on all other access\n";
+                        otherwise = \"defer\" # other policies determine all other access\n";
 
 /// Renders the block that grants capability requests to a plugin.
 pub fn grant_block(plugin: &ProviderAddress, requests: &[&CapabilityRequest]) -> String {

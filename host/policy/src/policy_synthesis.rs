@@ -16,7 +16,7 @@ use crate::suggest::{addresses, list, literal, string_literal, variables};
 pub struct NeededAccess {
     pub plugin: ProviderAddress,
     pub request: AccessRequest,
-    /// The address that the host name resolved to, if known.
+    /// The address to which the host name resolved, if known.
     pub address: Option<IpAddr>,
 }
 
@@ -82,7 +82,7 @@ struct NeededFileAccess {
 type NetworkKey = (Option<String>, Option<u16>, Option<String>);
 
 impl PluginAccesses {
-    /// Returns `None` if no rule can name the access exactly.
+    /// Adds an access; `None` if no rule can name it exactly.
     fn add(
         &mut self,
         request: &AccessRequest,
@@ -113,7 +113,7 @@ impl PluginAccesses {
                 }
                 string_literal(path)?;
                 let classes = protected.classes(file).against(file.operation());
-                // The root module's policy cannot name these.
+                // The root module's policy cannot name these classes.
                 if classes.iter().any(ProtectedClass::belongs_to_machine) {
                     return None;
                 }

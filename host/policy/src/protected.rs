@@ -1,11 +1,11 @@
 //! Protected files: the files that a later command trusts, runs or keeps secret.
 //!
-//! A file belongs to a class by its name or that of a directory above it ([`names`]), by its
-//! location, which the caller knows ([`ProtectedFiles::protect`]), or by its content
-//! ([`content`]). A rule that allows an access has to name every class of the file.
+//! The name of a file or of a directory above it ([`names`]), its location, which the caller
+//! specifies ([`ProtectedFiles::protect`]), or its content ([`content`]) determines its classes. A
+//! rule that allows an access must name every class of the file.
 //!
-//! Names are compared in a folded form, so that a name that a file system could take for a
-//! protected one is protected too.
+//! Names are compared in a folded form, so that a name that a file system could treat as equal to a
+//! protected name is protected, too.
 
 pub(crate) mod content;
 mod fold;
@@ -23,8 +23,8 @@ use names::classes_of_name;
 /// The files that are protected from plugins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProtectedFiles {
-    /// The folded path of the root module. The names of the directories above it are the
-    /// operator's choice.
+    /// The folded path of the root module. The operator chooses the names of the directories above
+    /// it.
     root_module: Vec<u8>,
     paths: Vec<PathBuf>,
     /// The classes of the files at these folded paths and below.
@@ -40,7 +40,7 @@ impl ProtectedFiles {
         Self { root_module: fold(root_module), ..Self::default() }
     }
 
-    /// Adds a file, or a directory with everything below it, whether or not it exists.
+    /// Adds a file, or a directory with everything below it. The path need not exist.
     pub(crate) fn protect(&mut self, class: ProtectedClass, path: &Path) {
         let folded = fold(path);
         for above in prefixes(&folded) {
@@ -100,7 +100,7 @@ pub fn classes_of_file_name(name: &OsStr) -> ProtectedClasses {
     classes_of_name(&fold_name(name))
 }
 
-/// Returns the path and those of the directories above it.
+/// Returns the path and all its prefixes that are directories.
 fn prefixes(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let separators = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(index, _)| index);
     let root = path.get(..1).filter(|first| *first == b"/" && path.len() > 1);
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(read("/srv/x.tf/project/database"), "");
         assert_eq!(read("/home/ada/.local/share/wardian/key"), "keys");
         assert_eq!(read("/home/ada/.local/share"), "");
-        assert_eq!(read("/srv/x.tf/project/a"), "", "names above the root module do not count");
+        assert_eq!(read("/srv/x.tf/project/a"), "", "names above the root module have no effect");
         assert_eq!(read("/srv/x.tf/project/x.tf/a"), "configuration");
         assert_eq!(read("/srv/x.tf/other"), "configuration");
     }

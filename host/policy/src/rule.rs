@@ -1,4 +1,4 @@
-//! Compiled rules.
+//! Compiled rules: their effect and conditions.
 //!
 //! A rule allows or denies accesses of one capability. All its conditions must match. An absent
 //! condition matches everything in a rule that denies; in a rule that allows, the parser has
@@ -30,7 +30,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Returns the result of a condition that cannot be decided.
+    /// Returns the result of a condition whose outcome cannot be determined.
     pub(crate) const fn on_undecidable(self) -> OnUndecidable {
         match self {
             Self::Allow => OnUndecidable::NoMatch,

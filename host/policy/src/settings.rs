@@ -1,7 +1,7 @@
-//! Settings of a policy besides rules: limits, native plugins, deterministic mode.
+//! The settings of a policy besides rules: limits, native plugins, deterministic mode.
 //!
-//! Within a file the most specific block with the setting wins, and ties go to the stricter
-//! value. Among files the strictest value wins.
+//! Within a file, the most specific block with the setting applies, and among equally specific
+//! blocks, the stricter value. Among files, the strictest value applies.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,19 +16,19 @@ pub struct PolicySetting<T> {
     pub location: SourceLocation,
 }
 
-/// How a native plugin is treated, which is not sandboxed.
+/// How a native plugin, which is not sandboxed, is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NativePlugins {
-    /// It runs without a warning.
+    /// The plugin runs without a warning.
     Allow,
-    /// It runs, with a warning.
+    /// The plugin runs, with a warning.
     Warn,
-    /// It runs, confined by the kernel to the granted accesses; with a warning if the kernel
-    /// cannot confine it.
+    /// The plugin runs, confined by the kernel to the granted accesses; with a warning if the
+    /// kernel cannot confine it.
     ConfineOrWarn,
-    /// It runs only if the kernel can confine it to the granted accesses.
+    /// The plugin runs only if the kernel can confine it to the granted accesses.
     Confine,
-    /// It does not run.
+    /// The plugin does not run.
     Deny,
 }
 
@@ -137,7 +137,7 @@ impl PluginLimits {
             .collect()
     }
 
-    /// Takes the smaller of each limit.
+    /// Reduces each limit to the smaller of the two.
     fn narrow_to(&mut self, other: &Self) {
         narrow(&mut self.memory, other.memory.as_ref(), |one, two| one < two);
         narrow(&mut self.cpu_time, other.cpu_time.as_ref(), |one, two| one < two);

@@ -19,8 +19,8 @@ impl PluginPolicy {
     /// `address` is the resolved address of the request's host, if that was denied. Names with `*`
     /// or with characters that a policy cannot contain cannot be matched exactly.
     ///
-    /// Whether the rule helps depends on the file that it is added to: it does not override a
-    /// denial in another file.
+    /// Whether the rule is sufficient depends on the file to which it is added: it does not
+    /// override a denial in another file.
     pub fn rule_for(&self, request: &AccessRequest, address: Option<IpAddr>) -> Option<String> {
         rule_for(self.plugin(), request, self.required_classes(request), address)
     }
@@ -41,7 +41,8 @@ fn rule_for(
             if directory.contains('*') {
                 return None;
             }
-            // The root module's policy, to which a user would add the rule, cannot name these.
+            // The root module's policy, to which a user would add the rule, cannot name these
+            // classes.
             if protected.iter().any(ProtectedClass::belongs_to_machine) {
                 return None;
             }
@@ -61,7 +62,7 @@ fn rule_for(
             if arguments.last() == Some(&"...") {
                 return None;
             }
-            // Only a rule that names the file allows it.
+            // Only a rule that names the file allows the access.
             let program = match start.replaceable_file() {
                 Some(file) => file.to_str()?,
                 None => start.program(),

@@ -1,4 +1,4 @@
-//! Sizes and durations with units: `256 MiB`, `30s`.
+//! Parses and formats sizes and durations with units: `256 MiB`, `30s`.
 //!
 //! | kind | units |
 //! |---|---|
@@ -24,7 +24,7 @@ const SIZES: [(&str, u64); 7] = [
 
 const TIMES: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
 
-/// Why a size or duration is invalid.
+/// The reason why a size or duration is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum UnitError {
     #[error("it does not start with an integer; use a value such as {example}")]
@@ -42,7 +42,6 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, UnitError> {
     quantity(text, &SIZES, "\"256 MiB\"")
 }
 
-/// Parses a duration.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     quantity(text, &TIMES, "\"30s\"").map(Duration::from_millis)
 }

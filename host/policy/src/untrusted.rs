@@ -1,8 +1,9 @@
 //! Restrictions for untrusted configurations.
 //!
-//! The configuration's own policy file is also untrusted: it can deny, but its grants are ignored.
-//! Only the organisation can grant network access. No programs are started, and no files are
-//! written. Some files cannot be read, such as states, which contain the secrets of all resources.
+//! The configuration's own policy file is also untrusted: its denials apply, but its grants are
+//! ignored. Only the organisation can grant network access. No programs are started, and no files
+//! are written. Some files cannot be read, such as states, which contain the secrets of all
+//! resources.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,7 @@ impl UntrustedRestrictions {
         Self { unreadable: unreadable.into_iter().collect() }
     }
 
-    /// Returns why a request is denied, whatever the files grant.
+    /// Returns the reason why a request is denied, whatever the files grant.
     pub(crate) fn denial_reason(
         &self,
         request: &AccessRequest,
@@ -29,7 +30,7 @@ impl UntrustedRestrictions {
     ) -> Option<&'static str> {
         match request {
             AccessRequest::Process(_) => Some("programs are not started"),
-            AccessRequest::Communicator(_) => Some("remote machines are not connected to"),
+            AccessRequest::Communicator(_) => Some("connections to remote machines are not opened"),
             AccessRequest::File(file) if file.operation() == FileOperation::Write => {
                 Some("files are not written")
             }
@@ -42,7 +43,7 @@ impl UntrustedRestrictions {
         }
     }
 
-    /// A parent directory is not hidden: its entries are decided one by one.
+    /// A parent directory is not hidden: each of its entries is checked separately.
     fn is_hidden(&self, path: &Path) -> bool {
         self.unreadable.iter().any(|hidden| is_within(path, hidden))
     }

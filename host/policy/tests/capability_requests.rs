@@ -88,7 +88,7 @@ fn internationalized_host_is_written_as_shown() {
 }
 
 #[test]
-fn grants_are_added_to_the_plugins_block() {
+fn grants_are_added_to_plugin_block() {
     let one = network(&["a.example"]);
     let dns = plugin("acme/dns");
     let grant = |text: Option<&str>| add_grants(text, &dns, &[&one], Path::new(ROOT)).unwrap();
@@ -178,7 +178,7 @@ fn any_asked() -> impl Strategy<Value = CapabilityRequest> {
     )
 }
 
-/// Whether the only change is that lines were added.
+/// Returns whether the only change is that lines were added.
 fn holds_all_lines(new: &str, old: &str) -> bool {
     let mut lines = new.lines();
     old.lines().all(|wanted| lines.any(|line| line == wanted))

@@ -1,4 +1,4 @@
-//! Decisions, and the lines that determine them.
+//! Policy decisions, and the rules that determine them.
 
 mod support;
 
@@ -6,7 +6,7 @@ use support::{parse, plugin, policy, project, request, shown};
 use wardian_access::{AccessRequest, NetworkRequest};
 use wardian_policy::{Decision, DenialReason, Level, NativePlugins, Policy};
 
-/// Checks requests that a policy must allow, and those that it must deny.
+/// Checks requests that a policy must allow, and requests that it must deny.
 #[track_caller]
 fn check(policy: &Policy, address: &str, allowed: &[&str], denied: &[&str]) {
     let view = policy.for_plugin(&plugin(address));
@@ -36,7 +36,7 @@ fn empty_policy_grants_no_access() {
 }
 
 #[test]
-fn network_rules() {
+fn network_rules_match_destinations() {
     let policy = project(
         r#"
         plugin "acme/http" {
@@ -190,7 +190,7 @@ fn address_is_matched_by_address_patterns() {
 }
 
 #[test]
-fn filesystem_rules() {
+fn filesystem_rules_match_paths() {
     let policy = project(
         r#"
         plugin "acme/files" {
@@ -236,7 +236,7 @@ fn filesystem_rules() {
 }
 
 #[test]
-fn environment_and_process_rules() {
+fn environment_and_process_rules_match_names() {
     let policy = project(
         r#"
         plugin "acme/tools" {
@@ -346,7 +346,7 @@ fn lower_level_narrows_higher_level() {
 }
 
 #[test]
-fn file_can_defer() {
+fn file_with_defer_leaves_decision_to_other_files() {
     let organisation = (
         Level::Organisation,
         r#"
@@ -377,7 +377,7 @@ fn file_can_defer() {
 }
 
 #[test]
-fn most_specific_block_and_strictest_file_win() {
+fn most_specific_block_and_strictest_file_apply() {
     let policy = policy(&[
         (
             Level::Organisation,
@@ -427,7 +427,7 @@ fn most_specific_block_and_strictest_file_win() {
 }
 
 #[test]
-fn credentials_are_sent_to_bound_hosts_only() {
+fn credentials_are_sent_only_to_bound_hosts() {
     let policy = policy(&[
         (
             Level::Organisation,
@@ -523,10 +523,10 @@ fn programs_receive_only_listed_variables() {
         "acme/tools",
         &["run git fetch", "run ACME_A= git fetch", "run ACME_A= GIT_TRACE= git fetch", "run git status"],
         &[
-            // The organisation denies it, in each case.
+            // The organisation denies the request in each case.
             "run GIT_SSH_COMMAND= git fetch",
             "run git_ssh_command= git fetch",
-            // The root module does not grant it.
+            // The root module does not grant the request.
             "run GIT_TRACE2= git fetch",
             "run LD_PRELOAD= git fetch",
             "run ACME_A= LD_PRELOAD= git fetch",

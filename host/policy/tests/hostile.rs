@@ -1,4 +1,4 @@
-//! Hostile policies result in a decision or in problems, in bounded time.
+//! Hostile policies, for which a decision or problems must be returned in bounded time.
 
 mod support;
 
@@ -13,7 +13,7 @@ use wardian_policy::Level;
 const SOON: Duration = Duration::from_secs(20);
 
 #[test]
-fn thousands_of_wildcards() {
+fn thousands_of_wildcards_match_quickly() {
     let mut text = String::from("plugin \"*\" {\n  allow network {\n    hosts = [\n");
     for index in 0..20_000 {
         let _ = writeln!(text, "      \"*a*b*-{index}.*.*.example.com\",");
@@ -45,7 +45,7 @@ fn thousands_of_rules_on_one_line_are_parsed() {
 }
 
 #[test]
-fn deep_nesting() {
+fn deep_nesting_is_rejected() {
     for (open, close) in [("[", "]"), ("(", ")"), ("{a={", "}}"), ("\"${", "}\"")] {
         let text = format!("otherwise = {}1{}", open.repeat(100_000), close.repeat(100_000));
         assert!(parse(Level::RootModule, &text).is_err());

@@ -1,5 +1,5 @@
-//! A lower level never grants what a higher one denies, and a granted request is explained as
-//! granted.
+//! Relations between levels and decisions: a lower level never grants an access that a higher level
+//! denies, and a granted request is explained as granted.
 
 mod support;
 
@@ -40,7 +40,8 @@ proptest! {
         }
     }
 
-    /// The same for arbitrary requests, including the restrictions for untrusted configurations.
+    /// Checks the same for arbitrary requests, including the restrictions for untrusted
+    /// configurations.
     #[test]
     fn lower_level_never_grants_more_for_any_request(
         files in prop::collection::vec(file(), 2..4),
@@ -157,7 +158,7 @@ proptest! {
     }
 
     #[test]
-    fn request_text_survives_the_rule(name in "[^=\u{0}]{1,12}", argument in "\\PC{0,12}") {
+    fn request_text_is_preserved_in_the_rule(name in "[^=\u{0}]{1,12}", argument in "\\PC{0,12}") {
         for request in [
             AccessRequest::Environment(wardian_access::EnvironmentName::new(&name).unwrap()),
             AccessRequest::Process(wardian_access::ProcessStart::new("git", [argument.clone()]).unwrap()),

@@ -1,4 +1,4 @@
-//! Rules are added to policy files without changing their comments and layout.
+//! Adds rules to policy files, and preserves their comments and layout.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 

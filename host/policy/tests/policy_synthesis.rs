@@ -58,7 +58,7 @@ fn host(request: &AccessRequest) -> Option<&Host> {
     }
 }
 
-/// Whether granting one request includes the other.
+/// Returns whether granting one request includes the other.
 fn means((used, led): &CapabilityRequest, (request, address): &CapabilityRequest) -> bool {
     let names_it = match (used, request) {
         // A granted directory includes everything below it.

@@ -14,7 +14,7 @@ fn problems_of(level: Level, text: &str) -> String {
 }
 
 #[test]
-fn misspelled_names() {
+fn misspelled_names_are_reported() {
     insta::assert_snapshot!(problems_of(
         Level::RootModule,
         r#"otherwize = "deny"
@@ -42,7 +42,7 @@ plugin "acme//x" {
 }
 
 #[test]
-fn invalid_values() {
+fn invalid_values_are_reported() {
     insta::assert_snapshot!(problems_of(
         Level::Organisation,
         r#"plugin "*" {
@@ -94,7 +94,7 @@ fn rejects_credentials_in_root_module() {
 }
 
 #[test]
-fn unreadable_files() {
+fn unreadable_files_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let read = |name: &str| read_file(Level::User, &at(name), name, folder.path());
@@ -154,7 +154,7 @@ fn rejects_control_characters() {
 }
 
 #[test]
-fn documentation_examples_are_valid_policies() {
+fn documented_policies_are_valid() {
     let text = include_str!("../../../docs/policy.md");
     let examples: Vec<&str> =
         text.split("```hcl\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();

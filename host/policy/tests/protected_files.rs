@@ -104,7 +104,7 @@ fn denials_name_the_class_and_the_rule() {
     let rule = view.rule_for(&request("write main.tf"), None).unwrap();
     assert!(rule.contains("protected   = [\"configuration\"]"), "{rule}");
     assert!(is_allowed(&project(&rule), "write main.tf"));
-    // No rule of the root module could grant it.
+    // No rule of the root module could grant the access.
     assert_eq!(view.rule_for(&request("write wardian.policy.hcl"), None), None);
     let text = match decide(&policy, "write wardian.policy.hcl") {
         Decision::Denied(denial) => denial.to_string(),
@@ -114,7 +114,7 @@ fn denials_name_the_class_and_the_rule() {
 }
 
 #[test]
-fn denials_of_rules_win_over_named_classes() {
+fn denials_take_precedence_over_named_classes() {
     let text = "plugin \"acme/files\" {\n  deny filesystem {\n    directories = [\"modules\"]\n  }\n}\n";
     let policy = project(&(rules("    protected = [\"configuration\"]\n") + text));
     assert!(is_allowed(&policy, "write main.tf"));
@@ -186,7 +186,7 @@ fn metadata_is_not_content() {
 }
 
 #[test]
-fn classes_by_content_need_a_rule_too() {
+fn classes_determined_by_content_require_a_rule() {
     let content = |policy: &Policy| {
         let AccessRequest::File(access) = request("read notes.txt") else { panic!("it is a file") };
         let classes = ProtectedClasses::from(ProtectedClass::States);

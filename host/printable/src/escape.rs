@@ -1,13 +1,13 @@
-//! Escapes for characters that must not reach a terminal.
+//! Escapes characters that must not reach a terminal.
 //!
-//! These are all control characters (C0, DEL, C1), characters that change the direction of text,
-//! and invisible ones. An escape has the form of Rust and consists of ASCII characters: `\u{202e}`.
-//! All other characters are unchanged, and so is the width of ordinary text. Escaping is
-//! idempotent.
+//! Such characters are all control characters (C0, DEL, C1), characters that change the direction
+//! of text, and invisible ones. An escape has the form of Rust and consists of ASCII characters:
+//! `\u{202e}`. All other characters are unchanged, and so is the width of ordinary text. Escaping
+//! is idempotent.
 
 use std::borrow::Cow;
 
-/// The extent of a text, which determines whether line breaks and tabs are escaped.
+/// The extent of text, which determines whether line breaks and tabs are escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// Text within one line: line breaks and tabs are escaped.
@@ -16,7 +16,7 @@ pub enum Extent {
     Lines,
 }
 
-/// Escapes the deceptive characters of a text.
+/// Escapes the deceptive characters of text.
 pub fn escape(text: &str, extent: Extent) -> Cow<'_, str> {
     if plain_prefix(text, extent).len() == text.len() {
         return Cow::Borrowed(text);
@@ -140,8 +140,8 @@ fn is_pictograph(character: char) -> bool {
     )
 }
 
-/// Replaces deceptive characters in the strings of a JSON document by JSON escapes. The meaning of
-/// the document is unchanged.
+/// Replaces deceptive characters in the strings of a JSON document with JSON escapes. The meaning
+/// of the document is unchanged.
 pub fn escape_json(document: &str) -> Cow<'_, str> {
     let is_kept = |character: char| matches!(character, '\n' | '\t' | '\r') || !is_deceptive(character);
     if document.bytes().all(is_plain) || document.chars().all(is_kept) {

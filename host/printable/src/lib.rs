@@ -2,7 +2,7 @@
 //!
 //! Text from other sources (plugins, configurations, states, file names, policies, logs, responses
 //! of servers) can contain characters that control a terminal, hide text or change its order.
-//! [`PrintableText`] cannot contain them: it consists of literals in this program, and of other
+//! [`PrintableText`] cannot contain them: it consists of literals in the source code, and of other
 //! text whose [deceptive](escape) characters were escaped. All text that is shown to people has
 //! this type.
 //!
@@ -43,7 +43,7 @@
 //! }
 //! ```
 //!
-//! This crate does no I/O and depends on no other crate, except for its macros.
+//! This crate performs no I/O and depends on no other crate, except for its macros.
 
 pub mod escape;
 mod text;

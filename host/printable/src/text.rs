@@ -5,10 +5,10 @@ use std::fmt;
 
 use crate::escape::{Extent, escape, push_escaped};
 
-/// Human-readable text: literals in this program, and other text without deceptive characters.
+/// Human-readable text: literals in the source code, and other text without deceptive characters.
 ///
-/// It does not implement `Display`, so that `format!` cannot turn it into a string whose origin is
-/// unknown.
+/// [`PrintableText`] does not implement `Display`, so that `format!` cannot turn it into a string
+/// whose origin is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PrintableText(Cow<'static, str>);
 
@@ -19,7 +19,7 @@ pub struct PrintableLine<'a>(&'a str);
 /// An argument of [`printable!`](crate::printable): escaped as text within one line, unless it is
 /// printable already.
 pub trait Printable {
-    /// Appends the value to a text.
+    /// Appends the value to printable text.
     fn append_to(&self, text: &mut PrintableText);
 }
 
@@ -48,7 +48,7 @@ impl Printable for PrintableLine<'_> {
     }
 }
 
-/// Appends all written text, escaped as text within one line.
+/// A writer that appends text to a [`PrintableText`], escaped as text within one line.
 struct EscapingWriter<'a>(&'a mut PrintableText);
 
 impl fmt::Write for EscapingWriter<'_> {
@@ -59,7 +59,6 @@ impl fmt::Write for EscapingWriter<'_> {
 }
 
 impl PrintableText {
-    /// Returns an empty text.
     pub const fn new() -> Self {
         Self(Cow::Borrowed(""))
     }
@@ -71,12 +70,11 @@ impl PrintableText {
         text
     }
 
-    /// Returns a text of any number of lines.
+    /// Returns text of any number of lines.
     pub fn from_lines(lines: &str) -> Self {
         Self(Cow::Owned(escape(lines, Extent::Lines).into_owned()))
     }
 
-    /// Appends a literal.
     pub fn push(&mut self, literal: &'static str) {
         self.push_printable(literal);
     }
@@ -86,7 +84,7 @@ impl PrintableText {
         value.append_to(self);
     }
 
-    /// Appends a text of any number of lines.
+    /// Appends text of any number of lines.
     pub fn append_lines(&mut self, lines: &str) {
         push_escaped(lines, Extent::Lines, self.0.to_mut());
     }
@@ -114,12 +112,10 @@ impl PrintableText {
         self.0.into_owned()
     }
 
-    /// Returns whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the lines.
     pub fn lines(&self) -> impl Iterator<Item = PrintableLine<'_>> {
         self.0.lines().map(PrintableLine)
     }

@@ -1,4 +1,4 @@
-//! A running program, and how it ends.
+//! Supervises a running program until it ends.
 //!
 //! One task supervises each program from its start: the task writes the input, reads the output,
 //! kills the program on request or after the time limit, and reaps it. The holder of
@@ -107,7 +107,7 @@ impl ChildSupervisor {
         let group = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let signal = |signal: Signal| {
             if let Some(group) = group {
-                // The process group may not exist any more.
+                // The process group may no longer exist.
                 let _ = kill_process_group(group, signal);
             }
         };

@@ -75,8 +75,8 @@ pub enum Streams {
 /// How descendants are treated that are still running when the program has exited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DescendantPolicy {
-    /// They continue, like a daemon that was started on purpose, but their output is not read any
-    /// more.
+    /// They continue, like a daemon that was started on purpose, but their output is no longer
+    /// read.
     #[default]
     Detach,
     /// They are killed, unless they have left the session.

@@ -1,4 +1,4 @@
-//! Confinement of programs by the Linux kernel (Landlock).
+//! Confines programs with the Linux kernel's Landlock.
 //!
 //! A confined program and its descendants can read and write only below the listed directories, run
 //! programs only from the listed directories, and open TCP connections only to the listed ports;
@@ -81,8 +81,7 @@ impl Confinement {
         }
         let mut rules = rules
             .set_compatibility(CompatLevel::BestEffort)
-            // Also restricts signals to other processes, and abstract Unix sockets. Newer kernels
-            // support this.
+            // Newer kernels also restrict signals to other processes, and abstract Unix sockets.
             .scope(Scope::from_all(ABI::V6))
             .and_then(Ruleset::create)
             .map_err(unsupported)?
@@ -130,12 +129,12 @@ fn add_path_rule(
 
 #[cfg(not(target_os = "linux"))]
 impl Confinement {
-    /// Fails.
+    /// Returns an error.
     ///
     /// # Errors
     /// In all cases, since only Linux supports confinement.
     pub fn prepare(&self) -> Result<Prepared, ConfinementError> {
-        Err(ConfinementError::Unsupported("only Linux supports this".into()))
+        Err(ConfinementError::Unsupported("only Linux supports confinement".into()))
     }
 }
 

@@ -1,15 +1,14 @@
-//! Errors that occur when a program is started.
+//! The reason why a program was not started.
 
 use std::io;
 use std::path::PathBuf;
 
 use wardian_access::Denied;
 
-/// The reason why a program was not started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProcessError {
-    /// The authority denied it.
+    /// The authority denied the start.
     #[error(transparent)]
     Denied(#[from] Denied),
     /// The program's name is invalid.

@@ -2,7 +2,6 @@
 
 use wardian_access::ExitStatus;
 
-/// An event of a running command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandEvent {
     /// Output on standard output.

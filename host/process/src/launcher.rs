@@ -1,4 +1,4 @@
-//! Starts commands.
+//! Starts the commands that an authority allows.
 
 use std::ffi::OsString;
 use std::io;
@@ -24,7 +24,6 @@ use crate::spawner::{Guarded, Spawner};
 const BUSY_ATTEMPTS: u32 = 5;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
-/// Starts commands that an authority allows.
 pub struct Launcher {
     authority: Arc<dyn ProcessAuthority>,
     search_path: OsString,

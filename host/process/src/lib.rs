@@ -1,10 +1,11 @@
-//! Runs programs on this machine for plugins: starts them, reads their output, and ends them.
+//! Runs programs on this machine for plugins: starts them, reads their output, and terminates them.
 //!
 //! A [`Launcher`] starts the programs that its
-//! [`ProcessAuthority`](wardian_access::ProcessAuthority) allows. The authority is asked before any
-//! lookup, with either a bare name or an absolute path without `.` and `..`. A bare name is then
-//! looked up in the host's own search path, never in the search path of the program's environment.
-//! A relative path with a slash is relative to the program's working directory.
+//! [`ProcessAuthority`](wardian_access::ProcessAuthority) allows. The authority must allow the
+//! program before any lookup, with either a bare name or an absolute path without `.` and `..`. A
+//! bare name is then looked up in the host's own search path, never in the search path of the
+//! program's environment. A relative path with a slash is relative to the program's working
+//! directory.
 //!
 //! Invariants:
 //! - the environment is exactly the given one, without the host's variables;
@@ -14,8 +15,8 @@
 //!   and a program whose output is not read is blocked, so output does not accumulate;
 //! - descendants do not delay the end: when the program has exited, its output is read until no
 //!   output is received for a short time, even if a descendant holds the output open (Terraform
-//!   waits until the last holder exits, which is forever for a daemon); [`DescendantPolicy`]
-//!   determines whether they are killed;
+//!   waits until the last holder exits, and a daemon never exits); [`DescendantPolicy`] determines
+//!   whether they are killed;
 //! - no program outlives the host, even if the host is killed (see [`Spawner`]), and no program
 //!   remains as a zombie. As always on Unix, a process that leaves its session is an exception.
 //!

@@ -9,9 +9,9 @@ use wardian_access::normalize;
 use crate::error::ProcessError;
 
 /// Returns the name that is submitted to the authority: a bare name, or an absolute path without
-/// `.` and `..`. The file system resolves `..`, since the kernel follows a link before it goes to
-/// the parent directory. The last component is not resolved, since programs may depend on the name
-/// with which they are started.
+/// `.` and `..`. The file system resolves `..`, since the kernel follows a symbolic link before it
+/// opens the parent directory. The last component is not resolved, since programs may depend on the
+/// name with which they are started.
 ///
 /// # Errors
 /// If the name is empty or not UTF-8.
@@ -33,7 +33,8 @@ pub(crate) fn resolve_name(program: &str, directory: &Path) -> Result<String, Pr
         return Err(ProcessError::InvalidName(program.to_owned()));
     };
     let parent = directory.join(parent);
-    // The authority decides on a path that does not exist too: an error here would reveal that.
+    // The authority also checks a path that does not exist: an error here would reveal whether the
+    // path exists.
     let parent = match parent.canonicalize() {
         Ok(parent) => parent,
         Err(_) => {
@@ -88,7 +89,7 @@ mod tests {
         assert_eq!(at("/usr/bin/git").as_deref(), Some("/usr/bin/git"));
         assert_eq!(at("./run.sh"), below("run.sh"));
         assert_eq!(at("bin/run.sh"), below("bin/run.sh"));
-        // `..` means the parent of the link's target, not the parent of the link.
+        // `..` is the parent of the link's target, not the parent of the link.
         assert_eq!(at("link/../run.sh"), below("bin/run.sh"));
         assert_eq!(at(&format!("{}/./bin//x", base.display())), below("bin/x"));
         for bad in ["", ".", "..", "/", "bin/..", "a\0b"] {

@@ -1,6 +1,6 @@
 //! Spawns processes, and ensures that none of them outlives the host.
 //!
-//! Two mechanisms end a process when the host ends for any reason:
+//! Two mechanisms kill a process when the host ends for any reason:
 //!
 //! 1. On Linux, the kernel kills the direct child. The kernel regards the thread that spawned the
 //!    child as the parent, and the threads of a runtime are short-lived. So all processes are
@@ -23,8 +23,8 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-/// Reads `+ 123` and `- 123`, and kills the remaining groups at the end of its input. It ignores
-/// the signals that a terminal sends to all processes.
+/// Reads `+ 123` and `- 123`, and kills the remaining groups at the end of its input. The script
+/// ignores the signals that a terminal sends to all processes.
 const GUARD_SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM PIPE
 groups=' '
@@ -60,7 +60,7 @@ enum GuardScope {
     Descendants,
 }
 
-/// Spawns processes. It must exist as long as any of its processes.
+/// Spawns processes. A spawner must exist as long as any of its processes.
 #[derive(Default)]
 pub struct Spawner {
     threads: Mutex<Option<Threads>>,
@@ -82,7 +82,8 @@ struct Shared {
     starting: Arc<AtomicUsize>,
 }
 
-/// A process and its descendants, which end together with the host. Dropping this value kills them.
+/// A process and its descendants, which are killed when the host ends. Dropping this value kills
+/// them.
 pub struct Guarded {
     group: Option<u32>,
     jobs: mpsc::Sender<Job>,
@@ -111,7 +112,7 @@ impl Drop for Guarded {
 }
 
 impl Spawner {
-    /// Spawns a process in a separate session, which ends when the host ends.
+    /// Spawns a process in a separate session, which is killed when the host ends.
     ///
     /// # Errors
     /// If the system cannot start it.
@@ -128,8 +129,8 @@ impl Spawner {
         self.spawn(command).await
     }
 
-    /// Spawns a process in a separate session and in an open directory. The process ends when the
-    /// host ends, and so do its descendants while it is guarded.
+    /// Spawns a process in a separate session and in an open directory. The process is killed when
+    /// the host ends, and so are its descendants while it is guarded.
     ///
     /// # Errors
     /// If the system cannot start it.
@@ -229,7 +230,7 @@ impl Shared {
 }
 
 /// The guard shell, which outlives the host briefly. Without a shell, only the kernel's mechanism
-/// is in effect.
+/// applies.
 #[derive(Default)]
 enum Guard {
     #[default]

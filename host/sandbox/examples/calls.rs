@@ -1,4 +1,4 @@
-//! Measures the cost of loading, instantiating and calling a component.
+//! Measures the time to load, instantiate and call a component.
 //!
 //! `calls COMPONENT.wasm [RESOURCE_TYPE]` prints `name<TAB>value<TAB>unit`. The component is a
 //! provider with a resource type that plans without network access, by default `null_resource`.

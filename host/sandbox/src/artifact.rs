@@ -26,8 +26,8 @@ pub enum LoadEvent {
 
 /// Returns the compiled code of a component, from the code cache if it has an entry.
 ///
-/// `known` is the digest of `bytes`, if the caller has verified it, as for a component that is
-/// embedded in the program: if the code is cached, the bytes are then not read.
+/// `known` is the digest of `bytes`, if the caller has verified it, as for an embedded component:
+/// if the code is cached, the bytes are not read.
 pub(crate) fn read(
     engine: &Engine,
     cache: Option<&CodeCache>,
@@ -81,7 +81,7 @@ pub(crate) fn digest(bytes: &[u8]) -> ComponentDigest {
     Sha256::digest(bytes).into()
 }
 
-/// Rejects a component that expands to more than the host accepts, before anything expands it.
+/// Rejects a component whose expanded form exceeds a limit, before anything expands it.
 fn check_size(plugin: &str, bytes: &[u8]) -> Result<(), LoadError> {
     let plugin = || plugin.to_owned();
     match wardian_component::check(bytes, &ComponentLimits::default()) {

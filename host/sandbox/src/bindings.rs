@@ -1,6 +1,5 @@
-//! Rust bindings for the host, generated from `wit/`. Nothing here is written by hand;
-//! [`crate::conversion`] and [`crate::schema`] convert the generated types into the protocol's
-//! own.
+//! Rust bindings for the host, generated from `wit/`. [`crate::conversion`] and [`crate::schema`]
+//! convert the generated types into the protocol's own.
 
 wasmtime::component::bindgen!({
     path: "../../wit",

@@ -1,4 +1,4 @@
-//! The capabilities of plugins. Each has its own module.
+//! The capabilities of plugins, each in its own module.
 //!
 //! A capability takes part in four steps.
 //!
@@ -7,11 +7,11 @@
 //!    names the import.
 //! 2. *Instantiate*: a new instance receives the access in [`crate::Grants`]. Rust's standard
 //!    library imports all of `wasi:cli` and `wasi:filesystem`, whether a component needs them or
-//!    not; for such interfaces the capability is granted or withheld here, with an empty
+//!    not; for such interfaces, this step grants or withholds the capability, with an empty
 //!    environment or no directory.
-//! 3. *Begin call*: budgets are reset, and from now on accesses are recorded for this call.
-//! 4. *End call*: the operation that the call was part of has ended. Its requests and
-//!    connections are closed.
+//! 3. *Begin call*: budgets are reset, and subsequent accesses are recorded for this call.
+//! 4. *End call*: the operation to which the call belonged has ended. Its requests and connections
+//!    are closed.
 //!
 //! | capability | interfaces | default |
 //! |---|---|---|
@@ -27,8 +27,8 @@
 //! | capability | interfaces | default |
 //! |---|---|---|
 //! | [`ui`] | `wardian:plugin/ui` | always |
-//! | [`process`] | `wardian:plugin/process` | through handles that are valid for one call; each use is decided |
-//! | [`communicator`] | `wardian:plugin/communicator` | through a handle valid for one call and connected to one machine; each use is decided |
+//! | [`process`] | `wardian:plugin/process` | through handles that are valid for one call; each use is checked |
+//! | [`communicator`] | `wardian:plugin/communicator` | through a handle that is valid for one call and connected to one machine; each use is checked |
 //!
 //! To add a capability, write its module and add it to [`OF_PROVIDERS`] or [`OF_PROVISIONERS`].
 //! [`NOT_FOR_PROVIDERS`] lists interfaces with a specific message for a provider that imports
@@ -71,17 +71,17 @@ trait Capability: Sync {
     /// Adds the interfaces to the linker. Called once for each engine.
     fn link(&self, linker: &mut Linker<GuestState>) -> wasmtime::Result<()>;
 
-    /// Gives a new instance the access that was granted.
+    /// Gives a new instance the granted access.
     fn instantiate(&self, _new: &mut NewInstance<'_>) {}
 
     /// Prepares for a call.
     fn begin_call(&self, _state: &mut GuestState) {}
 
-    /// Ends anything that the operation of the last call left running.
+    /// Aborts everything that the operation of the last call left running.
     fn end_call(&self, _state: &mut GuestState) {}
 }
 
-/// An instance that is about to be created.
+/// The settings of a new instance.
 pub(crate) struct NewInstance<'a> {
     pub(crate) grants: &'a Grants,
     pub(crate) wasi: &'a mut WasiCtxBuilder,
@@ -105,7 +105,7 @@ const OF_PROVISIONERS: [&dyn Capability; 3] = [&ui::Ui, &process::Process, &comm
 
 /// Interfaces that providers may not import, with their purposes.
 const NOT_FOR_PROVIDERS: [(&str, &str); 4] = [
-    ("wasi:config/", "it reads configuration of the host"),
+    ("wasi:config/", "it reads the host's configuration"),
     ("wardian:plugin/process", "it runs programs"),
     ("wardian:plugin/communicator", "it connects to the machine that is provisioned"),
     ("wardian:plugin/ui", "it shows output, which is for provisioners"),
@@ -117,7 +117,7 @@ pub(crate) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     OF_PROVIDERS.iter().chain(&OF_PROVISIONERS).try_for_each(|capability| capability.link(linker))
 }
 
-/// Gives a new instance the access that was granted.
+/// Gives a new instance the granted access.
 pub(crate) fn instantiate(new: &mut NewInstance<'_>) {
     for capability in OF_PROVIDERS {
         capability.instantiate(new);
@@ -131,7 +131,7 @@ pub(crate) fn begin_call(state: &mut GuestState) {
     }
 }
 
-/// Ends anything that the operation of the last call left running.
+/// Aborts everything that the operation of the last call left running.
 pub(crate) fn end_call(state: &mut GuestState) {
     for capability in OF_PROVIDERS {
         capability.end_call(state);
@@ -143,7 +143,7 @@ pub(crate) fn interfaces() -> impl Iterator<Item = &'static InterfaceName<'stati
     OF_PROVIDERS.iter().flat_map(|capability| capability.interfaces())
 }
 
-/// Whether the host has an interface that a component with this import can be linked to.
+/// Returns whether the host has an interface to which a component with this import can be linked.
 pub(crate) fn offers(wanted: &InterfaceName<'_>) -> bool {
     interfaces().any(|offered| offered.serves(wanted))
 }

@@ -1,12 +1,12 @@
-//! Compiled code, cached between runs.
+//! Caches compiled code between runs.
 //!
 //! Compiled code is native code: anyone who can change it can run code with all of the user's
-//! rights. So it is used only if it is authentic (see `wardian-cache`); otherwise the component is
-//! compiled again and the entry overwritten. The code that runs is exactly the bytes in memory that
-//! were checked.
+//! permissions. So cached code is used only if it is authentic (see `wardian-cache`); otherwise the
+//! component is compiled again and the entry overwritten. Only the bytes in memory that were
+//! checked are run.
 //!
 //! An entry is named `DIGEST-ENGINE.code`: `DIGEST` is the component's SHA-256, `ENGINE` is the
-//! start of a digest of everything that compiled code depends on. Other versions of Wardian
+//! start of a digest of everything on which compiled code depends. Other versions of Wardian
 //! therefore use other entries.
 
 use std::io;
@@ -37,7 +37,7 @@ pub(crate) struct CodeCache {
 pub(crate) struct Entry(Vec<u8>);
 
 impl Entry {
-    /// Returns the code as wasmtime serialized it.
+    /// Returns the code in wasmtime's serialized form.
     pub(crate) fn code(&self) -> &[u8] {
         &self.0
     }

@@ -1,8 +1,8 @@
 //! Converts between the protocol's own types and the values that are passed to a component.
 //!
 //! A component's responses are checked here for bytes that do not decode as their type, and for
-//! impossible paths and times. Whether a value is allowed where it occurs (unknown values,
-//! changes that were not planned) is checked by the engine.
+//! impossible paths and times. The engine checks whether a value is allowed at its position
+//! (unknown values, changes that were not planned).
 
 use std::time::SystemTime;
 
@@ -53,8 +53,8 @@ pub(crate) fn decode_result(
     decode(what, bytes, ty).map(Some)
 }
 
-/// Converts a component's diagnostics, as many as a person can be expected to read. If not all of
-/// them fit, errors have precedence over warnings.
+/// Converts a component's diagnostics, up to the number that a person can be expected to read. If
+/// not all of them fit, errors have precedence over warnings.
 pub(crate) fn diagnostics(answered: Vec<wit::Diagnostic>) -> PluginDiagnostics {
     let count = answered.len();
     let mut room = DiagnosticRoom {
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn path_ends_before_impossible_step() {
+    fn path_is_truncated_before_impossible_step() {
         let steps = vec![
             wit::PathStep::AttributeName("a".into()),
             wit::PathStep::ElementKeyInt(-1),

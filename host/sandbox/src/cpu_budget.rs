@@ -1,6 +1,6 @@
-//! The limit on the CPU time of a call.
+//! Limits the CPU time of a call.
 //!
-//! Epochs tick by the wall clock, and guest code notices a tick when it next runs, even if it runs
+//! Epochs tick by the wall clock, and guest code detects a tick when it next runs, even if it runs
 //! only for a moment after it has waited in the host or its thread was preempted. So a tick only
 //! triggers a reading of the thread's CPU clock, which advances only while the thread runs. That
 //! clock measures the guest's computation, and the host's while it polls the call's futures.
@@ -29,7 +29,7 @@ pub(crate) const HAND_OVER: Duration = Duration::from_micros(25);
 
 /// The call exceeded its limit on CPU time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it computed for longer than {:?}", .0.value)]
+#[error("it used more than {:?} of CPU time", .0.value)]
 pub(crate) struct CpuTimeExceeded(pub(crate) Bound<Duration>);
 
 /// Measures the CPU time of one instance's calls, each separately.
@@ -76,10 +76,10 @@ impl CpuClock {
     /// Does work for the call on another thread, which is charged for its CPU time and for
     /// [`HAND_OVER`].
     ///
-    /// Most work ends before reading the thread's clock would pay: it is charged by the wall
-    /// clock, which costs less to read. Longer work may have waited for a disk. It is charged
-    /// for the thread's CPU time since the thread's clock was last read, and for no more than
-    /// the time that the work took.
+    /// Most work ends so early that reading the thread's clock would be too expensive: it is
+    /// charged by the wall clock, which is cheaper to read. Longer work may have waited for a disk.
+    /// It is charged for the thread's CPU time since the thread's clock was last read, and for no
+    /// more than the time that the work took.
     pub(crate) fn charge_work<T>(&self, work: impl FnOnce() -> T) -> T {
         const SHORT: Duration = Duration::from_micros(50);
         thread_local!(static READ: Cell<Duration> = const { Cell::new(Duration::ZERO) });
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(call.at(milliseconds(1_000)), milliseconds(0), "from the first epoch on");
         assert_eq!(call.at(milliseconds(1_007)), milliseconds(7));
         call.leave(|| milliseconds(1_009));
-        // The call continues on another thread, whose earlier CPU time does not count.
+        // The call continues on another thread, whose earlier CPU time is not charged.
         call.enter(|| milliseconds(300));
         assert_eq!(call.at(milliseconds(300)), milliseconds(9), "the tick after a wait is no computing");
         call.leave(|| milliseconds(302));
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_thread_is_not_charged_and_each_call_starts_anew() {
+    fn idle_thread_is_not_charged_and_each_call_starts_at_zero() {
         let limits = SandboxLimits { computation: milliseconds(30), ..SandboxLimits::default() };
         let clock = CpuClock::new(&EffectiveLimits::new(&limits, Grants::nothing().monitor.policy()));
         for _ in 0..2 {

@@ -1,11 +1,11 @@
-//! The call that an instance is executing, and the monitor that decides on its accesses.
+//! The call that an instance is executing, and the monitor that checks its accesses.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wardian_monitor::Monitor;
 use wardian_plugin::PluginCall;
 
-/// The call that an instance is executing, for capabilities whose accesses are decided and
+/// The call that an instance is executing, for capabilities whose accesses are checked and
 /// recorded, even after the function that began an access has returned. Clones refer to the same
 /// instance.
 #[derive(Clone)]
@@ -28,14 +28,12 @@ impl CurrentCall {
         Self { monitor, current: Arc::new(Mutex::new(Numbered { number: CallNumber(0), call })) }
     }
 
-    /// Begins a call.
     pub(crate) fn begin(&self, call: PluginCall) {
         let mut current = self.lock();
         current.number.0 += 1;
         current.call = call;
     }
 
-    /// Returns the monitor that decides on the plugin's accesses.
     pub(crate) fn monitor(&self) -> &Monitor {
         &self.monitor
     }

@@ -27,7 +27,7 @@ pub(crate) fn create() -> wasmtime::Result<Engine> {
         .max_wasm_stack(GUEST_STACK)
         .async_stack_size(FIBER_STACK)
         // Traps are unwound by frame pointers. Without this setting, each load would register
-        // tables with the system's unwinder, although nothing reads them.
+        // tables with the system's unwinder, although no code reads them.
         .native_unwind_info(cfg!(windows))
         // The map from code back to offsets in the component takes up a tenth of an artifact,
         // and messages contain only function names.

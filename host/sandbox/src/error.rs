@@ -1,4 +1,4 @@
-//! Errors that occur when plugins are loaded or started.
+//! The reason why a plugin cannot be loaded or started.
 
 use std::fmt;
 
@@ -14,15 +14,15 @@ pub enum LoadError {
         /// The format of the bytes.
         found: String,
     },
-    /// The bytes begin like a component but are not a valid one.
+    /// The bytes begin like a component but are invalid.
     #[error("{plugin} is not a valid WebAssembly component: {reason}")]
     Invalid {
         plugin: String,
         /// The chain of causes.
         reason: String,
     },
-    /// The component expands to more than the host accepts.
-    #[error("{plugin} is larger than the limits of components: {reason}")]
+    /// The expanded component exceeds a limit.
+    #[error("{plugin} exceeds the limits of components: {reason}")]
     TooLarge {
         plugin: String,
         /// What is counted, the measured value and the limit.
@@ -38,14 +38,14 @@ pub enum LoadError {
         /// All such imports.
         imports: Vec<SurplusImport>,
     },
-    /// The component does not export the interface of its intended world.
+    /// The component does not export the interface of the intended world.
     #[error("{plugin} is not a {noun}: it does not export {missing}{}", exports_instead(.found))]
     Exports {
         plugin: String,
         /// The expected kind of plugin: `provider`, `provisioner`.
         noun: &'static str,
         missing: String,
-        /// The interfaces that it exports.
+        /// The interfaces that the component exports.
         found: Vec<String>,
     },
     /// The type of an interface with the right name differs.
@@ -78,14 +78,14 @@ fn lines(imports: &[SurplusImport]) -> String {
 
 fn exports_instead(found: &[String]) -> String {
     if found.is_empty() {
-        return ", and nothing else".into();
+        return ", and exports nothing else".into();
     }
     format!(" (it exports {})", found.join(", "))
 }
 
-/// An error of creating the sandbox.
+/// The WebAssembly engine could not be set up.
 #[derive(Debug, thiserror::Error)]
-#[error("could not set up the WebAssembly engine: {0}")]
+#[error("the WebAssembly engine could not be set up: {0}")]
 pub struct SandboxError(pub(crate) String);
 
 /// Returns all causes of an error, the outermost first. Causes that only repeat the preceding one

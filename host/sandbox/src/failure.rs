@@ -1,5 +1,5 @@
-//! Call failures that originate in the sandbox: traps with their chain of causes, timeouts and
-//! exceeded limits.
+//! Converts call failures that originate in the sandbox to diagnostics: traps with their chain of
+//! causes, timeouts and exceeded limits.
 
 use std::time::Duration;
 use wardian_plugin::transport::{PluginFailure, format_seconds};
@@ -37,11 +37,11 @@ pub(crate) fn from_guest(
         let (time, origin) = (format_seconds(limit.value), limit.origin());
         return PluginFailure::transport(
             "Plugin timed out",
-            format!("it computed for longer than {time}{origin}. The instance was ended."),
+            format!("it used more than {time} of CPU time{origin}. The instance was terminated."),
         );
     }
     if let Some(too_much) = error.downcast_ref::<WroteTooMuch>() {
-        let problem = format!("{too_much}. The instance was ended.");
+        let problem = format!("{too_much}. The instance was terminated.");
         return PluginFailure::transport("Plugin wrote too much", problem);
     }
     if let Some(I32Exit(status)) = error.downcast_ref::<I32Exit>() {
@@ -54,7 +54,7 @@ pub(crate) fn from_guest(
     };
     // The error's type is private to wasmtime, so its text is compared.
     if causes.contains("fuel allocated for hostcalls has been exhausted") {
-        let problem = format!("it passed more than {answer_limit} bytes, which is its limit.");
+        let problem = format!("it passed more than {answer_limit} bytes, which is the limit.");
         return PluginFailure::transport("Plugin response is too large", problem);
     }
     let causes = match error.downcast_ref::<Trap>() {
@@ -70,7 +70,7 @@ pub(crate) fn timed_out(limit: &Bound<Duration>) -> PluginFailure {
     let (time, origin) = (format_seconds(limit.value), limit.origin());
     PluginFailure::transport(
         "Plugin timed out",
-        format!("no response came within {time}{origin}. The instance was ended."),
+        format!("it did not respond within {time}{origin}. The instance was terminated."),
     )
 }
 

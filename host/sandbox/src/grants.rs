@@ -13,7 +13,7 @@ use crate::capability::filesystem::granted::GrantedFiles;
 /// All access of one provider configuration, except to clocks and randomness.
 #[derive(Clone, Debug)]
 pub struct Grants {
-    /// Decides on every access while the plugin runs.
+    /// Checks every access while the plugin runs.
     pub(crate) monitor: Monitor,
     pub(crate) files: Arc<GrantedFiles>,
     /// The guest's name of its working directory: the result of `initial-cwd` and the variable
@@ -24,14 +24,14 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// Returns no access, for a plugin without a name.
+    /// Returns grants without any access, for a plugin without a name.
     pub fn nothing() -> Self {
         let nobody = ProviderAddress::built_in("nobody");
         Self::denied_by(Monitor::deny_all(&nobody))
     }
 
-    /// Returns no directories and no variables, for a plugin whose other accesses a monitor
-    /// decides.
+    /// Returns grants without directories and variables, for a plugin whose other accesses a
+    /// monitor checks.
     pub(crate) fn denied_by(monitor: Monitor) -> Self {
         Self { monitor, files: Arc::default(), working_directory: None, environment: Vec::new() }
     }
@@ -44,10 +44,10 @@ impl Grants {
     /// are in the root module. A missing directory is not an error: the plugin finds no files in
     /// it, and can create it if it has write access.
     ///
-    /// A guest's C library does not distinguish `/tmp/x` from `tmp/x` unless the guest has
-    /// changed to its working directory, which `initial-cwd` and `PWD` name.
-    /// `capability/filesystem/implicit_preopens.rs` describes how the path of a guest that has
-    /// not is interpreted.
+    /// A guest's C library does not distinguish `/tmp/x` from `tmp/x` unless the guest has changed
+    /// to its working directory, which `initial-cwd` and `PWD` name.
+    /// `capability/filesystem/implicit_preopens.rs` describes how the paths of other guests are
+    /// interpreted.
     pub fn by_policy(
         monitor: Monitor,
         root_module: &Path,

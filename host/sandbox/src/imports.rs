@@ -88,24 +88,26 @@ fn surplus(world: World, import: &str) -> Option<SurplusImport> {
     }
     let remedy = match name {
         Some(name) => remedy(&name),
-        None => "this host has no such interface".to_owned(),
+        None => "this version of Wardian does not provide this interface".to_owned(),
     };
     Some(SurplusImport { name: printable(import), remedy })
 }
 
-/// Whether this host has the interface that a component of any world imports under this name. The
-/// access through it is granted separately.
+/// Returns whether this host has the interface that a component of any world imports under this
+/// name. Access through the interface is granted separately.
 pub fn offers_import(import: &str) -> bool {
     [World::Provider, World::Provisioner].into_iter().any(|world| surplus(world, import).is_none())
 }
 
 fn remedy(wanted: &InterfaceName<'_>) -> String {
     if let Some(offered) = capability::interfaces().find(|offered| offered.path == wanted.path) {
-        return format!("this host offers {offered}; the plugin needs another version of the host");
+        return format!(
+            "this version of Wardian provides {offered}; the plugin requires a different version"
+        );
     }
     match capability::not_for_providers(wanted.path) {
-        Some(what) => format!("{what}; this version of the host cannot grant it to a provider"),
-        None => "this host has no such interface".to_owned(),
+        Some(what) => format!("{what}; this version of Wardian cannot grant it to a provider"),
+        None => "this version of Wardian does not provide this interface".to_owned(),
     }
 }
 
@@ -137,11 +139,14 @@ mod tests {
     fn surplus_import_is_reported_with_remedy() {
         for (import, part) in [
             ("wardian:plugin/process@0.1.0", "programs"),
-            ("wardian:plugin/log@0.2.0", "offers wardian:plugin/log@0.1"),
-            ("wasi:cli/environment@0.3.0", "offers wasi:cli/environment@0.2"),
-            ("acme:keys/vault@1.0.0", "this host has no such interface"),
-            ("run", "this host has no such interface"),
-            ("wasi:cli/environment@0.2.0-rc-2023-11-10", "this host has no such interface"),
+            ("wardian:plugin/log@0.2.0", "provides wardian:plugin/log@0.1"),
+            ("wasi:cli/environment@0.3.0", "provides wasi:cli/environment@0.2"),
+            ("acme:keys/vault@1.0.0", "this version of Wardian does not provide this interface"),
+            ("run", "this version of Wardian does not provide this interface"),
+            (
+                "wasi:cli/environment@0.2.0-rc-2023-11-10",
+                "this version of Wardian does not provide this interface",
+            ),
         ] {
             let remedy = remedy_of(import).unwrap_or_default();
             assert!(remedy.contains(part), "{import}: {remedy}");
@@ -169,7 +174,7 @@ mod tests {
              (it exports wasi:cli/run@0.2.6)"
         );
         let error = check_exports("acme/x", World::Provider, Vec::new()).unwrap_err();
-        assert!(error.to_string().ends_with("@0.1, and nothing else"), "{error}");
+        assert!(error.to_string().ends_with("@0.1, and exports nothing else"), "{error}");
         assert!(
             check_exports("acme/x", World::Provider, vec!["wardian:plugin/provider@0.1.4".into()]).is_ok()
         );

@@ -26,8 +26,8 @@ pub(crate) type Running<'a, R> = Pin<Box<dyn Future<Output = wasmtime::Result<R>
 
 /// A component's memory and tables, with their own store.
 ///
-/// After a failed or cancelled call its state is undefined, so it must not be used again.
-/// [`crate::pool`] ensures that.
+/// After a failed or canceled call, the state of the instance is undefined, so [`crate::pool`]
+/// destroys it.
 pub(crate) struct Instance {
     plugin: Arc<Plugin>,
     limits: Arc<EffectiveLimits>,
@@ -69,7 +69,7 @@ impl Instance {
         finish(&self.limits, &mut self.store, limit, answer)
     }
 
-    /// Ends the operation that the last call was part of.
+    /// Ends the operation to which the last call belonged.
     pub(crate) fn end_call(&mut self) {
         store::end_call(&mut self.store);
     }

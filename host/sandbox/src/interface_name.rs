@@ -1,4 +1,4 @@
-//! Names of component interfaces, compared as the linker compares them.
+//! The names of component interfaces, compared as in the linker.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ impl<'a> InterfaceName<'a> {
         let (path, version) = name.split_once('@')?;
         path.split_once('/')?;
         let version = semver::Version::parse(version).ok()?;
-        // A pre-release version does not belong to a semver track.
+        // A pre-release version has no semver track.
         version.pre.is_empty().then_some(Self { path, major: version.major, minor: version.minor })
     }
 

@@ -1,7 +1,7 @@
-//! Limits of a plugin, per instance and per call.
+//! The limits of a plugin, per instance and per call.
 //!
-//! Two clocks bound a call: its CPU time ([`crate::cpu_budget`]), and the wall clock, which
-//! bounds everything including waiting in the host.
+//! Two clocks bound a call: its CPU time ([`crate::cpu_budget`]), and the wall clock, which limits
+//! the whole call, including the time that it waits in the host.
 
 use std::time::Duration;
 
@@ -144,8 +144,8 @@ impl EffectiveLimits {
 #[error("it wrote more than {} bytes to files{}", .0.value, .0.origin())]
 pub(crate) struct WroteTooMuch(pub(crate) Bound<u64>);
 
-/// A resource that the host refused to an instance. Guests seldom report why they gave up, so the
-/// refusal is reported with the trap that follows.
+/// A resource that the host refused to an instance. Guests rarely report the reason of a failure,
+/// so the refusal is reported with the trap that follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     Memory { wanted: usize, limit: Bound<usize> },
@@ -157,10 +157,10 @@ impl std::fmt::Display for Refusal {
         match self {
             Self::Memory { wanted, limit } => {
                 let (most, origin) = (limit.value, limit.origin());
-                write!(f, "it asked for {wanted} bytes of memory; its limit is {most} bytes{origin}")
+                write!(f, "it requested {wanted} bytes of memory; the limit is {most} bytes{origin}")
             }
             Self::TableElements { wanted, limit } => {
-                write!(f, "it asked for {wanted} table elements; its limit is {limit}")
+                write!(f, "it requested {wanted} table elements; the limit is {limit}")
             }
         }
     }
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_large_sdks_fit() {
+    fn tables_of_large_sdks_are_within_limits() {
         let mut budget = MemoryLimiter::new(&effective(&SandboxLimits::default(), &[]));
         assert!(budget.table_growing(0, 65_536, None).unwrap());
         assert!(!budget.table_growing(65_536, usize::MAX, None).unwrap());

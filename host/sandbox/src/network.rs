@@ -1,6 +1,6 @@
-//! How providers' requests are sent: trusted certificates, proxies, name resolution and secrets.
-//! A provider's instances share one client with its connections, and one queue for both requests
-//! and the instances' own connections. Different providers share neither.
+//! Sends providers' requests: trusted certificates, proxies, name resolution and secrets. A
+//! provider's instances share one client with its connections, and one queue for both requests and
+//! the instances' own connections. Different providers share neither.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -20,7 +20,7 @@ const CONCURRENT_REQUESTS: u64 = 32;
 /// call.
 const RESPONSE_SIZE: u64 = 64 << 20;
 
-/// How plugins reach the network, if a policy allows it.
+/// The settings for network access, which a policy must also allow.
 #[derive(Clone)]
 pub struct NetworkOptions {
     /// The trusted root certificates.

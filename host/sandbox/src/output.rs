@@ -1,10 +1,11 @@
 //! A guest's output: log lines, standard output, standard error.
 //!
-//! All output becomes tracing events of the target `wardian::plugin`, each with the call that
-//! produced it. The end of standard error is also retained, because a guest that aborts reports the
-//! reason there. Text is bounded per call and shown without control characters, so that a guest can
-//! neither fill the disk with log lines nor control a terminal; a line remains one line, so that it
-//! cannot imitate lines of another source; and the call's sensitive values are redacted.
+//! All output is logged as tracing events with the target `wardian::plugin`, each with the call
+//! that produced it. The end of standard error is also retained, because a guest that aborts
+//! reports the reason there. Text is limited per call and shown without control characters, so that
+//! a guest can neither fill the disk with log lines nor control a terminal; a line remains one
+//! line, so that it cannot imitate lines of another source; and the call's sensitive values are
+//! redacted.
 
 use std::fmt::Write as _;
 use std::pin::Pin;
@@ -69,7 +70,7 @@ impl Output {
         })))
     }
 
-    /// Begins a call: all output from now on belongs to it.
+    /// Begins a call, to which subsequent output belongs.
     pub(crate) fn begin(&self, call: PluginCall) {
         let mut spoken = self.lock();
         spoken.finish_lines();
@@ -126,7 +127,7 @@ impl OutputState {
             None => {
                 if self.left > 0 {
                     self.left = 0;
-                    self.say(Severity::Warn, "", "further output of this call is dropped");
+                    self.say(Severity::Warn, "", "additional output of this call is dropped");
                 }
                 false
             }
@@ -135,7 +136,7 @@ impl OutputState {
 
     fn feed(&mut self, stream: Stream, bytes: &[u8]) {
         // The end of a panic message must be retained, regardless of the output before it. Enough
-        // text in front of that end is retained to recognize a secret that is cut off.
+        // text before that end is retained to recognize a truncated secret.
         if stream == Stream::Error {
             self.last_output.extend_from_slice(bytes);
             let surplus = self.last_output.len().saturating_sub(MAX_SENSITIVE_LENGTH + MAX_LAST_OUTPUT);

@@ -25,9 +25,9 @@ use crate::state::GuestState;
 /// Whether a call needs the provider's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needs {
-    /// It needs the configuration, and may also wait for a remote system.
+    /// The call needs the configuration, and may also wait for a remote system.
     Configuration,
-    /// It needs no configuration, so any instance can serve it.
+    /// The call needs no configuration, so any instance can serve it.
     Nothing,
 }
 
@@ -238,8 +238,7 @@ impl Lease<'_> {
         Ok(conversion::diagnostics(answer))
     }
 
-    /// Returns the instance to the pool, unless the provider was configured again or closed in the
-    /// meantime.
+    /// Returns the instance to the pool, unless the provider has been configured again or closed.
     pub(crate) fn give_back(mut self) {
         self.in_use.instance.end_call();
         let mut state = self.pool.state();

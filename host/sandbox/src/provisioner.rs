@@ -1,9 +1,9 @@
-//! A component as a [`Provisioner`].
+//! Implements [`Provisioner`] by calls to a component.
 //!
 //! Each call runs on a new instance: provisioners are rarely called, and no state is shared between
 //! calls. Each call receives handles that are valid while it runs: a [`Spawner`], and a
-//! [`Connection`] to the machine that a connection block names. Each access through either is
-//! decided and recorded for the call's resource.
+//! [`Connection`] to the machine that a connection block names. Each access through either handle
+//! is checked and recorded for the call's resource.
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -63,7 +63,7 @@ pub struct LoadedProvisioner {
 
 /// The access and settings of a provisioner.
 pub struct ProvisionerGrants {
-    /// Decides on every access of the provisioner.
+    /// Checks every access of the provisioner.
     pub monitor: Monitor,
     /// Starts the programs.
     pub runner: Arc<Launcher>,

@@ -1,4 +1,4 @@
-//! The entry points: a sandbox loads plugins, and a loaded plugin creates providers.
+//! Loads plugins, and creates their providers and provisioners.
 
 use std::sync::Arc;
 
@@ -71,8 +71,8 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Creates a sandbox. An unusable cache is not an error; [`Sandbox::cache_refusal`] returns the
-    /// reason.
+    /// Creates a sandbox. If the cache is unusable, code is not cached; [`Sandbox::cache_refusal`]
+    /// returns the reason.
     pub fn new(options: SandboxOptions) -> Result<Self, SandboxError> {
         let failed = |error: wasmtime::Error| SandboxError(chain(&error));
         let engine = engine::create().map_err(failed)?;
@@ -94,7 +94,8 @@ impl Sandbox {
         })
     }
 
-    /// Returns why compiled code is not cached, if a cache was requested but cannot be used.
+    /// Returns the reason why compiled code is not cached, if a cache was requested but cannot be
+    /// used.
     pub fn cache_refusal(&self) -> Option<&CacheError> {
         self.cache.as_ref().err()
     }
@@ -166,9 +167,9 @@ impl Sandbox {
     /// Loads a provider from a component's bytes.
     ///
     /// `name` is its name in messages. `known` is the SHA-256 of `bytes`, if the caller has
-    /// verified it (for an embedded plugin, or a file that was just checked): it is not computed
-    /// again. Compiling can take seconds on all cores and blocks the thread; `tell` receives the
-    /// events.
+    /// verified it (for an embedded plugin, or a file that has just been checked), so that it is
+    /// not computed again. Compiling can take seconds on all cores and blocks the thread; `tell`
+    /// receives the events.
     pub fn load(
         &self,
         name: impl Into<Arc<str>>,

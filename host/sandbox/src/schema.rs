@@ -1,8 +1,8 @@
 //! Decodes schemas from a component's response.
 //!
 //! WIT has no recursive types, so blocks and nested objects are stored in flat lists and refer to
-//! each other by index. An index must refer forward, so that cycles are impossible; and since an
-//! entry may be referenced more than once, a short list can still expand to an exponential size. So
+//! each other by index. An index must refer forward, so that cycles are impossible. Since an entry
+//! may be referenced more than once, a short list can still expand to an exponential size. So
 //! elements and text are counted while they are expanded, and all schemas of a provider share one
 //! [`Budget`].
 
@@ -151,7 +151,7 @@ impl Extent {
 }
 
 /// The remaining budget for a provider's schemas. Each element of the response is charged once, and
-/// again for each further reference to it.
+/// again for each additional reference to it.
 struct Budget {
     elements: usize,
     text: usize,
@@ -176,15 +176,15 @@ impl Budget {
     }
 }
 
-/// A schema's nested objects. Entries refer forward only, so the last is decoded first, and each
-/// finds those it refers to.
+/// A schema's nested objects. An entry refers only to later entries, so the last entry is decoded
+/// first.
 struct Objects(Vec<Option<DecodedObject>>);
 
 #[derive(Clone)]
 struct DecodedObject {
     object: Arc<NestedObject>,
     extent: Extent,
-    /// Whether another entry already refers to it.
+    /// Whether another entry already refers to this entry.
     used: bool,
 }
 
@@ -213,7 +213,7 @@ impl Objects {
     }
 
     /// Returns an object. `from` is the object that refers to it, if any. Objects are shared, but
-    /// the types that they imply are not: each further reference is charged.
+    /// the types that they imply are not: each additional reference is charged.
     fn get(
         &mut self,
         place: &str,
@@ -270,7 +270,8 @@ fn blocks(
             }
             if inner.max_items > 0 && inner.min_items > inner.max_items {
                 return Err(format!(
-                    "{here}, nested block {name:?}: at least {} and at most {}",
+                    "{here}, nested block {name:?}: the minimum number of blocks is {}, but the maximum is \
+                     {}",
                     inner.min_items, inner.max_items
                 ));
             }
@@ -438,7 +439,7 @@ fn identity(
             ty => ty.is_primitive(),
         };
         if !primitives {
-            return Err(format!("{here}: an identity can have primitives and lists of primitives only"));
+            return Err(format!("{here}: an identity attribute must be a primitive or a list of primitives"));
         }
         let value = IdentityAttribute {
             ty,
@@ -509,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn text_counts_each_time_it_unfolds() {
+    fn text_is_counted_for_each_expansion() {
         assert!(decode(doubling_blocks(6, 1 << 20), Vec::new()).is_ok());
         let error = decode(doubling_blocks(7, 1 << 20), Vec::new()).unwrap_err();
         assert!(error.contains("bytes of text"), "{error}");
@@ -526,9 +527,9 @@ mod tests {
         assert!(error.contains("bytes of text"), "{error}");
     }
 
-    /// The root block does not reach any large block, but the copies are counted.
+    /// Checks that copies are counted even if the root block does not reach any large block.
     #[test]
-    fn unused_copies_count_too() {
+    fn unused_copies_are_counted() {
         let mut blocks = vec![block(Vec::new(), &[], text(0))];
         blocks.extend((0..200).map(|_| block(Vec::new(), &[("b", 201)], text(0))));
         blocks.push(block(vec![string(1 << 20)], &[], text(0)));

@@ -86,7 +86,7 @@ impl GuestState {
         &self.egress
     }
 
-    /// Sends the output of the call to this sink from now on.
+    /// Sends the subsequent output of the call to this sink.
     pub(crate) fn set_output_sink(&mut self, sink: mpsc::Sender<String>) {
         self.output_sink = Some(sink);
     }

@@ -1,5 +1,5 @@
-//! Stores: each contains an instance's state, grants and limits. This module also begins and ends
-//! calls.
+//! Stores, each of which contains an instance's state, grants and limits. This module also begins
+//! and ends calls.
 
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ pub(crate) fn begin_call(store: &mut Store<GuestState>, call: PluginCall) {
     capability::begin_call(store.data_mut());
 }
 
-/// Ends the operation that the last call was part of.
+/// Ends the operation to which the last call belonged.
 pub(crate) fn end_call(store: &mut Store<GuestState>) {
     capability::end_call(store.data_mut());
 }

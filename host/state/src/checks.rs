@@ -1,4 +1,4 @@
-//! Stored results of conditions.
+//! The stored results of conditions.
 
 use wardian_value::Str;
 

@@ -1,4 +1,4 @@
-//! Errors of state files.
+//! The error type of state files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ impl StateError {
         Self { path: path.to_owned(), problem: problem.into() }
     }
 
-    /// Returns a suggestion how to solve the problem.
+    /// Returns a suggestion for solving the problem.
     pub fn hint(&self) -> Option<&'static str> {
         self.problem.hint()
     }
@@ -34,7 +34,6 @@ pub enum StateProblem {
     Io {
         /// The attempted operation, as it is named in the message.
         doing: &'static str,
-        /// The cause.
         #[source]
         error: io::Error,
     },
@@ -45,12 +44,12 @@ pub enum StateProblem {
     #[error("the file is damaged or is not a state file: {0}")]
     NotJson(#[source] serde_json::Error),
     /// The file is JSON without a version.
-    #[error("this is JSON, but not a state file: it has no \"version\"")]
+    #[error("the file is JSON, but not a state file: \"version\" is missing")]
     NoVersion,
     /// The version is zero.
     #[error("the state file has version 0, which does not exist")]
     VersionZero,
-    /// The version is newer than this program.
+    /// The file's format version is newer than the supported versions.
     #[error(
         "the state file has format version {version}, which is newer than version 4, the newest that is \
          supported{}",
@@ -62,7 +61,7 @@ pub enum StateProblem {
         /// The version of Terraform that wrote the file, or empty.
         writer: String,
     },
-    /// The version of the program that wrote the file is not a valid version.
+    /// The file contains an invalid version of the program that wrote it.
     #[error("\"{0}\" is not a version in \"terraform_version\"")]
     WriterVersion(String),
     /// An address is invalid.
@@ -70,7 +69,6 @@ pub enum StateProblem {
     Address {
         /// The location of the address in the file.
         place: String,
-        /// The cause.
         #[source]
         error: InstanceAddressError,
     },
@@ -83,14 +81,10 @@ pub enum StateProblem {
     },
     /// The value of an output cannot be stored.
     #[error("output \"{name}\" cannot be stored: {problem}")]
-    Output {
-        /// The name of the output.
-        name: String,
-        problem: String,
-    },
+    Output { name: String, problem: String },
     /// The journal belongs to another state.
     #[error(
-        "the journal {} holds changes of an interrupted run to another state ({journal}; found: {state})",
+        "the journal {} contains changes of an interrupted run to another state ({journal}; found: {state})",
         path.display()
     )]
     ForeignJournal {
@@ -122,7 +116,7 @@ impl StateProblem {
         Some(match self {
             Self::Io { .. } | Self::Output { .. } => return None,
             Self::NotUtf8(_) | Self::NotJson(_) | Self::NoVersion | Self::VersionZero => {
-                "the file was not changed; if it was cut off or overwritten, restore it from \
+                "the file was not changed; if it was truncated or overwritten, restore it from \
                  terraform.tfstate.backup or from another copy"
             }
             Self::NewVersion { .. } | Self::WriterVersion(_) => {
@@ -132,8 +126,8 @@ impl StateProblem {
                 "the file was not changed; correct it at that position, or restore it from a backup"
             }
             Self::ForeignJournal { .. } | Self::DamagedJournal { .. } => {
-                "nothing was changed; if the changes of that run are already in the state or are not \
-                 needed, move the journal away"
+                "nothing was changed; if the changes of that run are already in the state or are not needed, \
+                 move the journal to another directory"
             }
             Self::ChangedMeanwhile => "nothing was written; run the command again",
         })

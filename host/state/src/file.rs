@@ -1,15 +1,15 @@
-//! A state in a local file: reading, writing, backups and recovery of interrupted runs.
+//! Reads, writes and backs up a state in a local file, and recovers interrupted runs.
 //!
 //! # How the file is replaced
 //!
 //! The lock is on the file itself, and a Terraform process that waits for the lock keeps the file
-//! open. If a new file were renamed to the state's path, that process would lock a file that has no
-//! name any more, and would read and write that file. So the file is rewritten in place, and the
-//! journal makes this safe: the complete new state is in the journal, on disk, before the first
+//! open. If a new file were renamed to the state's path, that process would lock a file that no
+//! longer has a name, and would read and write that file. So the file is rewritten in place, and
+//! the journal makes this safe: the complete new state is in the journal, on disk, before the first
 //! byte of the file changes.
 //!
 //! While the file is rewritten, its first byte is one with which JSON documents cannot begin; the
-//! real first byte is written last. Any program that reads the partly written file, including
+//! correct first byte is written last. Any program that reads the partly written file, including
 //! Terraform, detects that it is damaged, and never reads an empty or truncated state.
 //!
 //! # Recovery of an interrupted run
@@ -24,7 +24,7 @@
 //! | changes and the new state | another state | rejected |
 //!
 //! A truncated last record is ignored. Recovery writes to the file only if the state is locked or a
-//! write is requested; other readers receive the state as it would be after recovery.
+//! write is requested; other readers receive the state that recovery would result in.
 
 mod backup;
 mod rewrite;
@@ -74,7 +74,7 @@ pub struct Recovery {
     /// The number of recorded changes.
     pub changes: usize,
     /// Intents without a recorded change: these objects may differ from the state, and objects
-    /// whose creation had started may exist without being in the state.
+    /// whose creation had started may exist although the state does not contain them.
     pub incomplete: Vec<Intent>,
     /// The number of unreadable bytes at the end of the journal.
     pub ignored_bytes: usize,
@@ -141,7 +141,6 @@ impl StateFile {
         self.lock = None;
     }
 
-    /// Returns whether this process holds the lock.
     pub fn is_locked(&self) -> bool {
         self.lock.is_some()
     }
@@ -240,7 +239,7 @@ impl StateFile {
     }
 
     /// Writes a state with the lineage and serial that it contains, for `state push`. The caller
-    /// has checked that they may replace the stored ones.
+    /// has checked that they may replace the stored lineage and serial.
     ///
     /// # Errors
     ///
@@ -314,8 +313,8 @@ impl StateFile {
         Ok(())
     }
 
-    /// Another process may be rewriting the file at this time, which takes no longer than a few of
-    /// these pauses.
+    /// Loads the state, with retries: another process may be rewriting the file, which takes no
+    /// longer than a few of these pauses.
     fn load_with_retries(&mut self) -> Result<Snapshot, StateError> {
         let mut tries = 0;
         loop {

@@ -10,9 +10,9 @@
 //! | line | content |
 //! |---|---|
 //! | first | `wardian_journal` (format, 2; format 1 had no intents); `lineage`, `serial` and `state` (a fingerprint of the file) of the state that is changed |
-//! | intent | `begun`: `address` and `action` of the request that a provider is about to receive |
+//! | intent | `begun`: `address` and `action` of the next request to a provider |
 //! | change | `address`, `provider`, `objects`: all current objects of one instance, in the format of the state file; empty if the instance was removed |
-//! | last | `final`: the complete state that is about to be written |
+//! | last | `final`: the complete state, before it is written |
 //!
 //! A reader rejects an unknown format; it stops at a line with other members.
 //!
@@ -104,7 +104,7 @@ impl Journal {
         &self.lineage
     }
 
-    /// Records a request that a provider is about to receive for an instance. The next recorded
+    /// Records a request for an instance before the provider receives it. The next recorded
     /// change of that instance is the result of the request.
     ///
     /// # Errors
@@ -200,7 +200,6 @@ impl Journal {
     }
 }
 
-/// When a journal is dropped, its records are flushed to the disk.
 impl Drop for Journal {
     fn drop(&mut self) {
         let _ = self.sync();
@@ -238,7 +237,6 @@ pub(crate) fn fingerprint(bytes: &[u8]) -> String {
     if bytes.is_empty() { String::new() } else { blake3::hash(bytes).to_hex().to_string() }
 }
 
-/// Removes the file of a journal.
 pub(crate) fn remove(path: &Path) -> Result<(), StateError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -1,5 +1,5 @@
-//! The record of existing objects: the state model, the state file in Terraform's format version 4,
-//! its lock, and the journal, which preserves the changes of an apply after a crash.
+//! Stores the record of existing objects: the state model, the state file in Terraform's format
+//! version 4, its lock, and the journal, which preserves the changes of an apply after a crash.
 //!
 //! The crate does not depend on configuration, providers or the engine, and does not write to a
 //! terminal. It accesses only the state file and its sidecar files.

@@ -1,7 +1,7 @@
 //! The lock on a state file, which both Wardian and Terraform respect.
 //!
-//! It consists of an operating system lock on the complete state file, which is always released
-//! when the process ends, and of a sidecar file that identifies the holder of the lock:
+//! The lock consists of an operating system lock on the complete state file, which is always
+//! released when the process ends, and of a sidecar file that identifies the holder of the lock:
 //! `.terraform.tfstate.lock.info`, one line of JSON.
 //!
 //! On Linux, the lock belongs to the open file description: it conflicts with the process-wide lock
@@ -29,7 +29,7 @@ pub struct LockRequest {
     pub info: String,
     /// `user@host`.
     pub who: String,
-    /// The version of this program.
+    /// The version of Wardian.
     pub version: String,
     /// How long to retry; zero for only one attempt.
     pub timeout: Duration,
@@ -48,7 +48,7 @@ pub struct LockInfo {
     pub info: String,
     /// `user@host`.
     pub who: String,
-    /// The version of the holder's program.
+    /// The version of Wardian or Terraform that holds the lock.
     pub version: String,
     /// The time at which the lock was taken, in RFC 3339 format.
     pub created: String,
@@ -74,7 +74,6 @@ pub enum LockError {
         /// The attempted operation, as it is named in the message.
         doing: &'static str,
         path: PathBuf,
-        /// The cause.
         #[source]
         error: io::Error,
     },
@@ -129,8 +128,8 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Tries to acquire the lock at once, then after one second, two, four and so on up to sixteen,
-    /// until the timeout has passed.
+    /// Tries to acquire the lock immediately, then after one second, two, four and so on up to
+    /// sixteen, until the timeout has passed.
     pub(crate) fn acquire(path: &Path, request: &LockRequest) -> Result<Self, LockError> {
         let deadline = Instant::now() + request.timeout;
         let mut pause = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! The state as a data structure.
+//! The state model: resources, instances, objects, outputs and check results.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct State {
     pub lineage: String,
     /// The number of changes.
     pub serial: u64,
-    /// The version of the program that last wrote the state.
+    /// The version of Wardian or Terraform that last wrote the state.
     pub terraform_version: String,
     /// Outputs of the root module.
     pub outputs: BTreeMap<Str, OutputValue>,
@@ -49,7 +49,7 @@ pub struct OutputValue {
 /// A resource in one module instance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceState {
-    /// The provider configuration that manages its objects.
+    /// The provider configuration that manages the resource's objects.
     pub provider: ProviderConfigAddress,
     /// The instances by key.
     pub instances: BTreeMap<InstanceKey, Instance>,
@@ -128,7 +128,6 @@ impl Object {
         }
     }
 
-    /// Returns whether the next plan replaces the object.
     pub fn is_tainted(&self) -> bool {
         self.status == ObjectStatus::Tainted
     }
@@ -140,7 +139,6 @@ impl Instance {
         Self { current: Some(object.into()), deposed: BTreeMap::new() }
     }
 
-    /// Returns whether the instance has no objects.
     pub fn is_empty(&self) -> bool {
         self.current.is_none() && self.deposed.is_empty()
     }
@@ -230,7 +228,6 @@ impl State {
         Arc::make_mut(&mut self.resources).insert(address, resource.into());
     }
 
-    /// Removes a resource with all its instances.
     pub fn remove_resource(&mut self, address: &AbsoluteResourceAddress) -> Option<Arc<ResourceState>> {
         if !self.resources.contains_key(address) {
             return None;
@@ -238,8 +235,8 @@ impl State {
         Arc::make_mut(&mut self.resources).remove(address)
     }
 
-    /// Adds or replaces an instance. If it is empty, it is removed, and its resource with it if
-    /// this was the last instance.
+    /// Adds or replaces an instance. An empty instance is removed, and so is its resource if this
+    /// was the last instance.
     pub fn set_instance(
         &mut self,
         address: &ResourceInstanceAddress,
@@ -289,7 +286,7 @@ impl State {
         self.set_instance(address, provider, instance);
     }
 
-    /// Removes an instance, and its resource with it if this was the last instance.
+    /// Removes an instance, and its resource if this was the last instance.
     pub fn remove_instance(&mut self, address: &ResourceInstanceAddress) -> Option<Instance> {
         self.instance(address)?;
         let resources = Arc::make_mut(&mut self.resources);

@@ -2,7 +2,7 @@
 //!
 //! Their names are predictable, and their directory may come from an untrusted source such as a
 //! cloned repository, so a sidecar file that is a symbolic link is never followed. (The state file
-//! itself may be a link.)
+//! itself may be a symbolic link.)
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -31,7 +31,6 @@ impl Sidecars {
         }
     }
 
-    /// Returns all paths.
     pub fn into_paths(self) -> [PathBuf; 3] {
         [self.backup, self.lock_info, self.journal]
     }

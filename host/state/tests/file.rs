@@ -215,7 +215,7 @@ fn kill_during_rewrite_preserves_state() {
         assert!(!journal(&directory).exists(), "{when}");
     }
 
-    // Another program has changed the state in the meantime.
+    // Another program has changed the state.
     fs::write(journal(&directory), &text).unwrap();
     let mut other = with(&first, "random_id.q", "9");
     other.serial = 2;
@@ -357,7 +357,7 @@ fn emergency_file_and_backup_replace_symlinks() {
     assert_eq!(decode_state(&fs::read(path).unwrap()).unwrap().unwrap(), state);
     assert_eq!(fs::read_to_string(target).unwrap(), "precious");
 
-    // Symbolic links at guessed names of temporary files have no effect either.
+    // Symbolic links at guessed names of temporary files also have no effect.
     let (directory, target) = with_link("terraform.tfstate.backup");
     symlink(&target, directory.path().join(".terraform.tfstate.backup.new")).unwrap();
     let first = open(&directory).write(&with(&State::default(), "random_id.a", "1")).unwrap();
@@ -375,7 +375,8 @@ fn symlink_as_journal_is_rejected() {
     assert!(error.contains(".terraform.tfstate.journal: ") && error.contains("symbolic link"), "{error}");
     assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
 
-    // A link that appears after the state was read, and one whose target does not exist yet.
+    // A symbolic link that appears after the state was read, and one whose target does not exist
+    // yet.
     for exists in [true, false] {
         let directory = TempDir::new().unwrap();
         let target = directory.path().join("precious");

@@ -91,12 +91,12 @@ fn with_resource(name: &str, provider: &str) -> String {
 #[test]
 fn invalid_members_are_reported_with_location() {
     for (name, expected) in [
-        ("a", "resource a: this does not have the form TYPE.NAME, optionally followed by an index"),
-        ("a.b.c", "resource a.b.c: \"c\", which is in the position of an index, is not a whole number"),
-        ("a.b.-1", "resource a.b.-1: \"-1\", which is in the position of an index, is not a whole number"),
+        ("a", "resource a: the key does not have the form TYPE.NAME, optionally followed by an index"),
+        ("a.b.c", "resource a.b.c: the index \"c\" is not a whole number"),
+        ("a.b.-1", "resource a.b.-1: the index \"-1\" is not a whole number"),
         (
             "a.b.0.d",
-            "resource a.b.0.d: this does not have the form TYPE.NAME, optionally followed by an index",
+            "resource a.b.0.d: the key does not have the form TYPE.NAME, optionally followed by an index",
         ),
         ("data.x", "no problem"),
         ("a.", "resource a.: its type or its name is empty"),
@@ -141,7 +141,7 @@ fn writer_versions_are_parsed_leniently() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Reading a damaged file returns a result for any kind of damage.
+    /// Checks that reading a damaged file returns a result for any kind of damage.
     #[test]
     fn damaged_files_never_panic(
         which in 0usize..3, at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>(),

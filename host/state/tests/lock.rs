@@ -54,7 +54,7 @@ fn held_lock_error_names_the_holder() {
     assert_eq!(**holder, info);
     assert!(refused.to_string().contains("locked by somebody@somewhere since"), "{refused}");
 
-    // Another process that reads the file in the meantime does not release the lock.
+    // Another process that reads the file while it is locked does not release the lock.
     fs::read(first.path()).unwrap();
     assert!(open(directory.path()).lock(&once()).is_err());
 

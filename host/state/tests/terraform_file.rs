@@ -87,7 +87,7 @@ fn non_version_4_files_are_rejected() {
     assert!(decode_state(b"").unwrap().is_none());
     for (text, expected) in [
         ("[]", "the file is damaged or is not a state file"),
-        ("{}", "this is JSON, but not a state file: it has no \"version\""),
+        ("{}", "the file is JSON, but not a state file: \"version\" is missing"),
         ("PK\u{3}", "the file is damaged or is not a state file"),
         ("{\"version\": 0}", "the state file has version 0, which does not exist"),
         (
@@ -115,7 +115,7 @@ fn non_version_4_files_are_rejected() {
 }
 
 #[test]
-fn invalid_parts_are_rejected() {
+fn state_files_with_invalid_values_are_rejected() {
     let object = r#"{"schema_version":0,"attributes":{}}"#;
     for (text, expected) in [
         (with_instances(&format!("{object},{object}")), "resource a.b: this instance occurs more than once"),

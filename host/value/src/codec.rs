@@ -1,4 +1,4 @@
-//! Errors and limits that all encoders and decoders share.
+//! The errors and limits that all encoders and decoders share.
 
 pub(crate) mod assemble;
 
@@ -7,7 +7,7 @@ use std::fmt;
 use crate::{NumberError, Path, PathStep, Str, Type};
 
 /// Maximum nesting depth that decoders accept, so that hostile input cannot exhaust the stack,
-/// neither here nor in code that processes the value later.
+/// neither in the decoder nor in code that processes the value later.
 pub const MAX_DEPTH: usize = 256;
 
 /// Maximum number of values that decoders accept in one input. A value of one byte needs many times

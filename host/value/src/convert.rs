@@ -1,4 +1,4 @@
-//! Conversion of values to types, and the common type of several types.
+//! Converts values to types, and determines the common type of several types.
 //!
 //! A value is converted to the declared type of its argument. The possible conversions (from rows
 //! to columns; `*` may fail for some values, `-` is impossible):

@@ -7,7 +7,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GoDuration(i64);
 
-/// The reason why a text is not a duration.
+/// The reason why a string is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DurationError {
     /// The text is not a sequence of numbers with units, or the duration is too long.
@@ -18,7 +18,7 @@ pub enum DurationError {
     UnknownUnit {
         /// The unknown unit.
         unit: String,
-        /// The whole text.
+        /// The whole string.
         text: String,
     },
 }

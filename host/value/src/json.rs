@@ -1,4 +1,4 @@
-//! Values as JSON.
+//! Encodes and decodes values as JSON.
 
 mod decode;
 mod encode;

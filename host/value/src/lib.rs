@@ -1,5 +1,5 @@
-//! Types and values of the Terraform language: the only implementation, shared by host,
-//! providers and codecs.
+//! Types and values of the Terraform language, in one implementation for host, providers and
+//! codecs.
 //!
 //! A [`Value`] is immutable and cheap to clone; it has a [`Type`], may be null or unknown (with a
 //! [`Refinement`]), and has [`Marks`] (sensitive, ephemeral) that operations propagate. The crate

@@ -41,7 +41,7 @@ impl Marks {
         Self(self.0 & !other.0)
     }
 
-    /// Returns the union of both sets.
+    /// Returns the union of `self` and `other`.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)

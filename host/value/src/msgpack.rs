@@ -1,4 +1,4 @@
-//! Values as MessagePack, the encoding for plugin calls and plan files.
+//! Encodes and decodes values as MessagePack, the encoding for plugin calls and plan files.
 //!
 //! The type determines the encoding, which the plugin protocol defines:
 //!

@@ -1,5 +1,5 @@
 //! Exact numbers: binary floating-point numbers, each with its own precision, which are computed
-//! and printed like Terraform's.
+//! and printed as in Terraform.
 //!
 //! A number is `mantissa * 2^exponent` with a precision in bits. The precision determines how
 //! results computed from the number are rounded (to nearest, ties to even) and how many decimal
@@ -12,7 +12,7 @@
 //! | `f64` | 53 |
 //! | integer in another base | the number of its bits, at least 64 |
 //! | sum, difference, quotient | the larger of the operands' |
-//! | product | the same, or as many bits as the exact product has, up to 512 |
+//! | product | the same, or the number of bits of the exact product, up to 512 |
 //!
 //! Integers of at most 64 bits are stored in a machine word; all other numbers are shared big
 //! numbers. Numbers outside of `2^±MAX_EXPONENT` are rejected ([`NumberError::OutOfRange`]).
@@ -38,7 +38,7 @@ const FLOAT_PRECISION: u32 = 53;
 /// to print.
 pub(crate) const MAX_EXPONENT: i64 = 1 << 16;
 
-/// A number of the language.
+/// A number value.
 ///
 /// Equality, order and hash are based on the decimal text (as in Terraform, where 0.1 from an `f64`
 /// equals 0.1 from text), and `-0` equals `0`.
@@ -129,7 +129,7 @@ impl Number {
         Ok(Self(Repr::Wide(Arc::new(Float { negative, mantissa, exponent, precision }))))
     }
 
-    /// Returns the size of the number beyond a machine word, in bytes.
+    /// Returns the size of the number in bytes, in addition to a machine word.
     pub(crate) fn byte_length(&self) -> usize {
         match &self.0 {
             Repr::Small { .. } | Repr::Infinity { .. } => 0,
@@ -146,7 +146,7 @@ impl Number {
         }
     }
 
-    /// Creates a number from a double. NaN is rejected, since the language has no such number.
+    /// Creates a number from a double. NaN is rejected, since Terraform does not support it.
     pub fn from_f64(value: f64) -> Result<Self, NumberError> {
         if value.is_nan() {
             return Err(NumberError::NotANumber);
@@ -219,7 +219,7 @@ impl Number {
         }
     }
 
-    /// Returns the number as a machine integer, or `None` if that is not possible.
+    /// Returns the number as a machine integer, or `None` if a machine integer cannot represent it.
     pub fn as_i64(&self) -> Option<i64> {
         match &self.0 {
             Repr::Small { value, .. } => Some(*value),
@@ -228,7 +228,8 @@ impl Number {
         }
     }
 
-    /// Returns the number as an unsigned machine integer, or `None` if that is not possible.
+    /// Returns the number as an unsigned machine integer, or `None` if an unsigned machine integer
+    /// cannot represent it.
     pub fn as_u64(&self) -> Option<u64> {
         match &self.0 {
             Repr::Small { value, .. } => u64::try_from(*value).ok(),
@@ -240,7 +241,7 @@ impl Number {
         }
     }
 
-    /// Returns the number as an index or length, or `None` if that is not possible.
+    /// Returns the number as an index or length, or `None` if it is not a valid index.
     pub fn as_usize(&self) -> Option<usize> {
         self.as_u64().and_then(|value| usize::try_from(value).ok())
     }

@@ -59,7 +59,7 @@ impl Refinement {
         }
     }
 
-    /// Returns what applies to both refinements, for a choice that is not known yet.
+    /// Returns the knowledge that both refinements share, for a choice that is not known yet.
     #[must_use]
     pub fn either(&self, other: &Self) -> Self {
         let bound = |a: &Option<Bound>, b: &Option<Bound>, wider: std::cmp::Ordering| {
@@ -87,7 +87,7 @@ impl Refinement {
         }
     }
 
-    /// Returns true if the refinement states nothing.
+    /// Returns true if the refinement contains no knowledge.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -1,5 +1,5 @@
-//! The canonical order of set elements: the order in which a set is iterated, encoded and shown. It
-//! is the same as Terraform's, so that the states and plans of both programs are byte-for-byte
+//! The canonical order of set elements, in which a set is iterated, encoded and shown. The order is
+//! the same as Terraform's, so that the states and plans of Wardian and Terraform are byte-for-byte
 //! equal.
 //!
 //! Strings are ordered by their bytes, numbers by their value, and `false` before `true`. Known
@@ -12,7 +12,7 @@ use crate::text::go_quote;
 use crate::{Value, View};
 
 /// Sorts the elements and removes duplicates. Elements that contain unknown values are never
-/// duplicates, since they may turn out to be different.
+/// duplicates, since their values may differ.
 pub(crate) fn canonicalize(elements: &mut Vec<Value>) {
     if elements.len() < 2 {
         return;

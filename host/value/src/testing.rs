@@ -1,4 +1,4 @@
-//! Arbitrary types and values for property tests.
+//! Generates arbitrary types and values for property tests.
 
 use proptest::prelude::*;
 

@@ -76,8 +76,8 @@ impl fmt::Debug for Str {
     }
 }
 
-/// Appends `text` in quotes, with the escapes of Go's `strconv.Quote`. Printable ASCII characters
-/// are not escaped; for all other characters, `is_printable` decides.
+/// Appends quoted `text`, with the escapes of Go's `strconv.Quote`. Printable ASCII characters are
+/// not escaped; for all other characters, `is_printable` determines whether they are escaped.
 pub fn go_quote(text: &str, is_printable: impl Fn(char) -> bool, out: &mut String) {
     out.push('"');
     for character in text.chars() {
@@ -95,7 +95,7 @@ pub fn go_quote(text: &str, is_printable: impl Fn(char) -> bool, out: &mut Strin
             _ if is_printable(character) => out.push(character),
             _ => {
                 let code = u32::from(character);
-                // Writing to a string does not fail.
+                // Writing to a string cannot fail.
                 let _ = match code {
                     0..0x80 => write!(out, "\\x{code:02x}"),
                     0x80..0x1_0000 => write!(out, "\\u{code:04x}"),

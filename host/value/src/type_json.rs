@@ -1,4 +1,4 @@
-//! The JSON encoding of types in schemas, dynamic values, outputs and plans.
+//! Encodes types as JSON: in schemas, dynamic values, outputs and plans.
 //!
 //! | type | JSON |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Types of values, and type constraints.
+//! The types of values, and type constraints.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -149,8 +149,8 @@ impl Type {
         }
     }
 
-    /// Returns the number of types in this one, itself included. A type that is shared counts once
-    /// for each occurrence; counting ends at [`u32::MAX`], after [`MAX_COUNTED`] steps.
+    /// Returns the number of types in this type, including itself. A type that is shared counts
+    /// once for each occurrence; counting ends at [`u32::MAX`], after [`MAX_COUNTED`] steps.
     pub(crate) fn node_count(&self) -> u32 {
         let mut remaining = MAX_COUNTED;
         if self.count_down(&mut remaining) { MAX_COUNTED - remaining } else { u32::MAX }

@@ -1,4 +1,4 @@
-//! The [`Value`] type.
+//! Values: their content, marks and construction.
 
 mod equality;
 
@@ -317,8 +317,8 @@ impl Value {
         u64::from(self.units).saturating_mul(UNIT)
     }
 
-    /// Returns the approximate size in bytes of the parts that only this value owns: what was
-    /// allocated for it, if it is new. O(parts that are not shared).
+    /// Returns the approximate size in bytes of the parts that only this value owns: the allocated
+    /// memory, if the value is new. O(parts that are not shared).
     pub fn owned_size(&self) -> u64 {
         let own = match &self.content {
             Content::Sequence(elements) if Arc::strong_count(elements) == 1 => {

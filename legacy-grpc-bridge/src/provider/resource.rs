@@ -268,7 +268,7 @@ fn imported(
     // The plugin chooses the resource type in this response.
     let ty = schema.resource(&type_name).map_err(|_| {
         PluginFailure::InvalidResponse(format!(
-            "it returned a resource of type {:?}, which it does not have",
+            "it returned a resource of type {:?}, which its schema does not contain",
             printable(&type_name)
         ))
     })?;

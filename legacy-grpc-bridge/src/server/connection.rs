@@ -52,7 +52,7 @@ async fn call(
     let path = request.uri().path().to_owned();
     let (kind, rpc) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
     match (kind, rpc) {
-        // Streams of services that are not offered. They remain empty.
+        // Streams of services that are not provided remain empty.
         ("plugin.GRPCStdio", "StreamStdio") | ("plugin.GRPCBroker", "StartStream") => {
             let stream = respond.send_response(head(), false)?;
             let _open = stream;

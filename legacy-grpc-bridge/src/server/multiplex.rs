@@ -1,4 +1,4 @@
-//! Serves several providers as one.
+//! Combines several providers into one.
 //!
 //! Each resource type, data source, ephemeral resource, list, action and function belongs to one of
 //! the providers, which receives its calls. If two providers have the same name, an error is
@@ -25,7 +25,7 @@ use wardian_plugin::{
 };
 use wardian_value::{Str, Value};
 
-/// The reason why providers cannot be served as one plugin.
+/// The reason why providers cannot be combined.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MultiplexError {
@@ -328,7 +328,7 @@ impl Provider for Multiplexed {
             Err(said) => return said.into(),
         };
         if request.proposed_new_state.is_null() && !part.schema.capabilities.plan_destroy {
-            // If it were served separately, this provider would not receive the call.
+            // If this provider were served separately, it would not receive the call.
             let mut answer = PlanResponse::from(PluginDiagnostics::new());
             answer.planned_state = Some(request.proposed_new_state);
             answer.planned_private = request.prior_private;

@@ -79,8 +79,8 @@ pub(super) fn metadata(schema: &ProviderSchema) -> m::get_metadata::Response {
     }
 }
 
-/// Returns the functions, for hosts that request them again from a configured provider. They are
-/// the same.
+/// Returns the functions, for hosts that request them again from a configured provider. The
+/// functions are the same.
 pub(super) fn functions_alone(schema: &ProviderSchema) -> m::get_functions::Response {
     m::get_functions::Response { functions: functions(schema), diagnostics: Vec::new() }
 }
@@ -109,7 +109,7 @@ pub(super) fn identities(schema: &ProviderSchema) -> m::get_resource_identity_sc
 fn capabilities(schema: &ProviderSchema) -> m::ServerCapabilities {
     m::ServerCapabilities {
         plan_destroy: schema.capabilities.plan_destroy,
-        // This implementation can be called without that request.
+        // The server also accepts calls of clients that have not requested the schema.
         get_provider_schema_optional: true,
         move_resource_state: schema.capabilities.move_resource_state,
         generate_resource_config: schema.capabilities.generate_resource_config,

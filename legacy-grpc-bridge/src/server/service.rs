@@ -1,8 +1,7 @@
 //! Serves the provider's calls: each RPC becomes a call of the trait.
 //!
-//! Values are decoded as the types that the provider's own schema implies, in both directions.
-//! An invalid request is rejected with a status; failures inside the provider are reported in
-//! its diagnostics.
+//! Values are encoded and decoded with the types that the provider's own schema implies. An invalid
+//! request is rejected with a status; failures inside the provider are reported in its diagnostics.
 //!
 //! Lists and actions are not served: hosts generally request them only if the schema declares any,
 //! and the schema that this module returns declares none.
@@ -57,7 +56,7 @@ fn meta(schema: &ProviderSchema) -> Option<&Type> {
 }
 
 impl Service {
-    /// Serves a call of the provider service.
+    /// Serves a provider call.
     pub(super) async fn call(&self, rpc: &str, body: Bytes) -> Answer {
         match rpc {
             "GetProviderSchema" | "GetSchema" => self.schemas().await,

@@ -1,4 +1,4 @@
-//! The checksum attributes of the resources and data sources.
+//! Defines the checksum attributes of the resources and data sources.
 
 use wardian_sdk::Attribute;
 

@@ -1,4 +1,4 @@
-//! The checksums of a file's content, in the encodings of the schema's attributes.
+//! Computes the checksums of a file's content, in the encodings of the schema's attributes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

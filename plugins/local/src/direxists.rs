@@ -6,7 +6,6 @@ use wardian_sdk::{Function, FunctionError, Parameter, Type};
 
 use crate::disk::{self, PathKind};
 
-/// Returns the function `direxists`.
 pub(crate) fn function() -> Function {
     Function::new("direxists", Type::Bool)
         .summary("Checks whether a directory exists")
@@ -19,7 +18,7 @@ pub(crate) fn function() -> Function {
 }
 
 fn direxists(path: &str) -> Result<bool, FunctionError> {
-    // An empty path is the directory against which relative paths are resolved.
+    // An empty path means the directory against which relative paths are resolved.
     let directory = if path.is_empty() { "." } else { path };
     match disk::path_kind(Path::new(directory)) {
         Ok(PathKind::Directory) => Ok(true),

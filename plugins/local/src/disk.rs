@@ -15,7 +15,7 @@ use wardian_sdk::file_mode;
 pub(crate) enum DiskError {
     /// No granted directory contains the path.
     #[error(
-        "{} is outside the directories that the provider has access to",
+        "{} is outside of the directories to which the provider has access",
         .0.display()
     )]
     NotGranted(PathBuf),

@@ -37,7 +37,7 @@ impl FileState for State {
                 ])),
             )
             .attribute(source("content_base64", "The content in base64, for binary data."))
-            .attribute(source("source", "The path of a file to copy the content from."))
+            .attribute(source("source", "The path of the file from which the content is copied."))
             .attribute(
                 source("sensitive_content", "The content as text, hidden in plans.")
                     .sensitive()

@@ -39,7 +39,7 @@ impl DataSource for FileSource {
             .description(description)
             .attribute(Attribute::string("filename").required().description("The path of an existing file."))
             .attribute(hide(Attribute::string("content").computed().description(
-                "The content as text. Bytes that are not UTF-8 are replaced by the replacement character: \
+                "The content as text. Bytes that are not UTF-8 are replaced with the replacement character: \
                  use `content_base64` for binary data.",
             )))
             .attribute(hide(

@@ -18,7 +18,6 @@ use wardian_sdk::Provider;
 
 use crate::written_file::FileResource;
 
-/// Returns the provider.
 pub fn provider() -> Provider {
     Provider::new("local")
         .resource("local_file", FileResource::<file::State>::new())

@@ -1,4 +1,4 @@
-//! Permission strings such as `"0640"`.
+//! Parses permission strings such as `"0640"`.
 
 /// The reason why a permission string is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

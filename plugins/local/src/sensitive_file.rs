@@ -33,7 +33,7 @@ impl FileState for State {
                 .validate(validate::exactly_one_of(["content_base64", "source"])),
             )
             .attribute(source("content_base64", "The content in base64, for binary data.").sensitive())
-            .attribute(source("source", "The path of a file to copy the content from."))
+            .attribute(source("source", "The path of the file from which the content is copied."))
             .attribute(written_file::permission("file_permission", "the file", "0700"))
             .attribute(written_file::permission("directory_permission", "new directories", "0700"))
             .attributes(checksum_attributes::attributes())

@@ -1,4 +1,5 @@
-//! The code that both resource types share: attributes, and writing, reading and deleting the file.
+//! Implements the resource behavior that both resource types share: attributes, and writing,
+//! reading and deleting the file.
 
 use std::marker::PhantomData;
 use std::path::Path;
@@ -13,7 +14,7 @@ use crate::checksums;
 use crate::disk::{self, Modes};
 use crate::permission;
 
-/// The sources of a file's content, in order of precedence.
+/// The arguments that specify a file's content, in order of precedence.
 #[derive(Debug, Default)]
 pub(crate) struct Sources<'a> {
     pub(crate) sensitive: Option<&'a str>,
@@ -40,8 +41,8 @@ impl Sources<'_> {
     }
 }
 
-/// Decodes base64 leniently: ignores line breaks, and accepts any value in the unused bits of the
-/// last character.
+/// Decodes base64 and ignores line breaks, and accepts any value in the unused bits of the last
+/// character.
 fn decode(encoded: &str) -> Result<Vec<u8>, base64::DecodeError> {
     const LENIENT: GeneralPurpose = GeneralPurpose::new(
         &alphabet::STANDARD,
@@ -112,8 +113,8 @@ impl<S: FileState> Resource for FileResource<S> {
         Ok(is_unchanged.then_some(state))
     }
 
-    /// Deletes the file. If this fails, only a warning is reported, so that the resource is removed
-    /// from the state.
+    /// Deletes the file. If the deletion fails, only a warning is reported, so that the resource is
+    /// removed from the state.
     fn delete(&self, state: S, context: &mut Context<'_>) -> Result<()> {
         if let Err(error) = disk::remove(state.file().path()) {
             context.warn("File not deleted", error.to_string());

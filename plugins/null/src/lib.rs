@@ -7,7 +7,6 @@ mod resource;
 
 use wardian_sdk::{Diagnostics, Explain, Provider, Result};
 
-/// Returns the provider.
 pub fn provider() -> Provider {
     Provider::new("null")
         .updatable_resource("null_resource", resource::NullResource)

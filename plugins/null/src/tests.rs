@@ -22,7 +22,7 @@ fn object_keeps_its_random_id() {
 }
 
 #[test]
-fn changed_triggers_replace_object() {
+fn changed_triggers_force_replacement_of_object() {
     let harness = harness();
     let state = harness.create("null_resource", json!({ "triggers": { "a": "1", "b": null } })).unwrap();
     let plan = harness.plan("null_resource", Some(&state), json!({ "triggers": { "a": "2" } })).unwrap();

@@ -11,11 +11,9 @@ use wardian_sdk::{Attribute, Diagnostics, Object, Result, Schema};
 /// The headline of every failure.
 const SUMMARY: &str = "file provisioner error";
 
-/// The provisioner `file`.
 #[derive(Clone, Copy, Debug)]
 pub struct File;
 
-/// The arguments of the block.
 #[derive(Debug, Deserialize)]
 pub struct Config {
     content: Option<String>,

@@ -19,11 +19,9 @@ const SUMMARY: &str = "local-exec provisioner error";
 /// The default interpreter.
 const SHELL: [&str; 2] = ["/bin/sh", "-c"];
 
-/// The provisioner `local-exec`.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalExec;
 
-/// The arguments of the block.
 #[derive(Debug, Deserialize)]
 pub struct Config {
     command: Option<String>,

@@ -1,4 +1,4 @@
-//! Displays a command with each word in quotes, so that its end is visible.
+//! Displays a command with each word quoted, so that the end of each word is visible.
 
 use std::fmt;
 

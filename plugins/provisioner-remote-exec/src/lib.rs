@@ -23,11 +23,9 @@ const SHEBANG: &str = "#!/bin/sh\n";
 /// The mode of an uploaded script.
 const SCRIPT_MODE: u32 = 0o700;
 
-/// The provisioner `remote-exec`.
 #[derive(Clone, Copy, Debug)]
 pub struct RemoteExec;
 
-/// The arguments of the block.
 #[derive(Debug, Default, Deserialize)]
 pub struct Config {
     inline: Option<Vec<Option<String>>>,
@@ -86,7 +84,7 @@ fn run(machine: &mut Machine<'_>, platform: Platform, text: Vec<u8>, name: &str)
     };
     let word = word(&path, platform);
     let result = upload_script(machine, platform, &path, &text).and_then(|()| machine.run(&word));
-    // If the script is not removed, it reveals the commands, but the run still succeeds.
+    // A script that is not removed reveals the commands, but the run still succeeds.
     let _ = match platform {
         Platform::Unix => machine.run_quietly(&format!("rm -f {word}")),
         Platform::Windows => machine.run_quietly(&format!("del /q {}", word.replace('/', "\\"))),
@@ -109,7 +107,7 @@ fn upload_script(
     if platform == Platform::Windows {
         return Ok(());
     }
-    // If the file already existed, it has kept its mode.
+    // A file that already existed has kept its mode.
     let changed = machine.run_quietly(&format!("chmod {SCRIPT_MODE:04o} {}", word(path, platform)))?;
     if changed.is_success() {
         return Ok(());

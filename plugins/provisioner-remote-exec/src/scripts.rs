@@ -1,4 +1,4 @@
-//! The scripts to be run: lines in the configuration, or local files.
+//! Reads the scripts to run: lines in the configuration, or local files.
 
 use std::env;
 use std::fmt::Write as _;
@@ -51,8 +51,8 @@ fn inline_script(lines: Vec<Option<String>>) -> Result<String, String> {
 
 fn required_string(argument: &str, text: Option<String>) -> Result<String, String> {
     match text {
-        None => Err(format!("there is null in the argument {argument}; a string is required")),
-        Some(text) if text.is_empty() => Err(format!("there is an empty string in the argument {argument}")),
+        None => Err(format!("the argument {argument} contains null; a string is required")),
+        Some(text) if text.is_empty() => Err(format!("the argument {argument} contains an empty string")),
         Some(text) => Ok(text),
     }
 }

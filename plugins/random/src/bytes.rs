@@ -11,7 +11,6 @@ use crate::keepers::{self, Keepers};
 
 pub(crate) struct RandomBytes;
 
-/// The state of the resource.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     keepers: Keepers,

@@ -1,5 +1,5 @@
-//! Random strings of given character classes: the values of `random_string`, and of the resource
-//! and the ephemeral resource `random_password`.
+//! Generates random strings from character classes: the values of `random_string`, and of the
+//! resource and the ephemeral resource `random_password`.
 
 use crate::entropy::{self, EntropyError};
 

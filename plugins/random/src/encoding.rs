@@ -1,4 +1,4 @@
-//! Encodings of random bytes: hexadecimal, decimal, and both variants of base64.
+//! Encodes random bytes as hexadecimal, decimal, and both variants of base64.
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -44,7 +44,7 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
 /// Returns the bytes as one big-endian decimal number without leading zeros.
 pub(crate) fn decimal(bytes: &[u8]) -> String {
     const GROUP: u64 = 1_000_000_000;
-    // Groups of nine digits, the lowest first.
+    // The groups have nine digits each, the lowest group first.
     let mut groups: Vec<u64> = Vec::new();
     for byte in bytes {
         let mut carry = u64::from(*byte);

@@ -1,4 +1,4 @@
-//! The host's secure randomness, and random choices.
+//! Provides the host's secure randomness, and random choices.
 //!
 //! These values are not reproducible. [`crate::seeded`] generates numbers from a seed.
 
@@ -7,7 +7,6 @@
 #[error("failed to obtain randomness")]
 pub(crate) struct EntropyError(#[from] getrandom::Error);
 
-/// Returns random bytes.
 pub(crate) fn random_bytes(count: usize) -> Result<Vec<u8>, EntropyError> {
     let mut bytes = vec![0; count];
     getrandom::fill(&mut bytes)?;

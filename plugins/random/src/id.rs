@@ -10,7 +10,6 @@ use crate::keepers::{self, Keepers};
 
 pub(crate) struct RandomId;
 
-/// The state of the resource.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     keepers: Keepers,
@@ -62,13 +61,13 @@ impl Resource for RandomId {
             .attribute(
                 Attribute::string("prefix")
                     .force_new()
-                    .description("Text that each encoding except `id` starts with, used literally."),
+                    .description("Literal text at the start of each encoding except `id`."),
             )
-            .attribute(spelling("b64_url", "In base64 with `-` and `_`, without padding."))
-            .attribute(spelling("b64_std", "In base64 with `+` and `/`, padded."))
-            .attribute(spelling("hex", "In hexadecimal, two digits for each byte."))
-            .attribute(spelling("dec", "In decimal, without leading zeros."))
-            .attribute(spelling("id", "As `b64_url`, without the prefix."))
+            .attribute(spelling("b64_url", "The identifier in base64 with `-` and `_`, without padding."))
+            .attribute(spelling("b64_std", "The identifier in base64 with `+` and `/`, padded."))
+            .attribute(spelling("hex", "The identifier in hexadecimal, two digits for each byte."))
+            .attribute(spelling("dec", "The identifier in decimal, without leading zeros."))
+            .attribute(spelling("id", "The value of `b64_url` without the prefix."))
     }
 
     fn create(&self, plan: State, _: &mut Context<'_>) -> Result<State> {

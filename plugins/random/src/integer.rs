@@ -9,7 +9,6 @@ use crate::seeded::SeededNumbers;
 
 pub(crate) struct RandomInteger;
 
-/// The state of the resource.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     keepers: Keepers,

@@ -15,7 +15,7 @@ pub(crate) fn attribute() -> Attribute {
 }
 
 /// Returns whether the change replaces the object. Early versions did not store null elements, and
-/// stored null for a map with only null elements; such an object must not be replaced.
+/// stored null for a map with only null elements; such objects must not be replaced.
 fn replaces(change: &AttributePlan<'_>) -> bool {
     let Some(configured) = change.config().as_mapping() else {
         return !(change.config().is_null() && change.prior().is_null());

@@ -2,8 +2,8 @@
 //! changes.
 //!
 //! Its schemas and states are compatible with `hashicorp/random` 3.7; README.md lists every
-//! resource and the few differences. It uses only randomness, but no network, files or environment
-//! variables.
+//! resource and the few differences. The provider uses only randomness, but no network, files or
+//! environment variables.
 
 mod bytes;
 mod characters;
@@ -26,7 +26,6 @@ mod uuid;
 
 use wardian_sdk::Provider;
 
-/// Returns the provider.
 pub fn provider() -> Provider {
     Provider::new("random")
         .updatable_resource("random_bytes", bytes::RandomBytes)

@@ -1,10 +1,10 @@
-//! The bcrypt hash of a password.
+//! Computes and verifies the bcrypt hash of a password.
 
-/// The cost of the official provider's hashes, so that this provider's hashes are equally
+/// The cost of the official provider's hashes, so that hashes of both providers are equally
 /// expensive.
 const COST: u32 = 10;
 
-/// The number of bytes that bcrypt uses; it ignores further bytes.
+/// The number of bytes of a password that bcrypt uses; it ignores the remaining bytes.
 const MAX_PASSWORD_BYTES: usize = 72;
 
 /// The reason why a password could not be hashed.

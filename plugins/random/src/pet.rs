@@ -8,7 +8,6 @@ use crate::pet_name;
 
 pub(crate) struct RandomPet;
 
-/// The state of the resource.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     keepers: Keepers,

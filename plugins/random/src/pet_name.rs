@@ -1,4 +1,4 @@
-//! Pet names: an animal, an adjective and adverbs.
+//! Generates pet names: an animal, an adjective and adverbs.
 //!
 //! The word lists were written for this project and are about as long as those of the official
 //! provider, so that collisions of names are equally rare.
@@ -9,8 +9,8 @@ const ADVERBS: &str = include_str!("words/adverbs.txt");
 const ADJECTIVES: &str = include_str!("words/adjectives.txt");
 const NAMES: &str = include_str!("words/names.txt");
 
-/// Generates a name with a number of words: an animal, an adjective and an animal, or adverbs in
-/// front of both. If the number is less than one, the name has two words.
+/// Generates a name with a number of words: an animal, an adjective and an animal, or adverbs
+/// before both. If the number is less than one, the name has two words.
 pub(crate) fn generate(words: i64, separator: &str) -> Result<String, EntropyError> {
     if words == 1 {
         return one_of(NAMES).map(str::to_owned);
@@ -21,7 +21,7 @@ pub(crate) fn generate(words: i64, separator: &str) -> Result<String, EntropyErr
     }
     name.push(one_of(ADJECTIVES)?);
     name.push(one_of(NAMES)?);
-    // The separator is converted to lower case too, for compatibility.
+    // The separator is also converted to lower case, for compatibility.
     Ok(name.join(separator).to_lowercase())
 }
 

@@ -15,7 +15,7 @@ const TAP: usize = 273;
 /// The modulus of the multiplicative generator, which expands a seed to all words.
 const SPREAD_MODULUS: i64 = 0x7fff_ffff;
 
-/// Replaces the seed zero, from which only zeros would be generated.
+/// The seed that replaces zero, from which only zeros would be generated.
 const SEED_FOR_ZERO: u64 = 89_482_311;
 
 /// The sequence of numbers for a seed.

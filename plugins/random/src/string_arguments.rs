@@ -1,5 +1,5 @@
-//! The arguments of `random_string`, and of the resource and the ephemeral resource
-//! `random_password`, which determine the characters of the text.
+//! Defines the arguments that determine the characters of `random_string`, and of the resource and
+//! the ephemeral resource `random_password`.
 
 use wardian_sdk::validate::{self, Validator};
 use wardian_sdk::{Attribute, AttributePlan, Diagnostics, Result, Value};
@@ -9,7 +9,7 @@ use crate::keepers;
 /// The minimum numbers of characters of the classes. `length` must be at least their sum.
 const MINIMUMS: [&str; 4] = ["min_upper", "min_lower", "min_numeric", "min_special"];
 
-/// Declares a state with these arguments and further attributes.
+/// Declares a state with these arguments and additional attributes.
 macro_rules! string_state {
     ($(#[$attribute:meta])* $name:ident { $($field:ident: $type:ty),* $(,)? }) => {
         $(#[$attribute])*
@@ -29,7 +29,7 @@ macro_rules! string_state {
         }
 
         impl $name {
-            /// Replaces null by the default values.
+            /// Replaces null with the default values.
             pub(crate) fn fill_defaults(&mut self) {
                 for enabled in [&mut self.upper, &mut self.lower, &mut self.numeric, &mut self.special] {
                     enabled.get_or_insert(true);

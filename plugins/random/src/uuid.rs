@@ -9,7 +9,6 @@ use crate::keepers::{self, Keepers};
 
 pub(crate) struct RandomUuid;
 
-/// The state of the resource.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     keepers: Keepers,
@@ -61,7 +60,7 @@ impl Update for RandomUuid {
 /// The number of digits in each group.
 const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
 
-/// Inserts dashes between the groups of 32 hexadecimal digits.
+/// Inserts hyphens between the five groups of a UUID's 32 hexadecimal digits.
 fn spell(digits: &str) -> String {
     let mut rest = digits;
     let groups = GROUPS.map(|length| {

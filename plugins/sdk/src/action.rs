@@ -31,7 +31,7 @@ pub trait Action<Client: 'static = ()>: 'static {
     }
 
     /// Starts the action. The host executes the steps one after the other, and shows the progress
-    /// message that each of them returns. The first error ends the action.
+    /// message that each step returns. The first error ends the action.
     fn invoke(&self, config: Self::Config, context: &mut Context<'_, Client>) -> Result<ActionSteps>;
 }
 

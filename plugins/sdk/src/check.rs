@@ -50,7 +50,7 @@ impl Walk<'_> {
             self.error("Missing Configuration for Required Attribute", detail, path);
         }
         if !attribute.is_configurable() && !value.is_null() {
-            let detail = format!("The attribute {name:?} is set by the provider alone.");
+            let detail = format!("Only the provider can set the attribute {name:?}.");
             self.error("Invalid Configuration for Read-Only Attribute", detail, path);
         }
         if attribute.write_only && !value.is_null() && !self.allowed.write_only {

@@ -1,4 +1,4 @@
-//! The context of an operation.
+//! The context of an operation: its client, configuration, private data and diagnostics.
 
 use std::any::Any;
 use std::rc::Rc;
@@ -75,7 +75,7 @@ impl<'a, Client: 'static> Context<'a, Client> {
         };
         operation(&mut Context { client, call }).map_err(|mut errors| {
             if !errors.has_errors() {
-                errors.push(Diagnostic::error("Operation failed", "The provider did not give a reason."));
+                errors.push(Diagnostic::error("Operation failed", "The provider returned no reason."));
             }
             errors
         })
@@ -95,8 +95,8 @@ impl<Client> Context<'_, Client> {
     }
 
     /// Saves the state that has been reached so far. If the operation fails later, exactly this
-    /// state is stored, so that it contains the changes that were made, and no others. Unknown
-    /// values in it are stored as null.
+    /// state is stored, so that it contains exactly the changes that were made. Unknown values in
+    /// the state are stored as null.
     ///
     /// If an operation fails without having saved a state, the stored state does not change: after
     /// a create there is no object, after an update or delete it is the prior state.
@@ -105,8 +105,8 @@ impl<Client> Context<'_, Client> {
         Ok(())
     }
 
-    /// Saves that the object does not exist any more, for a delete (or an update that deletes
-    /// first) that can still fail.
+    /// Saves that the object no longer exists, for a delete (or an update that deletes first) that
+    /// can still fail.
     pub fn save_deleted(&mut self) {
         self.call.partial_state = Some(Value::null(self.call.state_type.clone()));
     }
@@ -156,7 +156,8 @@ impl<Client> Context<'_, Client> {
         self.call.deferral_allowed
     }
 
-    /// Defers the change to a later run. This has no effect if the host does not support it.
+    /// Defers the change to a later run. The call has no effect if the host does not support
+    /// deferring.
     pub fn defer(&mut self, reason: DeferredReason) {
         if self.call.deferral_allowed {
             self.call.deferred = Some(reason);

@@ -1,4 +1,4 @@
-//! Data sources.
+//! Data sources: types that only read objects.
 
 use wardian_value::Value;
 

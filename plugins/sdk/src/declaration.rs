@@ -1,8 +1,8 @@
 //! The capabilities that a plugin declares with [`crate::export_provider!`], each with a reason.
 //!
-//! A component can request exactly the access that a policy can grant: each struct in this module
-//! has the arguments of the policy rule with the same name, which `docs/policy.md` describes, with
-//! the defaults of an `allow` rule. The macro stores the declaration in a custom section of the
+//! A component can request only access that a policy can grant: each struct in this module has the
+//! arguments of the policy rule with the same name, which `docs/policy.md` describes, with the
+//! defaults of an `allow` rule. The macro stores the declaration in a custom section of the
 //! component, which the host reads without running the component. The declaration is built at
 //! compile time.
 
@@ -72,7 +72,7 @@ pub struct Environment {
 pub struct Process {
     /// A program name without a directory, or an absolute path. Required.
     pub program: &'static str,
-    /// A pattern for each argument; `...` at the end accepts any number of further arguments.
+    /// A pattern for each argument; `...` at the end accepts any number of additional arguments.
     pub arguments: &'static [&'static str],
     /// Names or patterns of the environment variables that the plugin sets for the program.
     pub environment: &'static [&'static str],
@@ -127,8 +127,9 @@ macro_rules! declare_capabilities {
         const _: () = {
             const NEEDED: &[$crate::declaration::Capability] = $crate::capabilities![$($capability $needed),*];
 
-            // The linker puts this into a section that the host reads without running the
-            // component. It is also built for other targets, so that errors are reported there.
+            // The linker puts the declaration into a section that the host reads without running
+            // the component. The declaration is also built for other targets, so that errors are
+            // reported there.
             #[cfg_attr(target_family = "wasm", used)]
             #[cfg_attr(target_family = "wasm", unsafe(link_section = "wardian:capabilities"))]
             #[cfg_attr(

@@ -38,7 +38,7 @@ struct Report {
     mistakes: Vec<String>,
 }
 
-/// The kind of object to which a schema belongs, as far as the rules depend on it.
+/// The kind of object to which a schema belongs, for rules that depend on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Provider,
@@ -132,7 +132,7 @@ impl Report {
         let names =
             schema.root.attributes.iter().map(|a| &a.name).chain(schema.root.blocks.iter().map(|b| &b.name));
         for name in names.filter(|name| reserved.contains(&name.as_str())) {
-            self.mistake(&format!("{location}.{name}"), "the name is reserved by the language");
+            self.mistake(&format!("{location}.{name}"), "Terraform reserves the name");
         }
         let enclosing = Enclosing { owner, in_set: false, write_only: false, computed: false };
         self.contents(location, &schema.root, enclosing);

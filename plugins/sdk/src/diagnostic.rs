@@ -97,7 +97,7 @@ impl Diagnostics {
     }
 
     /// Returns `Err` with all diagnostics if one of them is an error, otherwise `Ok`. Without an
-    /// error, warnings are dropped, so report them first.
+    /// error, warnings are dropped, so report warnings first.
     pub fn into_result(self) -> Result<()> {
         if self.has_errors() { Err(self) } else { Ok(()) }
     }

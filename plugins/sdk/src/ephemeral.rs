@@ -28,7 +28,7 @@ pub trait EphemeralResource<Client: 'static = ()>: 'static {
     /// of the context.
     fn open(&self, config: Self::State, context: &mut Context<'_, Client>) -> Result<Opened<Self::State>>;
 
-    /// Renews the resource, and returns when it must be renewed next.
+    /// Renews the resource, and returns the time of the next renewal.
     fn renew(&self, context: &mut Context<'_, Client>) -> Result<Renew> {
         let _ = context;
         Ok(Renew::Never)

@@ -1,4 +1,4 @@
-//! The component exports of a provider.
+//! Exports a provider from a component.
 
 use std::cell::{OnceCell, RefCell};
 use std::marker::PhantomData;
@@ -82,7 +82,7 @@ impl<E: Exported> protocol::Guest for Component<E> {
         with::<E, _>(|service| service.configure_provider(&request))
     }
 
-    // A component executes one call at a time, so there is no other call in flight that could be
+    // A component executes one call at a time, so no other call is in progress that could be
     // stopped.
     fn stop_provider() -> Result<(), String> {
         Ok(())
@@ -204,7 +204,7 @@ impl<E: Exported> protocol::Guest for Component<E> {
 /// without parameters that returns a [`crate::Provider`]. Expands to nothing on targets other than
 /// WebAssembly.
 ///
-/// After the provider, list the capabilities that the component needs (except clocks and
+/// The following macro arguments list the capabilities that the component needs (except clocks and
 /// randomness), each with a reason. Users approve them before the component runs, and the host
 /// denies any other access. See [`crate::declaration`].
 ///

@@ -1,13 +1,13 @@
-//! File access: which paths the host grants, and the base of relative paths.
+//! Checks access to files, and sets the base of relative paths.
 //!
 //! A provider whose configuration contains paths should check the grant before it opens a file, so
 //! that a missing grant is reported as an error. Otherwise the file would appear to be absent, and
 //! the provider would remove the resource from the state.
 //!
 //! The C library on which std depends compares preopened directories and paths without their
-//! leading slashes, so `/etc/hosts` would be the file `etc/hosts` in the working directory. This
-//! does not happen after the component has changed to its working directory, so the exports of this
-//! crate do that first.
+//! leading slashes, so `/etc/hosts` would be the file `etc/hosts` in the working directory. After
+//! the component has changed to its working directory, the paths are distinguished, so the exports
+//! of this crate first change to that directory.
 
 use std::path::Path;
 
@@ -15,14 +15,14 @@ use std::path::Path;
 /// The host records a denied path in the audit log.
 #[cfg(target_os = "wasi")]
 pub fn is_granted(path: &Path) -> bool {
-    // The error that WASI's C library returns if the host denies access. Errors of the operating
-    // system have other codes.
+    // WASI's C library returns this error if the host denies access. Errors of the operating system
+    // have other codes.
     const NOT_PERMITTED: i32 = 63;
     let looked = std::fs::metadata(path);
     looked.map_or_else(|error| error.raw_os_error() != Some(NOT_PERMITTED), |_| true)
 }
 
-/// Outside the sandbox, the operating system decides on every path.
+/// Outside the sandbox, the operating system checks every path.
 #[cfg(not(target_os = "wasi"))]
 pub fn is_granted(_path: &Path) -> bool {
     true
@@ -33,7 +33,7 @@ pub fn is_granted(_path: &Path) -> bool {
 #[cfg(target_os = "wasi")]
 pub(crate) fn enter_working_directory() {
     if let Some(directory) = wasip2::cli::environment::initial_cwd() {
-        // If the directory is not granted, every access to a relative path fails anyway.
+        // If the directory is not granted, every access to a relative path fails in any case.
         let _ = std::env::set_current_dir(directory);
     }
 }

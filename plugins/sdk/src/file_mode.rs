@@ -1,5 +1,5 @@
-//! Files and directories that are created with a given mode, which the standard library cannot
-//! do in a sandbox.
+//! Creates files and directories with a given mode, which the standard library does not support in
+//! a sandbox.
 //!
 //! The functions work in directories for which the provider has write access, under the names in
 //! the grant. A mode is at most `0o777`. The umask of the host's user applies to new files. In
@@ -24,7 +24,7 @@ pub fn create_directory(path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
     host::create_directory(path.as_ref(), mode)
 }
 
-/// Sets the mode of an existing file or directory to exactly this mode.
+/// Sets the mode of an existing file or directory.
 pub fn set_mode(path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
     host::set_mode(path.as_ref(), mode)
 }

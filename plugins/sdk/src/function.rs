@@ -151,8 +151,8 @@ impl FunctionBuilder {
         self
     }
 
-    /// Sets the parameter for all further arguments. They are passed as a `Vec`, which is the last
-    /// element of the tuple.
+    /// Sets the parameter for all additional arguments. They are passed as a `Vec`, which is the
+    /// last element of the tuple.
     #[must_use]
     pub fn variadic(mut self, parameter: Parameter) -> Self {
         self.signature.variadic = Some(parameter);

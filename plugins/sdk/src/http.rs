@@ -1,4 +1,4 @@
-//! HTTP requests, which the host sends if policy allows them.
+//! Sends HTTP requests through the host, if policy allows them.
 //!
 //! ```no_run
 //! # fn read() -> wardian_sdk::Result<()> {
@@ -11,9 +11,9 @@
 //! ```
 //!
 //! A call waits until the complete response has been received. The host handles TLS, proxies, and
-//! credentials that plugins do not see. Redirects are returned as responses; following one is a new
-//! request. A provider that does not use this module does not import `wasi:http` and needs no
-//! grant.
+//! credentials that plugins do not see. Redirects are returned as responses; following a redirect
+//! is a new request. A provider that does not use this module does not import `wasi:http` and needs
+//! no grant.
 //!
 //! Native unit tests have no network: [`testing::with_mock_http`](crate::testing::with_mock_http)
 //! replaces the server.
@@ -54,7 +54,7 @@ pub struct Response {
     body: Vec<u8>,
 }
 
-/// The reason why a request has no response, or no valid one.
+/// The reason why a request has no response, or an invalid one.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
@@ -148,7 +148,7 @@ impl Request {
         }
     }
 
-    /// Sets the timeout for connecting, for the beginning of the response, and for each further
+    /// Sets the timeout for connecting, for the beginning of the response, and for each subsequent
     /// chunk of it. The limits of the host apply in addition.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {

@@ -1,4 +1,4 @@
-//! Import of existing objects.
+//! Imports of existing objects.
 
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ impl Import {
         self.id.as_deref().ok_or_else(|| {
             Diagnostics::error(
                 "Import by identity not supported",
-                "This resource is imported by an identifier.",
+                "To import this resource, specify an identifier.",
             )
         })
     }

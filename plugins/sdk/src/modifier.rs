@@ -1,4 +1,4 @@
-//! Plan modifiers of attributes.
+//! Plan modifiers, which change the plan of an attribute.
 
 use serde::Serialize;
 use wardian_value::{Path, Value};

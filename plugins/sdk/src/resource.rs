@@ -1,4 +1,4 @@
-//! Managed resources.
+//! Managed resources: types whose objects a provider creates, changes and destroys.
 
 use wardian_value::{Path, Type, Value};
 
@@ -32,7 +32,7 @@ pub trait Resource<Client: 'static = ()>: 'static {
     }
 
     /// Changes a plan after defaults, unknown values and the attributes' plan modifiers have been
-    /// applied. It is also called for a destroy.
+    /// applied. This method is also called for a destroy.
     fn modify_plan(&self, plan: &mut Plan, context: &mut Context<'_, Client>) -> Result<()> {
         let _ = (plan, context);
         Ok(())
@@ -41,8 +41,8 @@ pub trait Resource<Client: 'static = ()>: 'static {
     /// Creates the planned object and returns its new state.
     fn create(&self, plan: Self::State, context: &mut Context<'_, Client>) -> Result<Self::State>;
 
-    /// Returns the current state of the object; `None` if it does not exist any more. By default,
-    /// returns the stored state.
+    /// Returns the current state of the object; `None` if it no longer exists. By default, returns
+    /// the stored state.
     fn read(&self, state: Self::State, context: &mut Context<'_, Client>) -> Result<Option<Self::State>> {
         let _ = context;
         Ok(Some(state))
@@ -255,8 +255,8 @@ impl<R: Resource<Client>, Client: 'static> AnyResource for TypedResource<R, Clie
 
     fn update(&self, prior: &Value, planned: &Value, call: &mut Call) -> Result<Value> {
         let Some(update) = self.update else {
-            // Every change of a configurable attribute replaces the object, so any other difference
-            // was made by the provider itself and is already in the plan.
+            // Every change of a configurable attribute replaces the object, so the provider itself
+            // made any other difference, which is already in the plan.
             if planned.is_wholly_known() {
                 return Ok(planned.clone());
             }

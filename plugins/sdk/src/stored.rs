@@ -1,5 +1,5 @@
-//! Decodes stored states: JSON without type information, whose schema may have changed slightly in
-//! the meantime.
+//! Decodes stored states: JSON without type information, whose schema may have changed slightly
+//! since it was stored.
 
 use serde_json::{Map, Value as Json};
 use wardian_value::{Type, Value};

@@ -99,7 +99,7 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Creates a deadline after the given duration from now.
+    /// Creates a deadline that passes after the given duration.
     pub fn after(allowed: Duration) -> Self {
         Self { start: Instant::now(), allowed }
     }

@@ -17,9 +17,9 @@ pub struct StateUpgrader {
 }
 
 impl StateUpgrader {
-    /// Creates an upgrader from a version that converts between two Rust types. `Old` is decoded
-    /// from the stored JSON: serde's attributes determine how absent attributes are treated, and
-    /// unknown attributes are ignored.
+    /// Creates a state upgrader for version `from` that converts between two Rust types. `Old` is
+    /// decoded from the stored JSON: serde's attributes determine how absent attributes are
+    /// treated, and unknown attributes are ignored.
     pub fn new<Old: DeserializeOwned, New: Serialize>(
         from: i64,
         upgrade: impl Fn(Old) -> Result<New> + 'static,
@@ -35,9 +35,9 @@ impl StateUpgrader {
         }
     }
 
-    /// Creates an upgrader from a version that changes the stored JSON. The result is decoded with
-    /// the current schema: attributes that the schema does not have are dropped, and absent
-    /// attributes are null.
+    /// Creates a state upgrader for version `from` that changes the stored JSON. The result is
+    /// decoded with the current schema: attributes that the schema does not have are dropped, and
+    /// absent attributes are null.
     pub fn json(from: i64, upgrade: impl Fn(&mut Json) -> Result<()> + 'static) -> Self {
         Self {
             from,

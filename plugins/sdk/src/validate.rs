@@ -1,5 +1,4 @@
-//! Validators of configurations, for [`crate::Attribute::validate`] and
-//! [`crate::Block::validate`].
+//! Validators of configurations, for [`crate::Attribute::validate`] and [`crate::Block::validate`].
 //!
 //! A validator of a value is called only with values that are set and known. Validators that relate
 //! several attributes refer to siblings, which are attributes of the same object.
@@ -179,7 +178,7 @@ pub fn size(range: impl RangeBounds<usize>) -> Validator {
     custom_with_context(move |context, diagnostics| {
         let size = match context.value.view() {
             View::List(elements) | View::Tuple(elements) => elements.len(),
-            // Unknown elements of a set may turn out to be equal to others.
+            // Unknown elements of a set may turn out to be equal to other elements.
             View::Set(elements) if context.value.is_wholly_known() => elements.len(),
             View::Map(elements) | View::Object(elements) => elements.len(),
             _ => return,

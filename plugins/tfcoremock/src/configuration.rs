@@ -1,4 +1,4 @@
-//! The provider's configuration and client.
+//! Creates the provider's client from its configuration.
 
 use std::path::PathBuf;
 
@@ -49,20 +49,20 @@ pub(crate) enum Operation {
 pub(crate) fn schema() -> Schema {
     let fails = |name: &str, operation: &str| {
         Attribute::list(name, Type::String).description(format!(
-            "IDs of resources whose {operation} is carried out and then reported as failed."
+            "IDs of resources whose {operation} is performed and then reported as failed."
         ))
     };
     Schema::new()
         .description(
             "Resources that are JSON files in the project, for testing configurations. The file \
-             `dynamic_resources.json` in the root module's directory defines further types in \
-             addition to `tfcoremock_simple_resource` and `tfcoremock_complex_resource`.",
+             `dynamic_resources.json` in the root module's directory defines types in addition to \
+             `tfcoremock_simple_resource` and `tfcoremock_complex_resource`.",
         )
         .attribute(Attribute::string("resource_directory").description(
-            "The directory where resources are stored as `ID.json`. Default: `terraform.resource`.",
+            "The directory in which resources are stored as `ID.json`. Default: `terraform.resource`.",
         ))
         .attribute(Attribute::string("data_directory").description(
-            "The directory where data sources are read from `ID.json`. Default: `terraform.data`.",
+            "The directory from which data sources are read, as `ID.json`. Default: `terraform.data`.",
         ))
         .attribute(Attribute::bool("use_only_state").description(
             "Whether resources are stored only in the state and have no files. Default: `false`.",
@@ -117,13 +117,13 @@ impl MockClient {
         match &self.storage {
             Storage::Files(directory) => Ok(Some(directory)),
             Storage::StateOnly => Ok(None),
-            Storage::Unknown => Err(unknown_configuration("where resources are stored")),
+            Storage::Unknown => Err(unknown_configuration("the directory of resources")),
         }
     }
 
     /// Returns the directory of data sources.
     pub(crate) fn data_directory(&self) -> Result<&Directory> {
-        self.data_directory.as_ref().ok_or_else(|| unknown_configuration("where data sources are read from"))
+        self.data_directory.as_ref().ok_or_else(|| unknown_configuration("the directory of data sources"))
     }
 
     /// Returns the error that the configuration requests for an operation.

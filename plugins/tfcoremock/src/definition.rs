@@ -1,4 +1,4 @@
-//! Definitions of resource types.
+//! Defines the contents of resource types.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub(crate) enum Kind {
     Nested(Nesting, Attributes),
 }
 
-/// Whether the configuration or the provider sets an attribute.
+/// Which of configuration and provider set an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     Required,

@@ -21,7 +21,7 @@ use crate::stored_value::{StoredObject, StoredValue};
 
 /// Maximum depth of nested attributes and blocks. Hosts reject much deeper schemas.
 const MAX_DEPTH: usize = 32;
-/// Names with a special meaning in the language.
+/// Names that Terraform reserves.
 const RESERVED: [&str; 7] =
     ["connection", "count", "depends_on", "for_each", "lifecycle", "provider", "provisioner"];
 
@@ -107,7 +107,7 @@ fn parse(
             }
             for name in one.attributes.keys().chain(one.blocks.keys()) {
                 if RESERVED.contains(&name.as_str()) {
-                    reader.problem(format!("{name:?} has a special meaning in the language"));
+                    reader.problem(format!("Terraform reserves the name {name:?}"));
                 }
             }
             let contents = reader.contents(one.attributes, one.blocks);

@@ -1,4 +1,4 @@
-//! The files of resources and data sources: `ID.json` in a granted directory.
+//! Reads and writes the files of resources and data sources: `ID.json` in a granted directory.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
@@ -22,7 +22,7 @@ pub(crate) struct Directory(pub(crate) PathBuf);
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileError {
     /// No granted directory contains the path.
-    #[error("{} is outside the directories that the provider has access to", .0.display())]
+    #[error("{} is outside of the directories to which the provider has access", .0.display())]
     NotGranted(PathBuf),
     /// The identifier is not a file name.
     #[error(
@@ -40,7 +40,7 @@ pub(crate) enum FileError {
     Failed { action: &'static str, path: PathBuf, cause: io::Error },
 }
 
-/// The content of a file. Later versions of the format have further members.
+/// The content of a file. Later versions of the format have additional members.
 #[derive(Deserialize)]
 struct Content {
     values: StoredObject,
@@ -110,7 +110,7 @@ impl Directory {
         if let Err(cause) = fs::remove_file(&path) {
             return Err(FileError::Failed { action: "delete", path, cause });
         }
-        // This fails if the directory contains other files, which must be kept.
+        // The removal fails if the directory contains other files, which must be kept.
         let _ = fs::remove_dir(&self.0);
         Ok(())
     }
@@ -124,7 +124,7 @@ impl Directory {
     }
 }
 
-/// Formats an object with indentation, and with escapes for HTML's special characters, like other
+/// Formats an object with indentation, and with escapes for HTML's special characters, as in other
 /// programs that write these files.
 fn text(object: &StoredObject, path: &std::path::Path) -> Result<String, FileError> {
     let text = serde_json::to_string_pretty(&ContentRef { values: object })

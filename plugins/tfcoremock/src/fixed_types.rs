@@ -17,7 +17,7 @@ pub(crate) fn all() -> BTreeMap<String, Definition> {
     };
     let complex = Definition {
         description: "A resource with attributes of each primitive type, and with nested attributes and \
-                      blocks that have the same, three levels deep.",
+            blocks that have the same attributes, three levels deep.",
         contents: contents(LEVELS),
     };
     BTreeMap::from([
@@ -34,7 +34,7 @@ fn primitives() -> Attributes {
         primitive("bool", Kind::Plain(Type::Bool), "A truth value."),
         primitive("number", Kind::Plain(Type::Number), "A number, with or without a fraction."),
         primitive("string", Kind::Plain(Type::String), "A string."),
-        primitive("float", Kind::Float, "A number that a double can hold."),
+        primitive("float", Kind::Float, "A number that a double can represent."),
         primitive("integer", Kind::Integer, "A 64-bit integer."),
     ])
 }

@@ -2,10 +2,10 @@
 //! configurations and engines.
 //!
 //! Its states and files are compatible with `hashicorp/tfcoremock` 0.5; README.md lists its
-//! features and the few differences. Each resource type has a `definition`: two are
-//! predefined, the others are read from `dynamic_resources.json` when the provider starts. All
-//! types share one implementation that works with values instead of Rust types. `files` is the
-//! only module that accesses the file system.
+//! features and the few differences. Each resource type has a `definition`: two types are
+//! predefined, and the others are read from `dynamic_resources.json` when the provider starts. All
+//! types share one implementation that works with values instead of Rust types. `files` is the only
+//! module that accesses the file system.
 
 mod completion;
 mod configuration;

@@ -101,7 +101,7 @@ fn fits_an_integer(value: &Value) -> Result<(), &'static str> {
 fn fits_a_double(value: &Value) -> Result<(), &'static str> {
     match value.as_number() {
         Some(number) if !number.to_f64().is_finite() || (number.to_f64() == 0.0 && !number.is_zero()) => {
-            Err("must be a number that a double can hold")
+            Err("must be a number that a double can represent")
         }
         _ => Ok(()),
     }

@@ -1,10 +1,10 @@
-//! Values in files: each is an object with one member, whose name is the kind of the value.
-//! `{"string": "a"}`, `{"number": "1.5"}`, `{"list": [{"boolean": true}]}`.
+//! Encodes and decodes values in files: each value is an object with one member, whose name is the
+//! kind of the value. `{"string": "a"}`, `{"number": "1.5"}`, `{"list": [{"boolean": true}]}`.
 //!
 //! Null is omitted in objects and is `{}` in collections. Blocks are lists and sets of objects,
 //! which are omitted if they are empty. Members that a type does not have are ignored, so that a
-//! file can still be read if an attribute is removed from a type; a value of the wrong kind is an
-//! error.
+//! file can still be read if an attribute is removed from a type; a value of the wrong kind causes
+//! an error.
 
 use std::collections::BTreeMap;
 

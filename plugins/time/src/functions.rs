@@ -47,7 +47,8 @@ impl DurationParts {
     }
 }
 
-/// Divides the quotient and the remainder separately, so that long durations keep their fractions.
+/// Divides the quotient and the remainder separately, so that the fractions of long durations are
+/// exact.
 #[expect(clippy::cast_precision_loss, reason = "the result is a binary fraction anyway")]
 fn in_units(nanoseconds: i64, unit: i64) -> f64 {
     (nanoseconds / unit) as f64 + (nanoseconds % unit) as f64 / unit as f64

@@ -1,4 +1,4 @@
-//! Import identifiers: values separated by commas.
+//! Parses import identifiers: values separated by commas.
 
 use wardian_sdk::{Diagnostics, Import, Result};
 

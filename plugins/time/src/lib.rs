@@ -13,7 +13,6 @@ mod timestamp_attributes;
 
 use wardian_sdk::Provider;
 
-/// Returns the provider.
 pub fn provider() -> Provider {
     Provider::new("time")
         .updatable_resource("time_offset", offset::Offset)

@@ -41,7 +41,7 @@ fn configured_timestamp_is_known_in_plan() {
 }
 
 #[test]
-fn changed_triggers_or_timestamp_replace() {
+fn changed_triggers_or_timestamp_force_replacement() {
     let harness = harness();
     let state = harness.create("time_static", json!({ "triggers": { "a": "1" } })).unwrap();
     for config in [json!({ "triggers": { "a": "2" } }), json!({ "rfc3339": "2020-02-12T06:36:13Z" })] {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const DAY: i64 = 86_400;
-/// Maximum year of a sum. Later years are certainly a mistake.
+/// Maximum year of a sum. Later years are considered a mistake.
 const MAX_YEAR: i64 = 999_999;
 
 /// A point in time with a UTC offset. Only the point in time is compared.
@@ -30,7 +30,7 @@ pub(crate) struct Civil {
 impl Timestamp {
     /// Returns the current time in UTC.
     pub(crate) fn now() -> Self {
-        // A clock that shows a time before 1970 was not set.
+        // If the clock shows a time before 1970, it was not set.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
             seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),

@@ -1,4 +1,4 @@
-//! The attributes that contain the components of a timestamp.
+//! Defines the attributes that contain the components of a timestamp.
 
 use wardian_sdk::{Attribute, Diagnostic, Object, Result, Type, validate};
 
@@ -16,7 +16,6 @@ pub(crate) fn parts(what: &str) -> Vec<Attribute> {
         .collect()
 }
 
-/// Returns the attribute `triggers`.
 pub(crate) fn triggers() -> Attribute {
     Attribute::map("triggers", Type::String)
         .force_new()

@@ -1,4 +1,4 @@
-//! Replacements in snapshots for text that differs from run to run.
+//! Replaces text in snapshots that differs from run to run.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -25,7 +25,7 @@ static COMPILED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     FILTERS.iter().filter_map(|(pattern, text)| Some((Regex::new(pattern).ok()?, *text))).collect()
 });
 
-/// Returns text in the form of snapshots. `places` are folders and their names.
+/// Returns text in the form of snapshots. `places` contains directories and their names.
 pub(crate) fn apply(text: &str, places: &[(&Path, &str)]) -> String {
     let mut text = text.to_owned();
     for (path, name) in places {

@@ -1,9 +1,8 @@
-//! Runs `wardian` in a temporary folder and captures its output.
+//! Runs `wardian` in a temporary directory and captures its output.
 //!
 //! Nothing from the environment of the user who runs the tests is used: no variables, no home
-//! directory, no CLI configuration. All tests share a cache of compiled plugins, so that each is
-//! compiled once. Text that differs from run to run is replaced in one module,
-//! `filters`.
+//! directory, no CLI configuration. All tests share a cache of compiled plugins, so that each
+//! plugin is compiled once. The module `filters` replaces text that differs from run to run.
 
 mod filters;
 mod program;

@@ -1,4 +1,4 @@
-//! The binary under test, and the components that it loads.
+//! Finds the binary under test, and the components that it loads.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Returns the program under test.
+/// Returns the path of the binary under test.
 ///
 /// # Panics
-/// If the program was not built.
+/// If the binary was not built.
 pub fn binary() -> PathBuf {
     if let Some(path) = std::env::var_os("WARDIAN_TEST_BINARY") {
         return path.into();
@@ -80,7 +80,7 @@ impl Running {
     /// Waits for a line that contains this text.
     ///
     /// # Panics
-    /// If the command ends or the wait times out before the line appears. The message contains all
+    /// If the command exits or the wait times out before the line appears. The message contains all
     /// output.
     pub fn wait_for(&mut self, text: &str) {
         let deadline = Instant::now() + Duration::from_mins(2);
@@ -126,7 +126,7 @@ impl Running {
         }
     }
 
-    /// Reports whether the command has ended.
+    /// Returns whether the command has exited.
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
@@ -137,10 +137,10 @@ impl Running {
         let _ = self.child.wait();
     }
 
-    /// Waits for the command to end, and returns its status and output.
+    /// Waits for the command to exit, and returns its status and output.
     ///
     /// # Panics
-    /// If it does not end within the limit.
+    /// If the command does not exit within the limit.
     pub fn finish(mut self, limit: Duration) -> (ExitStatus, String) {
         let deadline = Instant::now() + limit;
         loop {

@@ -1,4 +1,4 @@
-//! A folder with a configuration, in which commands are run.
+//! A directory with a configuration, in which a test runs commands.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::filters;
 use crate::program::{Running, binary};
 
-/// A temporary folder, removed when dropped.
+/// A temporary directory, removed when dropped.
 #[derive(Debug)]
 pub struct Project {
     folder: TempDir,
@@ -21,9 +21,8 @@ pub struct Project {
 /// The visible result of a command.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// The command line.
     pub line: String,
-    /// The exit code; [`None`] if a signal ended it.
+    /// The exit code; [`None`] if a signal terminated the command.
     pub code: Option<i32>,
     /// Standard output, filtered.
     pub out: String,
@@ -50,7 +49,7 @@ impl Seen {
     /// Asserts that the command succeeded.
     ///
     /// # Panics
-    /// If it failed, with its output.
+    /// If the command failed, with its output.
     #[track_caller]
     pub fn success(self) -> Self {
         self.ended_with(0)
@@ -59,7 +58,7 @@ impl Seen {
     /// Like [`Seen::success`], with another exit code.
     ///
     /// # Panics
-    /// If it ended with another code.
+    /// If the command exited with another code.
     #[track_caller]
     pub fn ended_with(self, code: i32) -> Self {
         assert!(self.code == Some(code), "{code} was expected:\n{}", self.text());
@@ -68,13 +67,13 @@ impl Seen {
 }
 
 impl Project {
-    /// Creates a folder with these files.
+    /// Creates a directory with these files.
     ///
     /// # Panics
-    /// If it cannot be created.
+    /// If the directory cannot be created.
     pub fn new(files: &[(&str, &str)]) -> Self {
-        #[expect(clippy::expect_used, reason = "the folder is needed for the test")]
-        let folder = tempfile::Builder::new().prefix("wardian-").tempdir().expect("a folder for the test");
+        #[expect(clippy::expect_used, reason = "a test requires a directory")]
+        let folder = tempfile::Builder::new().prefix("wardian-").tempdir().expect("a directory for the test");
         let project = Self { folder };
         for (path, text) in files {
             project.write(path, text);
@@ -82,15 +81,15 @@ impl Project {
         project
     }
 
-    /// Returns the path of a file in the folder.
+    /// Returns the path of a file in the directory.
     pub fn path(&self, relative: &str) -> PathBuf {
         if relative.is_empty() { self.folder.path().to_owned() } else { self.folder.path().join(relative) }
     }
 
-    /// Writes a file and creates its parent folders.
+    /// Writes a file and creates its parent directories.
     ///
     /// # Panics
-    /// If that fails.
+    /// If the file cannot be written.
     pub fn write(&self, relative: &str, content: impl AsRef<[u8]>) {
         let path = self.path(relative);
         let written = path
@@ -105,7 +104,7 @@ impl Project {
         fs::read_to_string(self.path(relative)).unwrap_or_default()
     }
 
-    /// Reports whether a file exists.
+    /// Returns whether a file exists.
     pub fn has(&self, relative: &str) -> bool {
         self.path(relative).exists()
     }
@@ -128,7 +127,7 @@ impl Project {
         #[expect(clippy::expect_used, reason = "the command is needed for the test")]
         let mut child = child.expect("wardian starts");
         if let Some(mut stdin) = child.stdin.take() {
-            // A command that does not read its input may already have ended.
+            // A command that does not read its input may already have exited.
             let _ = stdin.write_all(input.as_bytes());
         }
         #[expect(clippy::expect_used, reason = "the command is needed for the test")]
@@ -145,7 +144,7 @@ impl Project {
     /// Starts `wardian` and returns while it runs.
     ///
     /// # Panics
-    /// If it cannot be started.
+    /// If `wardian` cannot be started.
     pub fn start(&self, line: &str) -> Running {
         let child =
             self.command(line).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
@@ -179,7 +178,7 @@ impl Project {
     }
 }
 
-/// The folder of compiled plugins that all tests share.
+/// Returns the directory of compiled plugins that all tests share.
 fn common() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/end-to-end")
 }

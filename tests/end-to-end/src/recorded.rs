@@ -16,10 +16,10 @@ use crate::Project;
 /// The environment variable that requests recording.
 const RECORD: &str = "WARDIAN_RECORD";
 
-/// One command line, run in a separate folder.
+/// One command line, run in a separate directory.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct Case {
-    /// The folder's files.
+    /// The directory's files.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     files: BTreeMap<String, String>,
     /// Commands to run first. Their results are ignored.
@@ -30,14 +30,13 @@ struct Case {
     then: BTreeMap<String, String>,
     /// The command, its arguments separated by spaces.
     line: String,
-    /// Its standard input.
+    /// The command's standard input.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     input: String,
-    /// The reason why the result does not match yet; empty if it must match. A case with a reason
-    /// that matches is an error too, so that the reason is removed.
+    /// The reason why the result does not match yet; empty if the result must match. A matching
+    /// case with a reason is also an error, so that the reason is removed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     open: String,
-    /// The recorded result.
     #[serde(default)]
     answer: Answer,
 }
@@ -56,7 +55,7 @@ struct Answer {
 /// text that may differ.
 ///
 /// # Panics
-/// If a result differs; or, when recording, if that fails.
+/// If a result differs, or cannot be recorded.
 pub fn assert_recorded(name: &str, shape: impl Fn(String) -> String) {
     assert_recorded_with_files(name, shape, |path, text| Some((path.to_owned(), text.to_owned())));
 }
@@ -164,7 +163,7 @@ impl Case {
             #[expect(clippy::expect_used, reason = "the program is needed to record")]
             let mut child = child.expect("the program starts");
             if let Some(mut stdin) = child.stdin.take() {
-                // A command that does not read its input may already have ended.
+                // A command that does not read its input may already have exited.
                 let _ = stdin.write_all(self.input.as_bytes());
             }
             #[expect(clippy::expect_used, reason = "the program is needed to record")]
@@ -188,7 +187,7 @@ impl Case {
     }
 }
 
-/// Collects the text of every file below a folder, except those of the home directory.
+/// Collects the text of every file below a directory, except those of the home directory.
 fn files_below(folder: &Path, prefix: &str, found: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());

@@ -9,11 +9,11 @@ use serde_json::Value;
 use crate::Project;
 use crate::project::words;
 
-/// The path of the program.
+/// The path of Terraform.
 #[derive(Debug)]
 pub struct Terraform(PathBuf);
 
-/// Returns Terraform, or [`None`] after printing the reason.
+/// Returns Terraform, or prints the reason why it is missing and returns [`None`].
 pub fn terraform() -> Option<Terraform> {
     let path = std::env::var_os("PATH")?;
     let name = format!("terraform{}", std::env::consts::EXE_SUFFIX);
@@ -26,10 +26,10 @@ pub fn terraform() -> Option<Terraform> {
 }
 
 impl Terraform {
-    /// Returns the output of a command in a folder.
+    /// Returns the output of a command in a directory.
     ///
     /// # Panics
-    /// If it fails.
+    /// If the command fails.
     pub fn ask(&self, directory: &Path, arguments: &[&str]) -> String {
         let output = self.run(directory, arguments);
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -37,15 +37,15 @@ impl Terraform {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Returns the output of a command in a folder, whether or not it fails.
+    /// Returns the output of a command in a directory, whether or not it fails.
     ///
     /// # Panics
-    /// If it cannot be started.
+    /// If the command cannot be started.
     pub fn try_ask(&self, directory: &Path, arguments: &[&str]) -> String {
         String::from_utf8_lossy(&self.run(directory, arguments).stdout).into_owned()
     }
 
-    /// Returns the `terraform` command with arguments in a project's folder, not yet started.
+    /// Returns the `terraform` command with arguments in a project's directory, not yet started.
     pub fn command(&self, project: &Project, line: &str) -> Command {
         let mut command = self.plain_command(&project.path(""));
         command.args(words(line)).env("HOME", project.path("home"));
@@ -69,11 +69,11 @@ impl Terraform {
         command
     }
 
-    /// Runs a command on a copy of a project's state in an empty folder. With the configuration,
+    /// Runs a command on a copy of a project's state in an empty directory. With the configuration,
     /// Terraform would require native providers.
     ///
     /// # Panics
-    /// If it fails.
+    /// If the command fails.
     pub fn ask_about_state(&self, project: &Project, arguments: &[&str]) -> String {
         let aside = project.path("aside");
         let copied = fs::create_dir_all(&aside).and_then(|()| {
@@ -83,7 +83,7 @@ impl Terraform {
         self.ask(&aside, arguments)
     }
 
-    /// Returns a state without the members that each program writes differently.
+    /// Returns a state without the members that Terraform and Wardian write differently.
     pub fn comparable(state: &str) -> Value {
         let mut state: Value = serde_json::from_str(state).unwrap_or_default();
         if let Some(object) = state.as_object_mut() {

@@ -1,4 +1,4 @@
-//! Ways to harm the host; the resource type selects one.
+//! Attacks on the host, which the resource type selects.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub(crate) const NAMES: &[&str] = &[
     "hostile_path",
 ];
 
-/// Runs the behavior of a resource type. Most of them do not return.
+/// Runs the behavior of a resource type. Most behaviors do not return.
 pub(crate) fn behave(type_name: &str, input: &str) {
     match type_name {
         "hostile_trap" => core::arch::wasm32::unreachable(),
@@ -53,7 +53,7 @@ pub(crate) fn behave(type_name: &str, input: &str) {
         }
         "hostile_memory" => eat_memory(),
         "hostile_handles" => loop {
-            // A handle that is never dropped.
+            // The handle is never dropped.
             std::mem::forget(wit::ListEvents::new(Events::none()));
         },
         "hostile_flood" => flood(),
@@ -111,15 +111,15 @@ pub(crate) fn plan(request: wit::PlanResourceChangeRequest) -> wit::PlanResource
     };
     match request.type_name.as_str() {
         "hostile_garbage" => response.planned_state = vec![0xc1, 0xff, 0x00],
-        // An integer instead of an object.
+        // The value is an integer instead of an object.
         "hostile_wrong_type" => response.planned_state = vec![0x07],
-        // Nested arrays.
+        // The value consists of nested arrays.
         "hostile_deep" => response.planned_state = vec![0x91; 1 << 20],
-        // A map that claims more than four billion entries.
+        // The value is a map that claims more than four billion entries.
         "hostile_length" => response.planned_state = vec![0xdf, 0xff, 0xff, 0xff, 0xff],
         "hostile_huge" => response.planned_private = vec![0; 100 << 20],
         "hostile_gigabyte" => response.planned_private = vec![1; 1 << 30],
-        // An object with an attribute that is not UTF-8.
+        // The value is an object with an attribute that is not UTF-8.
         "hostile_text" => {
             response.planned_state = b"\x82\xa5input\xa2\xff\xfe\xa6result\xc0".to_vec();
         }

@@ -1,7 +1,7 @@
 //! A malicious provider: each resource type attacks the host in one way, and each input of the
 //! probe attempts an access that is not granted. The sandbox tests load it as a real component.
 #![cfg(target_family = "wasm")]
-#![allow(clippy::panic, clippy::unwrap_used, reason = "it is written to do harm")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a hostile plugin may panic")]
 
 mod behaviour;
 mod libc;

@@ -95,7 +95,7 @@ pub(crate) fn plan(request: wit::PlanResourceChangeRequest) -> wit::PlanResource
     }
 }
 
-/// Creates an object: a probe runs if the input is one.
+/// Creates an object. If the input is a probe, runs the probe.
 pub(crate) fn apply(request: wit::ApplyResourceChangeRequest) -> wit::ApplyResourceChangeResponse {
     let new_state = match decode(&request.planned_state) {
         Some(planned) => {

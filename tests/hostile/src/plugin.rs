@@ -1,4 +1,4 @@
-//! The provider's calls, which behave correctly except where a test needs misbehavior.
+//! The provider's calls, which behave correctly unless a test requires misbehavior.
 
 use std::cell::Cell;
 use std::sync::Mutex;
@@ -215,7 +215,7 @@ impl wit::Guest for Hostile {
         wit::OpenEphemeralResourceResponse {
             result: request.config,
             diagnostics: Vec::new(),
-            // An invalid point in time.
+            // The point in time is invalid.
             renew_at: Some(wit::Timestamp { seconds: i64::MIN, nanoseconds: u32::MAX }),
             private: Vec::new(),
             deferred: None,

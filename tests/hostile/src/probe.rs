@@ -1,4 +1,4 @@
-//! Attempts to access files, the environment and clocks without a grant. Each returns its
+//! Attempts to access files, the environment and clocks without a grant. Each attempt returns its
 //! outcome.
 
 use std::fs::{self, File};

@@ -1,6 +1,6 @@
 //! Chains of operations in one call: records separated by U+001E, whose fields are separated by
-//! U+001F. The result has one line per operation, `#INDEX OUTCOME`, so that a test sees that the
-//! chain ran to its end.
+//! U+001F. The result has one line per operation, `#INDEX OUTCOME`, so that a test can check that
+//! the chain ran to its end.
 
 use std::fs::{self, File};
 use std::hint::black_box;
@@ -202,7 +202,7 @@ fn nest(path: &str, depth: usize) -> io::Result<String> {
 fn find_in_memory(process: &str, pattern: &str) -> io::Result<String> {
     let maps = fs::read_to_string(format!("{process}/maps"))?;
     let mut memory = File::open(format!("{process}/mem"))?;
-    // The pattern itself is in this component's memory; its next byte is not known here.
+    // This component's memory contains the pattern itself, but not the byte that follows it.
     let pattern = pattern.as_bytes();
     for line in maps.lines().filter(|line| line.contains(" rw")) {
         let Some((range, _)) = line.split_once(' ') else { continue };

@@ -1,4 +1,4 @@
-//! The calls of the provider `fake`; those of the provisioner are in `provisioner`.
+//! Implements the provider calls of `fake`; `provisioner` implements the provisioner calls.
 //!
 //! `fake_thing` has a name, a size and values computed from them; it exists only in the state.
 //! `fake_echo` is a data source, `fake_token` an ephemeral resource, `shout` a function,
@@ -78,7 +78,7 @@ impl Values {
     fn sent(self, value: &Value, ty: &Type) -> Option<m::DynamicValue> {
         let msgpack = match self {
             Self::AsTheSchemaSays => msgpack::encode(value, ty).ok()?.into(),
-            // `true`, although an object or string is expected.
+            // The value is `true`, although an object or string is expected.
             Self::OfAnotherType => Bytes::from_static(b"\xc3"),
         };
         Some(m::DynamicValue { msgpack, json: Bytes::new() })
@@ -539,7 +539,7 @@ pub(crate) fn schema_optional() -> Vec<u8> {
     answer.encode_to_vec()
 }
 
-/// Replaces the prefix `fake_` by `other_` in a response with schemas.
+/// Replaces the prefix `fake_` with `other_` in a response with schemas.
 pub(crate) fn renamed(rpc: &str, message: &[u8]) -> Vec<u8> {
     fn keys<T>(map: HashMap<String, T>) -> HashMap<String, T> {
         map.into_iter()

@@ -1,6 +1,6 @@
 //! A native provider and provisioner for tests, `fake`. The variable `NATIVE_PLUGIN`, a
-//! comma-separated list of the words below, selects its behavior. Without it, it behaves
-//! correctly.
+//! comma-separated list of the words below, selects its behavior. Without the variable, the plugin
+//! behaves correctly.
 //!
 //! | word | behavior |
 //! |---|---|
@@ -15,9 +15,9 @@
 //! | `noisy` | writes a gigabyte to its standard error at its start |
 //! | `die@RPC` | panics, as Go does, in a call |
 //! | `kill@RPC` | is killed in a call |
-//! | `hang@RPC` | never answers a call |
+//! | `hang@RPC` | never responds to a call |
 //! | `drop@RPC` | closes the connection in a call, and keeps running |
-//! | `flood@RPC` | writes a gigabyte to its standard error before it answers a call |
+//! | `flood@RPC` | writes a gigabyte to its standard error before it responds to a call |
 //! | `garbage@RPC` | returns bytes that are not a message |
 //! | `half@RPC` | returns the beginning of a message and exits |
 //! | `http@RPC` | returns an HTML page |
@@ -25,8 +25,8 @@
 //! | `status@RPC` | returns a gRPC error |
 //! | `serves` | starts another `fake` without this word, and serves it through the bridge |
 //! | `serves-5` | the same, but only in protocol 5 |
-//! | `serves-both` | serves two of them as one, one of which is `renamed` |
-//! | `serves-twice` | serves two of them as one, with the same type names |
+//! | `serves-both` | serves two of them as one plugin, one of which is `renamed` |
+//! | `serves-twice` | serves two of them as one plugin, with the same type names |
 //! | `renamed` | has `other_thing` instead of `fake_thing`, and so on (protocol 6) |
 //! | `nested` | has a nested attribute (protocol 6) |
 //! | `large-schema` | has 64 MB of schemas |

@@ -1,4 +1,4 @@
-//! A minimal gRPC server over HTTP/2, with the selected faults.
+//! A minimal gRPC server over HTTP/2 that injects the faults that the test selects.
 
 use std::io::Write as _;
 use std::sync::Arc;

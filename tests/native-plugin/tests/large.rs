@@ -1,4 +1,4 @@
-//! The largest supported messages: schemas of 64 MB, data of 256 MB. They have a separate test
+//! The largest supported messages: schemas of 64 MB, data of 256 MB. These tests have a separate
 //! binary, because another test measures the memory of its process.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
@@ -74,7 +74,7 @@ async fn data_of_256_megabytes_is_transferred() {
     assert_eq!(answer.diagnostics, []);
     assert_eq!(output_length(&answer), Some(LARGE));
     drop(answer);
-    // The request is large too; the plugin only counts its bytes.
+    // The request is also large; the plugin only counts its bytes.
     let answer = echo(&*provider, Value::string(format!("count:{}", "x".repeat(LARGE)))).await;
     assert_eq!(answer.diagnostics, []);
     let output = ValuePath::root().attribute("output").apply(answer.state.as_ref().unwrap()).cloned();

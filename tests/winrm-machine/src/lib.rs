@@ -72,20 +72,18 @@ pub struct State {
 pub struct Server {
     /// The port on 127.0.0.1.
     pub port: u16,
-    /// The state of the machine.
     pub state: Arc<Mutex<State>>,
 }
 
 /// A self-signed certificate for 127.0.0.1.
 pub struct Certified {
-    /// The acceptor that presents it.
+    /// The acceptor that presents the certificate.
     pub acceptor: TlsAcceptor,
     /// The certificate as PEM.
     pub certificate: String,
 }
 
 impl Certified {
-    /// Creates a certificate.
     #[allow(clippy::new_without_default, reason = "each certificate is different")]
     pub fn new() -> Self {
         let CertifiedKey { cert, signing_key } =
@@ -116,7 +114,7 @@ impl Server {
         started.recv().unwrap()
     }
 
-    /// Starts the machine; it runs as long as the runtime.
+    /// Starts the machine, which runs as long as the runtime.
     pub async fn start(proof: Proof, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -228,7 +226,7 @@ fn challenge() -> Vec<u8> {
     message
 }
 
-/// Checks the NTLM authenticate message according to the specification.
+/// Returns whether the NTLM authenticate message conforms to the specification.
 fn is_right(message: &[u8]) -> bool {
     let field = |at: usize| {
         let length = usize::from(u16::from_le_bytes([message[at], message[at + 1]]));

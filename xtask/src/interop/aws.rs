@@ -1,8 +1,8 @@
-//! The AWS provider in both programs.
+//! Compares the AWS provider in Terraform and Wardian.
 //!
-//! Each program has a separate server, so that the objects are separate; both run the same steps at
-//! the same time. After half of the steps, they swap: each continues with the state and the server
-//! of the other.
+//! Each host has a separate server, so that the objects are separate; both hosts run the same steps
+//! at the same time. After half of the steps, they swap: each host continues with the state and the
+//! server of the other.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ const IMPORTED: &[(&str, &str)] = &[
     ("aws_vpc_security_group_ingress_rule.https", "id"),
 ];
 
-/// A program with its directory and server.
+/// A host with its directory and server.
 struct Side {
     program: Program,
     directory: PathBuf,
@@ -109,7 +109,7 @@ fn steps([terraform, wardian]: &[Side; 2], report: &mut Report) -> Result<()> {
             settled(sides, options, report)?;
         }
     }
-    // Each program continues with the other's state and server.
+    // Each host continues with the other's state and server.
     let swapped = [
         &Side { program: terraform.program.clone(), directory: wardian.directory.clone() },
         &Side { program: wardian.program.clone(), directory: terraform.directory.clone() },

@@ -8,8 +8,8 @@ use super::generated::Generated;
 use super::report::Report;
 use crate::oracle::first_difference;
 
-/// Notes for each entry of two documents, Terraform's first, whether they are equal. A row name
-/// consists of `title` and the name of the entry.
+/// Notes for each entry of two documents, Terraform's first, whether the entries are equal. A row
+/// name consists of `title` and the name of the entry.
 pub(crate) fn compare(
     documents: &[Value; 2],
     parts: impl Fn(&Value) -> BTreeMap<String, Value>,
@@ -82,7 +82,7 @@ pub(crate) fn states_by_resource(state: &Value) -> BTreeMap<String, Value> {
     parts
 }
 
-/// Replaces every value that was unknown in the plan by its type, because two runs generate
+/// Replaces every value that was unknown in the plan with its type, because two runs generate
 /// different values.
 pub(crate) fn without_unknown(state: &Value, plan: &Value) -> Value {
     let mut state = state.clone();

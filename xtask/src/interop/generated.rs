@@ -1,5 +1,5 @@
-//! Values that differ in every run because the remote system generates them. They are listed
-//! explicitly in this module; all other values must be equal.
+//! Replaces values that differ in every run because the remote system generates them. The values
+//! are listed explicitly in this module; all other values must be equal.
 
 use anyhow::Result;
 use regex::Regex;
@@ -31,8 +31,8 @@ const FORMS: &[(&str, &str)] = &[
     (r"\b[A-Z0-9]{21,32}(_www_A)?\b", "ZONE$1"),
 ];
 
-/// Members of documents that contain the time, the program version or the number of writes.
-/// Terraform writes a state several times during an apply, and counts each write.
+/// Members of documents that contain the time, the version or the number of writes. Terraform
+/// writes a state several times during an apply, and counts each write.
 const MEMBERS: &[&str] = &["timestamp", "terraform_version", "lineage", "serial"];
 
 /// Replaces generated values in documents.

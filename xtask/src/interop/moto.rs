@@ -1,5 +1,5 @@
-//! A server that emulates AWS: `moto`, in a Python environment under `target/` that is created once
-//! and reused.
+//! Runs a server that emulates AWS: `moto`, in a Python environment under `target/` that is created
+//! once and reused.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(program: &Path) -> Result<Self> {
-        // Another process is unlikely to use the port in the meantime.
+        // Another process is unlikely to use the port before the server does.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
         let process = Command::new(program)
             .args(["-H", "127.0.0.1", "-p", &port.to_string()])

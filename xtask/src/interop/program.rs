@@ -1,4 +1,4 @@
-//! One of the two programs.
+//! Runs Terraform or Wardian.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::process;
 
-/// A program, and its additional environment variables.
+/// Terraform or Wardian, with additional environment variables.
 #[derive(Clone)]
 pub(crate) struct Program {
     pub(crate) name: &'static str,

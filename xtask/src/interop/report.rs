@@ -1,4 +1,4 @@
-//! The results: for each resource or plugin and step, whether both sides are equal.
+//! Reports the results: for each resource or plugin and step, whether both sides are equal.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -29,14 +29,14 @@ impl Report {
         });
     }
 
-    /// Notes that both sides are equal, or the difference between them.
+    /// Records that both sides are equal, or the difference between them.
     pub(crate) fn note(&mut self, row: &str, difference: Option<String>) {
         let step = self.current;
         let equal = self.cells.entry(row.to_owned()).or_default().entry(step).or_insert(true);
         if let Some(difference) = difference {
             *equal = false;
             let step = self.steps.get(step).copied().unwrap_or_default();
-            // Printed at once, because the other steps may take minutes.
+            // Results are printed immediately, because the other steps may take minutes.
             say(&format!("  {step}, {row}: {difference}"));
             self.differences += 1;
         }

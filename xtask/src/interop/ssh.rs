@@ -1,9 +1,9 @@
-//! OpenSSH's server on a loopback address: the time to copy 100 MB with the provisioner `file`, and
-//! with `scp`.
+//! Measures the provisioner `file` with OpenSSH's server on a loopback address: the time to copy
+//! 100 MB, compared with `scp`.
 //!
-//! Both are measured several times, alternately, and the fastest run of each is used, since other
-//! load on the machine can only make a run slower. The time of the same run with one byte is
-//! subtracted from Wardian's time, so that only the copy is measured.
+//! `file` and `scp` are measured several times, alternately, and the fastest run of each is used,
+//! since other load on the machine can only make a run slower. The time of the same run with one
+//! byte is subtracted from Wardian's time, so that only the copy is measured.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};

@@ -1,9 +1,10 @@
-//! Terraform as the host of Wardian's plugins: each embedded plugin is bundled for both protocol
-//! versions into a filesystem mirror, from which Terraform installs it like any other plugin.
+//! Tests Terraform as the host of Wardian's plugins: each embedded plugin is bundled for both
+//! protocol versions into a filesystem mirror, from which Terraform installs it like any other
+//! plugin.
 //!
 //! Wardian runs the same steps with the same plugin in its sandbox. Both start without a state;
-//! after the apply, Wardian continues with Terraform's state, so that from then on, all results
-//! must be equal, including generated values.
+//! after the apply, Wardian continues with Terraform's state, so that all subsequent results must
+//! be equal, including generated values.
 //!
 //! At the end, two of the plugins are served as one plugin, to both Terraform and Wardian.
 
@@ -23,7 +24,7 @@ use crate::oracle::{self, first_difference};
 use crate::progress::say;
 use crate::workspace::Workspace;
 
-/// A plugin, and those of its resources that can be imported.
+/// A plugin, and its resources that can be imported.
 struct Plugin {
     name: &'static str,
     /// An address and an import ID, in which `{NAME}` is replaced by an attribute of the object.
@@ -144,7 +145,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
                 // The other steps would fail for the same reason.
                 report.note(&trial.title, Some(format!("{error:#}")));
             }
-            // The mirror contains a complete program, which is large.
+            // The mirror contains a complete `wardian` binary, which is large.
             fs::remove_dir_all(&mirror)?;
         }
     }
@@ -155,7 +156,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
 fn bundle(ours: &Program, plugin: &Plugin, protocol: &str, place: &Path, mirror: &Path) -> Result<()> {
     let schemas = ours.run(place, &["version", "-json"]).context("the program does not run")?;
     let platform: Value = serde_json::from_str(&schemas)?;
-    let platform = platform["platform"].as_str().context("the program names no platform")?.to_owned();
+    let platform =
+        platform["platform"].as_str().context("the program does not report a platform")?.to_owned();
     let version = "1.0.0";
     let name = plugin.name;
     let directory = mirror.join(format!("registry.terraform.io/hashicorp/{name}/{version}/{platform}"));
@@ -181,7 +183,8 @@ fn project(workspace: &Workspace, place: &Path, plugin: &Plugin, name: &str) -> 
     Ok(directory)
 }
 
-/// Copies the files that a program created, except the program's own files.
+/// Copies the files that a configuration created, except the internal files of Terraform and
+/// Wardian.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -200,7 +203,8 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 }
 
 impl Trial<'_> {
-    /// Checks that a plugin that protocol 5 cannot express reports this and does not start.
+    /// Checks that a plugin whose schema protocol 5 cannot express reports the error and does not
+    /// start.
     fn refused(&self, report: &mut Report) -> Result<()> {
         report.step("init");
         let refusal = "nested attribute, which protocol 5 cannot express";
@@ -269,7 +273,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Runs the same steps with both programs, Terraform first.
+    /// Runs the same steps with Terraform and then with Wardian.
     fn both<T>(&self, work: impl Fn(&Program, &Path) -> Result<T>) -> Result<[T; 2]> {
         Ok([work(self.terraform, &self.directory)?, work(self.wardian, &self.beside)?])
     }
@@ -288,7 +292,7 @@ impl Trial<'_> {
         copy(&self.directory, &self.beside)
     }
 
-    /// Checks that neither program plans further changes.
+    /// Checks that neither Terraform nor Wardian plans additional changes.
     fn settled(&self, options: &[&str], report: &mut Report) -> Result<()> {
         for changes in self.both(|program, directory| program.changes(directory, options))? {
             report.note(&self.title, changes);

@@ -1,4 +1,4 @@
-//! The two tables of `docs/glossary.md` that are enforced.
+//! Parses the two enforced tables of `docs/glossary.md`.
 
 use std::collections::BTreeSet;
 use std::path::Path;

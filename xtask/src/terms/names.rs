@@ -22,8 +22,8 @@ pub(crate) struct Report {
     pub(crate) problems: usize,
 }
 
-/// Whether a file is checked. Tests and examples are not, since other code does not use their
-/// types.
+/// Returns whether a file is checked. Tests and examples are not checked, since other code does not
+/// use their types.
 pub(crate) fn is_checked(path: &Path) -> bool {
     let shown = path.to_string_lossy();
     let is_source = path.extension().is_some_and(|extension| extension == "rs");

@@ -1,8 +1,8 @@
 //! Splits a Rust source file into two texts with the same line numbers: code without comments and
 //! strings, and comments and strings without code.
 //!
-//! The scanner recognizes comments, string and character literals and lifetimes, and no other
-//! syntax of the language.
+//! The scanner recognizes comments, string and character literals and lifetimes, and no other Rust
+//! syntax.
 
 pub(crate) struct SourceText {
     /// The file with comments and literals replaced by spaces. Lines keep their numbers.

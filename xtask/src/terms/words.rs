@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::glossary::{Rejected, Scope};
 use super::source_text::SourceText;
 
-/// Folders and files with text from other projects, or with intentional synonyms.
+/// Directories and files with text from other projects, or with intentional synonyms.
 const EXEMPT: [&str; 6] =
     ["tests/data", "scenarios", "snapshots", "docs/glossary.md", "CHANGELOG.md", "xtask/src/terms"];
 
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn scope_selects_code_or_text() {
+    fn scope_of_pattern_selects_code_or_text() {
         let source = "fn of() {} // fn of\n";
         let path = Path::new("a.rs");
         for (scope, count) in [(Scope::Code, 1), (Scope::Text, 1), (Scope::All, 2)] {

@@ -1,4 +1,4 @@
-//! Parses addresses.
+//! Parses addresses in Terraform's notation.
 
 use wardian_value::Str;
 

@@ -1,8 +1,8 @@
-//! Quoted strings in the syntax of the language.
+//! Quoted strings in Terraform's syntax.
 
 use std::fmt;
 
-/// Displays text as a quoted string of the language: `"a\n"`, `"$${b}"`.
+/// Displays text as a quoted string literal: `"a\n"`, `"$${b}"`.
 #[derive(Clone, Copy, Debug)]
 pub struct Quoted<'a>(pub &'a str);
 

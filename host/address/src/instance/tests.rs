@@ -102,7 +102,7 @@ fn parses_provider_configuration_addresses() {
 
 proptest! {
     #[test]
-    fn address_with_any_key_parses_as_same(key in "\\PC{0,20}|[\\x00-\\x7f]{0,20}|([$%]{1,3}\\{?){0,4}") {
+    fn address_with_any_key_round_trips(key in "\\PC{0,20}|[\\x00-\\x7f]{0,20}|([$%]{1,3}\\{?){0,4}") {
         let address = ModuleInstance::root()
             .child("m", InstanceKey::String(key.as_str().into()))
             .resource(ResourceMode::Managed, "a", "b")

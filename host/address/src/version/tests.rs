@@ -14,7 +14,7 @@ fn accepts(text: &str, dialect: ConstraintDialect, version: &str) -> bool {
 }
 
 #[test]
-fn canonical_text_equals_terraforms() {
+fn canonical_text_matches_terraform() {
     for (text, expected) in [
         ("1", "1.0.0"),
         ("~> 1", "~> 1.0"),
@@ -47,7 +47,7 @@ fn canonical_text_equals_terraforms() {
 #[test]
 fn constraint_error_names_piece_and_reason() {
     for (text, expected) in [
-        ("v1", "invalid version constraint \"v1\": a version has no \"v\" in front"),
+        ("v1", "invalid version constraint \"v1\": a version must not begin with \"v\""),
         (
             ">= 1, => 2",
             "invalid version constraint \">= 1, => 2\": in \"=> 2\", \"=>\" is not an operator; did you mean \">=\"?",

@@ -7,7 +7,7 @@
 //! | `backend` | `type`, `config` with all arguments, and `hash`; absent if there is no block |
 //!
 //! The hash covers only the block. Arguments of `-backend-config` are only in `config`, so they do
-//! not make an unchanged block look changed.
+//! not affect whether a block is considered changed.
 
 use std::fs;
 use std::io;
@@ -25,10 +25,8 @@ const VERSION: u64 = 3;
 /// Maximum size of the record.
 const MAX_RECORD_SIZE: u64 = 16 << 20;
 
-/// The recorded backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// The backend's name.
     pub(crate) type_name: String,
     /// The backend's arguments, if it is `local`.
     pub(crate) config: LocalBackend,
@@ -91,7 +89,7 @@ impl Record {
         }))
     }
 
-    /// Returns the recorded arguments, if the block has not changed since.
+    /// Returns the recorded arguments if the block has not changed since it was recorded.
     pub(crate) fn same_as(&self, block: &LocalBackend) -> Option<LocalBackend> {
         let is_same = self.type_name == LOCAL && (self.hash == hash(block) || self.config == *block);
         is_same.then(|| self.config.clone())

@@ -1,5 +1,5 @@
-//! The provisioners of a run, embedded or installed like other plugins. Each is loaded once, when a
-//! configuration first needs it.
+//! The provisioners of a run, embedded or installed like other plugins. Each provisioner is loaded
+//! when a configuration first needs it.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -36,7 +36,8 @@ pub(crate) struct LoadedProvisioners {
 }
 
 impl LoadedProvisioners {
-    /// Returns an empty set. `PATH` in the environment determines where programs are searched for.
+    /// Returns an empty set. `PATH` in the environment determines the directories that are searched
+    /// for programs.
     pub(crate) fn new(environment: &ProcessEnvironment) -> Self {
         let search_path = environment.get("PATH").map(OsString::from).unwrap_or_default();
         Self {
@@ -48,7 +49,7 @@ impl LoadedProvisioners {
     }
 }
 
-/// Denies every program. Each provisioner uses its own authority instead.
+/// Denies every program start. Each provisioner uses its own authority instead.
 struct DenyAll;
 
 impl ProcessAuthority for DenyAll {
@@ -97,9 +98,9 @@ fn plugin_address(type_name: &str) -> Option<ProviderAddress> {
     provisioner_address(type_name).ok().filter(|_| !is_embedded)
 }
 
-/// Adds the plugins of a configuration's provisioners to the requirements. A plugin that is only
-/// identified by its name is required if `is_there` returns true; otherwise the error is reported
-/// for its block.
+/// Adds the plugins of a configuration's provisioners to the requirements. A plugin that only its
+/// name identifies is required if `is_there` returns true; otherwise the error is reported for its
+/// block.
 pub fn require(
     requirements: &mut Requirements,
     configuration: &Configuration,
@@ -147,7 +148,7 @@ impl Plugins {
             Err(error) => Err(error.to_string()),
         };
         let loaded = loaded.map_err(|problem| {
-            let detail = format!("{problem}\n\nIts file comes from {origin}.");
+            let detail = format!("{problem}\n\nThe file is from {origin}.");
             vec![PluginDiagnostic::error("Plugin cannot be loaded", detail)]
         })?;
         Ok(loaded.provisioner(ProvisionerGrants {

@@ -1,4 +1,4 @@
-//! State files on this machine.
+//! The local backend: state files on this machine.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Parses text into values.
+//! Decodes the text of a `.tfvars` file (`decode_tfvars`).
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use wardian_lang::{EmptyScope, Expression, parse_body};

@@ -42,7 +42,7 @@ fn write(value: &Value, lines: &mut Lines) -> Result<(), FunctionError> {
         View::Null => lines.push("null"),
         View::Bool(true) => lines.push("true"),
         View::Bool(false) => lines.push("false"),
-        // This is not a valid expression, but Terraform writes it as well.
+        // Terraform also writes infinities as text that is not a valid expression.
         View::Number(number) if number.is_infinite() => {
             lines.push(if number.is_sign_negative() { "-Inf" } else { "+Inf" });
         }
@@ -59,7 +59,7 @@ fn write(value: &Value, lines: &mut Lines) -> Result<(), FunctionError> {
             lines.close("]");
         }
         View::Map(elements) | View::Object(elements) => mapping(elements, lines)?,
-        View::Unknown => return Err(refused("a part of it is not known yet".into())),
+        View::Unknown => return Err(refused("a part of the value is not known yet".into())),
     }
     Ok(())
 }

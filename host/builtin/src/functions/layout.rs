@@ -59,12 +59,10 @@ impl Lines {
         self.current.value = Some(String::new());
     }
 
-    /// Ends the line.
     pub(super) fn end_line(&mut self) {
         self.done.push(std::mem::take(&mut self.current));
     }
 
-    /// Returns the text.
     pub(super) fn finish(self) -> String {
         let Self { done, current } = self;
         let mut text = String::new();

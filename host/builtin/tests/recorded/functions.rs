@@ -1,4 +1,4 @@
-//! Results and errors of the functions.
+//! Results and errors of the provider's functions.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;

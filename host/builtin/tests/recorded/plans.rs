@@ -1,4 +1,4 @@
-//! `terraform_data` in many situations: the plan, and the state after the apply.
+//! Plans of `terraform_data`, and the states after apply.
 
 use std::path::Path;
 

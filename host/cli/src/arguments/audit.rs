@@ -1,4 +1,4 @@
-//! `audit`.
+//! The arguments of `wardian audit`.
 
 use std::path::PathBuf;
 

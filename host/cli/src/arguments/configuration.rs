@@ -1,4 +1,4 @@
-//! Commands that prepare and check the configuration.
+//! The arguments of the commands that prepare and check a configuration.
 
 use std::path::PathBuf;
 use std::time::Duration;

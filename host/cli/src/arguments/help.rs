@@ -1,4 +1,4 @@
-//! Help texts, generated from clap's definitions, with options as users type them.
+//! Generates help texts from clap's definitions, with options as users type them.
 
 use clap::Command;
 use std::fmt::Write as _;

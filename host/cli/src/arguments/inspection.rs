@@ -1,4 +1,4 @@
-//! Commands that only read files.
+//! The arguments of the commands that only read files.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Commands that plan, apply or refresh.
+//! The arguments of the commands that plan, apply or refresh.
 
 use std::path::PathBuf;
 

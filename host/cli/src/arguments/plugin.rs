@@ -1,4 +1,4 @@
-//! Commands for plugins.
+//! The arguments of the `plugin` commands.
 
 use clap::{Args, Subcommand};
 

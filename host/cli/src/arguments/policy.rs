@@ -1,4 +1,4 @@
-//! Commands for policies.
+//! The arguments of the `policy` commands.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Commands that serve components and native plugins as native plugins.
+//! The arguments of the commands that serve plugins to other hosts.
 
 use std::path::PathBuf;
 

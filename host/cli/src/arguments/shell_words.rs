@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_split_like_in_a_shell() {
+    fn words_are_split_as_in_a_shell() {
         let check = |text: &str, words: &[&str]| assert_eq!(split(text).unwrap(), words, "{text}");
         check("", &[]);
         check("  -a  -b=1 ", &["-a", "-b=1"]);

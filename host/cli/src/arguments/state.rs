@@ -1,4 +1,4 @@
-//! Commands for states.
+//! The arguments of the `state` commands.
 
 use std::path::PathBuf;
 use std::time::Duration;

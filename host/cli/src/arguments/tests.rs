@@ -32,7 +32,7 @@ fn refused(line: &[&str]) -> String {
 }
 
 #[test]
-fn command_definitions_pass_claps_checks() {
+fn command_definitions_pass_clap_checks() {
     CommandLine::command().debug_assert();
 }
 
@@ -88,7 +88,7 @@ fn variables_keep_their_order() {
 }
 
 #[test]
-fn command_with_subcommands_runs_without_one() {
+fn command_with_subcommands_runs_without_subcommand() {
     let variables = [("TF_CLI_ARGS_providers", "-no-color")];
     assert_eq!(normalised_with(&["providers"], &variables).unwrap(), "providers|--no-color");
     let line = normalised_with(&["providers", "schema", "-json"], &variables).unwrap();

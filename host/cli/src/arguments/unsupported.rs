@@ -1,5 +1,5 @@
 //! Terraform's commands and options that are not available yet. They are recognized by name, so
-//! that the message does not claim that they do not exist.
+//! that the error message does not describe them as unknown.
 
 /// Commands, with their parents.
 const COMMANDS: [&str; 5] = ["login", "logout", "providers lock", "providers mirror", "test"];
@@ -13,12 +13,12 @@ const OPTIONS: [(&str, &[&str]); 5] = [
     ("state show", &["json"]),
 ];
 
-/// Returns whether a command is planned.
+/// Returns whether a command of Terraform is not available yet.
 pub(super) fn has_command(command: &str) -> bool {
     COMMANDS.contains(&command)
 }
 
-/// Returns whether a command's option is planned.
+/// Returns whether a command's option is not available yet.
 pub(super) fn has_option(command: &str, option: &str) -> bool {
     OPTIONS.iter().any(|(of, options)| *of == command && options.contains(&option))
 }

@@ -1,4 +1,4 @@
-//! Parsers of option values.
+//! Parses option values.
 
 use std::time::Duration;
 

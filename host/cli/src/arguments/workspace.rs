@@ -1,4 +1,4 @@
-//! Commands for workspaces.
+//! The arguments of the `workspace` commands.
 
 use std::path::PathBuf;
 use std::time::Duration;

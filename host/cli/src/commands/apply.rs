@@ -1,4 +1,5 @@
-//! `wardian apply` and `wardian destroy`
+//! `wardian apply` and `wardian destroy`: change objects to match the configuration, or destroy
+//! them.
 
 use std::path::Path;
 
@@ -97,7 +98,6 @@ async fn run(context: &CommandContext, arguments: &ApplyArguments) -> Outcome {
     plan_and_apply(context, &request, arguments.auto_approve, Summary::Apply).await
 }
 
-/// Destroys all objects.
 async fn destroy(context: &CommandContext, arguments: &DestroyArguments) -> Outcome {
     let request = OperationRequest {
         options: plan_options(Mode::Destroy, &arguments.scope, arguments.operation),

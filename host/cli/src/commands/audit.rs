@@ -1,4 +1,4 @@
-//! `wardian audit`
+//! `wardian audit`: summarizes the audit log of a run.
 
 use std::fs::File;
 use std::io::BufReader;

@@ -1,4 +1,4 @@
-//! `wardian console`
+//! `wardian console`: evaluates expressions against the state.
 
 mod continuation;
 mod lines;
@@ -58,7 +58,6 @@ impl CommandSpec for ConsoleArguments {
     }
 }
 
-/// Evaluates expressions, line by line.
 async fn run(context: &CommandContext, arguments: &ConsoleArguments) -> Outcome {
     let console = console(context, arguments).await?;
     if context.shell.can_ask() { interactive(context, console).await } else { piped(context, &console) }

@@ -1,4 +1,4 @@
-//! `wardian fmt`
+//! `wardian fmt`: formats configuration files.
 
 mod difference;
 mod targets;
@@ -161,7 +161,7 @@ fn read(source: impl io::Read, name: &str) -> Result<SourceBytes, Diagnostic> {
 }
 
 /// Appends the lines of a difference. A byte order mark at the start of a file and the carriage
-/// returns of Windows line ends are shown as they are: they move nothing.
+/// returns of Windows line ends are shown unescaped, because they do not move the cursor.
 fn append_difference(shown: &mut PrintableText, difference: &str) {
     for line in difference.split_inclusive('\n') {
         let (line, end) = match (line.strip_suffix("\r\n"), line.strip_suffix('\n')) {

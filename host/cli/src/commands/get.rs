@@ -1,4 +1,4 @@
-//! `wardian get`
+//! `wardian get`: records the locations of modules.
 
 use async_trait::async_trait;
 use wardian_app::module_manifest::{self, ModuleRecord};
@@ -29,7 +29,6 @@ impl CommandSpec for GetArguments {
     }
 }
 
-/// Records the locations of the configuration's modules.
 fn run(context: &CommandContext, arguments: &GetArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let records = module_manifest::records(&configuration);

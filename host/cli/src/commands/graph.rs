@@ -1,4 +1,4 @@
-//! `wardian graph`
+//! `wardian graph`: prints the dependency graph.
 
 mod dot;
 mod mermaid;

@@ -1,4 +1,4 @@
-//! `wardian import`
+//! `wardian import`: adds an existing object to the state.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -44,7 +44,6 @@ impl CommandSpec for ImportArguments {
     }
 }
 
-/// Imports an existing object into the state.
 async fn run(context: &CommandContext, arguments: &ImportArguments) -> Outcome {
     let address = address(&arguments.address)?;
     let stop = interrupt::listen(&context.shell)?;

@@ -1,4 +1,4 @@
-//! `wardian init`
+//! `wardian init`: selects, installs, locks and compiles plugins.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -72,7 +72,6 @@ impl CommandSpec for InitArguments {
     }
 }
 
-/// Selects, installs, locks and compiles plugins.
 async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     let shell = &context.shell;
     let configuration = context.app.configuration()?;
@@ -244,7 +243,7 @@ fn described(address: &ProviderAddress, chosen: &SelectedPlugin) -> PrintableTex
 fn report_notices(context: &CommandContext, notices: &[Notice]) {
     for notice in notices {
         match notice {
-            // Reported when the plugins are located, as in all commands.
+            // The warning is shown when the plugins are located, as in all commands.
             Notice::OverrideInEffect { .. } => {}
             Notice::OverriddenNotSelected { .. } => {
                 let detail = sentence(&notice.to_string());
@@ -276,8 +275,8 @@ fn save_lock(context: &CommandContext, selection: &Selection) -> Outcome<()> {
     Ok(())
 }
 
-/// Loads every plugin once, so that unusable plugins are reported now and the compiled code is
-/// cached for the next command.
+/// Loads every plugin once, so that unusable plugins are reported during `init` and the compiled
+/// code is cached for later commands.
 async fn compile(
     context: &CommandContext,
     configuration: &Configuration,

@@ -1,4 +1,4 @@
-//! `wardian metadata`
+//! `wardian metadata`: prints the signatures of functions.
 
 use async_trait::async_trait;
 use wardian_lang::function_signatures;

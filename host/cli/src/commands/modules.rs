@@ -1,4 +1,4 @@
-//! `wardian modules`
+//! `wardian modules`: lists the modules that the configuration calls.
 
 use async_trait::async_trait;
 use serde::Serialize;
@@ -43,7 +43,6 @@ impl CommandSpec for ModulesArguments {
     }
 }
 
-/// Lists the modules that the configuration calls.
 fn run(context: &CommandContext, arguments: &ModulesArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let has_modules = !configuration.root().module.module_calls.is_empty();

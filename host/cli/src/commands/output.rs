@@ -1,4 +1,4 @@
-//! `wardian output`
+//! `wardian output`: prints the outputs in the state.
 
 use async_trait::async_trait;
 use wardian_app::state_access;
@@ -37,7 +37,6 @@ impl CommandSpec for OutputArguments {
     }
 }
 
-/// Prints the outputs in the state.
 fn run(context: &CommandContext, arguments: &OutputArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let look = state_access::read_unlocked(&context.app, Some(&configuration), arguments.state.as_deref())?;

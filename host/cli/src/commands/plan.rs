@@ -1,4 +1,4 @@
-//! `wardian plan`
+//! `wardian plan`: shows the changes that an apply would make.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -66,7 +66,6 @@ impl CommandSpec for PlanArguments {
     }
 }
 
-/// Shows the changes that an apply would make.
 async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
     let scope = &arguments.planning.scope;
     let mut options = plan_options(mode(&arguments.planning), scope, arguments.operation);

@@ -1,4 +1,4 @@
-//! `wardian plugin inspect`
+//! `wardian plugin inspect`: prints a plugin's imports and the capabilities that it requests.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -51,7 +51,6 @@ impl CommandSpec for PluginInspectArguments {
     }
 }
 
-/// Prints a plugin's imports and the capabilities that it requests.
 fn run(context: &CommandContext, arguments: &PluginInspectArguments) -> Outcome {
     let subject = subject(context, &arguments.plugin)?;
     let inspected = inspect(&subject.bytes, &context.app.directory).map_err(|error| {
@@ -124,7 +123,8 @@ fn from_file(path: &Path) -> Outcome<InspectedPlugin> {
     })?;
     let sha256 = Sha256Digest::hash(&bytes);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // The lock file also identifies a component by its file name in a package.
+    // The package hash also covers the component's file name, so it is known only for a name that a
+    // package can contain.
     let is_package_name =
         name.starts_with("terraform-provider-") && name.contains("_v") && name.ends_with(".wasm");
     let mut files = PackageFiles::default();

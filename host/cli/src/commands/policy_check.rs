@@ -1,4 +1,4 @@
-//! `wardian policy check`
+//! `wardian policy check`: reports errors in policies.
 
 use std::path::Path;
 
@@ -47,7 +47,6 @@ impl CommandSpec for PolicyCheckArguments {
     }
 }
 
-/// Reports errors in policies.
 fn run(context: &CommandContext, arguments: &PolicyCheckArguments) -> Status {
     let (files, problems) = match read(context, arguments.file.as_deref()) {
         Ok(files) => (files, Diagnostics::new()),

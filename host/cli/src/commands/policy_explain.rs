@@ -1,4 +1,4 @@
-//! `wardian policy explain`
+//! `wardian policy explain`: explains which accesses the policies allow a plugin.
 
 use async_trait::async_trait;
 use wardian_app::catalogue;
@@ -27,7 +27,6 @@ impl CommandSpec for PolicyExplainArguments {
     }
 }
 
-/// Explains which accesses the policies allow a plugin.
 fn run(context: &CommandContext, arguments: &PolicyExplainArguments) -> Outcome {
     let places = context.app.environment.policy_places(&context.app.directory, &context.app.started_in);
     let policy = load(&places)?;

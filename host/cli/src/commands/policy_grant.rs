@@ -1,4 +1,4 @@
-//! `wardian policy grant`
+//! `wardian policy grant`: adds rules to the root module's policy.
 
 use async_trait::async_trait;
 use wardian_address::Constraints;
@@ -35,7 +35,6 @@ impl CommandSpec for PolicyGrantArguments {
     }
 }
 
-/// Adds rules to the root module's policy.
 async fn run(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outcome {
     let asked = match &arguments.capability {
         Some(capability) => vec![stated(context, capability, arguments)?],
@@ -64,7 +63,7 @@ async fn run(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outc
         return Ok(Status::Success);
     }
     context.shell.print(PrintableText::from_lines(&grant_block(address, &open)));
-    // A user who names the capability knows it already.
+    // A user who names the capability does not need its description.
     if !arguments.yes && arguments.capability.is_none() {
         if !context.shell.can_ask() || !context.app.environment.may_ask() {
             return Err(Failure::error(

@@ -1,4 +1,5 @@
-//! `wardian providers` and `wardian providers schema`
+//! `wardian providers` and `wardian providers schema`: list the required providers, and print their
+//! schemas.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `wardian refresh`
+//! `wardian refresh`: updates the state to match the real objects, without asking for approval.
 
 use std::path::Path;
 
@@ -40,7 +40,6 @@ impl CommandSpec for RefreshArguments {
     }
 }
 
-/// Updates the state to match the real objects, without asking for approval.
 async fn run(context: &CommandContext, arguments: &RefreshArguments) -> Outcome {
     let parallelism = arguments.operation.parallelism;
     let options = PlanOptions {

@@ -127,7 +127,7 @@ fn failure(error: &ServeError) -> Failure {
     Failure::error(summary, sentence(&error.to_string()))
 }
 
-/// Writes this program and a plugin to one file.
+/// Writes the `wardian` binary and a plugin to one file.
 fn bundle(context: &CommandContext, arguments: &BundleArguments) -> Outcome {
     let served = find(context, &arguments.served)?;
     let PluginArtifact::Component(component) = served.artifact else {
@@ -166,7 +166,8 @@ fn make_executable(_file: &File) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Returns the plugin in the arguments: in a bundle, embedded in this program, or in a file.
+/// Finds the plugin that the arguments name: in a bundle, embedded in the `wardian` binary, or in a
+/// file.
 fn find(context: &CommandContext, arguments: &ServedArguments) -> Outcome<Served> {
     let path = PathBuf::from(&arguments.plugin);
     let unreadable =
@@ -189,7 +190,7 @@ fn find(context: &CommandContext, arguments: &ServedArguments) -> Outcome<Served
             .map_err(|error| unreadable(format!("{error}; name the provider with -address.")))?,
         (None, None) => return Err(unreadable("the provider is not known; name it with -address.".into())),
     };
-    // The file is this program, under the name of one of its embedded plugins.
+    // The file is the `wardian` binary, under the name of one of its embedded plugins.
     if path.canonicalize().ok()
         == std::env::current_exe().ok().and_then(|program| program.canonicalize().ok())
     {

@@ -1,4 +1,4 @@
-//! `wardian show`
+//! `wardian show`: shows the current state, a saved plan or a state file.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,6 @@ impl CommandSpec for ShowArguments {
     }
 }
 
-/// Shows the current state, a saved plan or a state file.
 async fn run(context: &CommandContext, arguments: &ShowArguments) -> Outcome {
     let Some(path) = &arguments.file else {
         let configuration = context.app.configuration()?;
@@ -72,7 +71,7 @@ async fn plan(context: &CommandContext, path: &Path, bytes: &[u8], as_json: bool
         };
         let document = PlanDocument::new(TERRAFORM_VERSION, from);
         context.shell.document(&document);
-        // The process is about to end, and freeing a large plan would take as long as printing it.
+        // The process exits next, and freeing a large plan would take as long as printing it.
         std::mem::forget(document);
         return Ok(Status::Success);
     }
@@ -98,7 +97,7 @@ async fn state(context: &CommandContext, state: Option<&State>, as_json: bool) -
         let checks = state.check_results.as_deref();
         let document = StateJson::new(TERRAFORM_VERSION, objects, &state.outputs, checks);
         context.shell.document(&document);
-        // The process is about to end, and freeing a large state would take as long as printing it.
+        // The process exits next, and freeing a large state would take as long as printing it.
         std::mem::forget(document);
     } else if objects.is_empty() && state.outputs.is_empty() {
         context.shell.say("The state file is empty. No resources are represented.");

@@ -1,4 +1,4 @@
-//! `wardian state list`
+//! `wardian state list`: lists resource instances, one per line.
 
 use std::path::Path;
 
@@ -27,7 +27,6 @@ impl CommandSpec for StateListArguments {
     }
 }
 
-/// Lists instances, one per line.
 fn run(context: &CommandContext, arguments: &StateListArguments) -> Outcome {
     let look = existing_state(context, arguments.state.as_deref())?;
     for target in &arguments.addresses {

@@ -1,4 +1,4 @@
-//! `wardian state mv`
+//! `wardian state mv`: moves objects within a state or to another state.
 //!
 //! | source | destination | moves |
 //! |---|---|---|
@@ -45,7 +45,6 @@ impl CommandSpec for StateMvArguments {
     }
 }
 
-/// Moves objects within a state or to another state.
 async fn run(context: &CommandContext, arguments: &StateMvArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let stop = interrupt::listen(&context.shell)?;

@@ -1,4 +1,4 @@
-//! `wardian state pull`
+//! `wardian state pull`: prints the state file.
 
 use async_trait::async_trait;
 use wardian_app::state_access;

@@ -1,4 +1,4 @@
-//! `wardian state push`
+//! `wardian state push`: replaces the stored state.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -29,7 +29,6 @@ impl CommandSpec for StatePushArguments {
     }
 }
 
-/// Replaces the stored state.
 async fn run(context: &CommandContext, arguments: &StatePushArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let path = state_access::state_path(&context.app, Some(&configuration), None)?;
@@ -61,7 +60,7 @@ async fn run(context: &CommandContext, arguments: &StatePushArguments) -> Outcom
         drop(change);
         change = open(BackupRule::Off).await?;
     }
-    // As in Terraform, a replacement counts as a change of the state.
+    // As in Terraform, a replacement is a change of the state.
     if exists && !is_same {
         pushed.serial = pushed.serial.saturating_add(1);
     }
@@ -87,7 +86,7 @@ fn read(path: &Path) -> Outcome<State> {
     state.ok_or_else(|| unusable("it is empty"))
 }
 
-/// Checks that the stored state is not newer, and that it does not have another lineage.
+/// Checks that the stored state is not newer than the pushed state, and has the same lineage.
 fn check(pushed: &State, there: &State) -> Outcome<()> {
     let refused = |why: String| {
         Err(Failure::error(

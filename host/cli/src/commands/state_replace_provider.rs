@@ -1,4 +1,4 @@
-//! `wardian state replace-provider`
+//! `wardian state replace-provider`: assigns all resources of one provider to another provider.
 
 use async_trait::async_trait;
 use wardian_address::{
@@ -29,7 +29,6 @@ impl CommandSpec for StateReplaceProviderArguments {
     }
 }
 
-/// Assigns all resources of one provider to another provider.
 async fn run(context: &CommandContext, arguments: &StateReplaceProviderArguments) -> Outcome {
     let from = provider(&arguments.from)
         .map_err(|error| Failure::error("Invalid provider to replace", sentence(&error.to_string())))?;

@@ -1,4 +1,4 @@
-//! `wardian state rm`
+//! `wardian state rm`: removes instances from the state.
 
 use async_trait::async_trait;
 use wardian_address::ResourceInstanceAddress;

@@ -1,4 +1,4 @@
-//! `wardian state show`
+//! `wardian state show`: shows one resource instance.
 
 use async_trait::async_trait;
 use wardian_state::Object;
@@ -23,7 +23,6 @@ impl CommandSpec for StateShowArguments {
     }
 }
 
-/// Shows one instance.
 async fn run(context: &CommandContext, arguments: &StateShowArguments) -> Outcome {
     let look = existing_state(context, arguments.state.as_deref())?;
     let address = &arguments.address;

@@ -1,4 +1,4 @@
-//! `wardian taint` and `wardian untaint`
+//! `wardian taint` and `wardian untaint`: set or remove the tainted mark of an object.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `wardian validate`
+//! `wardian validate`: checks the configuration.
 
 use std::path::Path;
 
@@ -52,7 +52,6 @@ impl CommandSpec for ValidateArguments {
     }
 }
 
-/// Checks the configuration.
 async fn run(context: &CommandContext, arguments: &ValidateArguments) -> Outcome {
     let diagnostics = match check(context, arguments.directory.as_deref().unwrap_or(Path::new("."))).await {
         Ok(diagnostics) | Err(Failure::Diagnostics(diagnostics)) => diagnostics,

@@ -1,4 +1,4 @@
-//! `wardian version`
+//! `wardian version`: shows the versions of Wardian and of the selected plugins.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -41,7 +41,6 @@ impl CommandSpec for VersionArguments {
     }
 }
 
-/// Shows versions.
 fn run(context: &CommandContext, arguments: &VersionArguments) -> Outcome {
     let platform = Platform::current().as_str().to_owned();
     // Other commands report an invalid lock file.

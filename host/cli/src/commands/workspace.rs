@@ -1,4 +1,4 @@
-//! `wardian workspace`
+//! `wardian workspace`: lists, creates, selects and deletes workspaces.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -111,7 +111,7 @@ async fn new(context: &CommandContext, arguments: &WorkspaceNewArguments) -> Out
             format!("There is a workspace \"{name}\". `wardian workspace select {name}` selects it."),
         ));
     }
-    // Read the initial state before any file is created.
+    // Reads the initial state before any file is created.
     let first = arguments.state.as_deref().map(first_state).transpose()?;
     make(backend, name)?;
     if let Some(state) = first {
@@ -224,7 +224,7 @@ async fn delete(context: &CommandContext, arguments: &WorkspaceDeleteArguments) 
     }
     let directory = workspaces::directory(backend, name);
     let removed = fs::remove_dir_all(&directory);
-    // The lock is in that directory and is removed with it.
+    // The lock is in the workspace's directory and is removed with it.
     drop(file);
     match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -1,4 +1,4 @@
-//! The summary of an audit log, as text.
+//! Renders the summary of an audit log as text.
 
 use std::fmt::Write as _;
 
@@ -103,7 +103,7 @@ fn shortened(hash: &str) -> &str {
     hash.get(..12).unwrap_or(hash)
 }
 
-/// Formats a size in the largest unit in which it is at least one.
+/// Formats a size in the largest unit for which the number is at least one.
 fn size(bytes: u64) -> String {
     let units = [("GiB", 1_u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     match units.into_iter().find(|(_, unit)| bytes >= *unit) {

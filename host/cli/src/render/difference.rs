@@ -100,7 +100,7 @@ pub(super) struct Secrecy {
 }
 
 impl Secrecy {
-    /// Returns whether a value that remains becomes sensitive or is not sensitive any more.
+    /// Returns whether a value that remains becomes sensitive, or is no longer sensitive.
     pub(super) fn changes(self) -> bool {
         self.before != self.after && matches!(self.inner, Effect::None | Effect::Update)
     }

@@ -47,7 +47,6 @@ pub(crate) enum StateJson<'a> {
 }
 
 impl<'a> StateJson<'a> {
-    /// Returns the document of a state.
     pub(crate) fn new(
         terraform_version: &'a str,
         objects: impl IntoIterator<Item = StateObject<'a>>,

@@ -1,4 +1,4 @@
-//! Differences as text: action symbols, indentation, alignment and omissions.
+//! Renders differences as text: action symbols, indentation, alignment and omissions.
 //!
 //! Each line is indented by four columns per level (`indent`), followed by four columns for its
 //! action symbol. A rendered state has neither symbols nor their columns.
@@ -148,7 +148,7 @@ fn hidden(page: &mut Page, count: usize, what: &'static str, indent: usize, cont
     page.push("\n");
 }
 
-/// Writes a warning in the line before a part that becomes sensitive or is not sensitive any more.
+/// Writes a warning in the line before a part that becomes sensitive or is no longer sensitive.
 fn warning(page: &mut Page, difference: &Difference<'_>, indent: usize) {
     let (secrecy, thing) = match &difference.content {
         Content::Sensitive(secrecy) => (*secrecy, "value"),

@@ -1,6 +1,6 @@
 //! Plans, states, outputs and values as text for people and as JSON for programs.
 //!
-//! Pure functions from data to text, independent of the terminal: [`RenderOptions`] selects
+//! The functions depend only on their arguments and not on the terminal: [`RenderOptions`] selects
 //! color and line width.
 //!
 //! | module | output |

@@ -1,4 +1,4 @@
-//! A plan as text.
+//! Renders a plan as text.
 //!
 //! The sections, from top to bottom, without empty ones: changes outside of Wardian (refresh-only
 //! plans), the action symbols, the changes, the summary, the outputs, and how to apply the plan.

@@ -1,4 +1,4 @@
-//! A component's imports and capability requests.
+//! Renders a component's imports and capability requests.
 
 use serde::Serialize;
 use wardian_app::{CapabilityChange, RequestedCapability};
@@ -124,7 +124,7 @@ impl<'a> PluginReport<'a> {
         }
     }
 
-    /// Returns whether the component can be loaded, as far as is known.
+    /// Returns whether the component can be loaded, as far as the report shows.
     pub(crate) fn loads(&self) -> bool {
         self.problems.is_empty()
     }

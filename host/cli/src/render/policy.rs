@@ -1,4 +1,4 @@
-//! The effective policy, as text.
+//! Renders the effective policy as text.
 
 use wardian_policy::{
     CredentialSource, DefaultAction, Explained, ExplainedCredential, Explanation, NativePlugins, PolicyFile,

@@ -1,4 +1,4 @@
-//! Colors, and the page to which text is written.
+//! The colors, and the page on which text is written.
 
 use wardian_printable::{Printable, PrintableText};
 
@@ -51,7 +51,6 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Returns an empty page.
     pub(crate) fn new(color: bool) -> Self {
         Self { text: PrintableText::new(), color }
     }
@@ -61,7 +60,6 @@ impl Page {
         Self::new(self.color)
     }
 
-    /// Writes a literal.
     pub(crate) fn push(&mut self, literal: &'static str) {
         self.text.push(literal);
     }
@@ -82,17 +80,14 @@ impl Page {
         }
     }
 
-    /// Writes blanks.
     pub(super) fn blanks(&mut self, count: usize) {
         self.text.push_repeated(" ", count);
     }
 
-    /// Returns the text.
     pub(crate) fn text(&self) -> &PrintableText {
         &self.text
     }
 
-    /// Returns the text.
     pub(crate) fn finish(self) -> PrintableText {
         self.text
     }

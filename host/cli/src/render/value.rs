@@ -1,4 +1,4 @@
-//! Values as expressions: the output of `console` and `output`.
+//! Renders values as expressions: the output of `console` and `output`.
 //!
 //! The text is an expression that evaluates to the value, including its type: a list is
 //! `tolist([...])`, a tuple `[...]`. Values that have no such expression are shown in parentheses.
@@ -149,7 +149,7 @@ mod tests {
 
     /// The expected texts are the output of `console` in Terraform 1.11.4 for the same expressions.
     #[test]
-    fn values_are_rendered_like_terraforms() {
+    fn values_are_rendered_as_in_terraform() {
         let secret = || Value::string("x").with_marks(Marks::SENSITIVE);
         let cases = [
             (Value::null(Type::Dynamic), "null"),

@@ -1,4 +1,4 @@
-//! Colors that every terminal supports.
+//! The terminal colors that are used, which every terminal supports.
 
 use wardian_diagnostic::{Style, Tone};
 use wardian_printable::PrintableText;
@@ -11,7 +11,7 @@ const RED: &str = "\u{1b}[31m";
 const GREEN_BOLD: &str = "\u{1b}[1;32m";
 const YELLOW: &str = "\u{1b}[33m";
 
-/// The meaning of a styled text.
+/// The style of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paint {
     /// Emphasis.
@@ -22,7 +22,7 @@ pub(crate) enum Paint {
     Warning,
 }
 
-/// A text with optional color.
+/// Returns text with an optional color.
 pub(super) fn painted(text: PrintableText, paint: Paint, color: bool) -> PrintableText {
     if !color {
         return text;

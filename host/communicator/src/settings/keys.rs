@@ -42,7 +42,7 @@ pub(crate) fn certified(
     if let Some(certificate) = &certificate
         && certificate.public_key() != key.public_key().key_data()
     {
-        let problem = "the certificate does not belong to the given private key".to_owned();
+        let problem = "the certificate does not match the private key".to_owned();
         return Err(SettingsError { argument, problem });
     }
     Ok(Key { private: key, certificate })

@@ -44,7 +44,7 @@ impl Agent {
         preferred: Option<&str>,
     ) -> Result<AgentAnswer, AuthError> {
         if let Some(binding) = authenticator.handle.agent_session_binding() {
-            // Older agents neither support nor require this.
+            // Older agents neither support nor require this extension.
             let _ = timeout(LIST_TIMEOUT, self.client.bind_session(binding, false)).await;
         }
         let mut identities = match timeout(LIST_TIMEOUT, self.client.request_identities()).await {

@@ -42,7 +42,6 @@ pub(crate) struct Authenticator<'a> {
     tried: Vec<String>,
 }
 
-/// Authenticates with a machine.
 pub(crate) async fn authenticate(
     handle: &mut Handle<Verifier>,
     hop: &Hop,

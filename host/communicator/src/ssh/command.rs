@@ -22,10 +22,10 @@ const QUIET_PERIOD: Duration = Duration::from_secs(1);
 /// The terminal of a command on Unix, with the usual size.
 const TERMINAL: (&str, u32, u32) = ("xterm", 80, 24);
 
-/// How a command's input and output are connected.
+/// The connection of a command's input and output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Streams {
-    /// A terminal: the command is ended when the connection ends, and programs that require a
+    /// A terminal: the command is terminated when the connection ends, and programs that require a
     /// terminal work. Output is a single stream and is transferred unchanged.
     Terminal,
     Pipes,

@@ -29,7 +29,6 @@ const CIPHERS: &[cipher::Name] = &[
     cipher::AES_128_CTR,
 ];
 
-/// An SSH session.
 pub(crate) struct Session {
     handle: Handle<Verifier>,
     /// Keeps the bastion's session open.
@@ -38,7 +37,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Connects and logs in, without retries.
+    /// Connects and authenticates, without retries.
     pub(crate) async fn open(
         settings: &SshSettings,
         dialer: &Dialer,
@@ -72,7 +71,6 @@ impl Session {
         CommunicatorError::Lost { endpoint: self.endpoint.clone(), phase }
     }
 
-    /// Opens a channel for a command.
     pub(crate) async fn channel(&self) -> Result<Channel<client::Msg>, CommunicatorError> {
         match timeout(STEP_TIMEOUT, self.handle.channel_open_session()).await {
             Ok(Ok(channel)) => Ok(channel),
@@ -85,7 +83,6 @@ impl Session {
         }
     }
 
-    /// Closes the session.
     pub(crate) async fn close(&self) {
         let saying = self.handle.disconnect(russh::Disconnect::ByApplication, "", "");
         let _ = timeout(Duration::from_secs(1), saying).await;

@@ -74,7 +74,6 @@ enum ScpOutcome {
     Unavailable,
 }
 
-/// Writes a file.
 pub(crate) async fn upload_content(
     session: Arc<Session>,
     platform: TargetPlatform,
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn shell_quote_keeps_a_word_together() {
+    fn shell_quote_returns_one_word() {
         assert_eq!(shell_quote("a 'b' $c", TargetPlatform::Unix), r"'a '\''b'\'' $c'");
         assert_eq!(shell_quote("C:/a b", TargetPlatform::Windows), "\"C:/a b\"");
     }

@@ -48,7 +48,7 @@ impl WinRmCommand {
             })?;
         let command = messages::parse_command_id(&answer);
         let command: Arc<str> = command
-            .ok_or_else(|| machine.protocol_error("it started a command without returning its id".into()))?
+            .ok_or_else(|| machine.protocol_error("it started a command without returning its ID".into()))?
             .into();
         let (sender, events) = mpsc::channel(MAX_QUEUED_EVENTS);
         let is_over = Arc::<AtomicBool>::default();

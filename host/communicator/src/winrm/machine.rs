@@ -67,7 +67,7 @@ impl Machine {
             })?;
         let shell = messages::parse_shell_id(&answer);
         machine.shell = shell
-            .ok_or_else(|| machine.protocol_error("it created a shell without returning its id".into()))?;
+            .ok_or_else(|| machine.protocol_error("it created a shell without returning its ID".into()))?;
         Ok(machine)
     }
 

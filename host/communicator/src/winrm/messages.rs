@@ -99,7 +99,7 @@ fn option(name: &str, value: &str) -> String {
     format!("<w:Option Name=\"{name}\">{value}</w:Option>")
 }
 
-/// Returns a new message id, in the form of a UUID (version 4).
+/// Returns a new message ID, in the form of a UUID (version 4).
 pub(super) fn new_message_id() -> String {
     let mut bytes = [0_u8; 16];
     // If the generator fails, IDs are repeated, which only makes the machine's logs ambiguous.
@@ -138,7 +138,7 @@ fn escape_xml(text: &str) -> String {
 pub(super) enum Fault {
     /// There was no output within the operation timeout.
     NoOutputYet,
-    /// The shell does not exist any more.
+    /// The shell no longer exists.
     NoShell(String),
     Other(String),
 }
@@ -160,7 +160,7 @@ fn parse_xml(text: &str) -> Option<Document<'_>> {
     Document::parse(text.trim_start_matches('\u{feff}')).ok()
 }
 
-/// Parses the id of a created shell.
+/// Parses the ID of a created shell.
 pub(super) fn parse_shell_id(text: &str) -> Option<String> {
     let document = parse_xml(text)?;
     let selector = document.descendants().find(|node| {
@@ -170,7 +170,7 @@ pub(super) fn parse_shell_id(text: &str) -> Option<String> {
     Some(selector?.text()?.trim().to_owned())
 }
 
-/// Parses the id of a started command.
+/// Parses the ID of a started command.
 pub(super) fn parse_command_id(text: &str) -> Option<String> {
     let document = parse_xml(text)?;
     Some(find_element(&document, "CommandId")?.text()?.trim().to_owned())

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn parses_valid_challenges_only() {
+    fn parses_only_valid_challenges() {
         let facts = [&[7, 0, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8][..], &[0; 4]].concat();
         let mut message = Vec::new();
         message.extend(SIGNATURE);

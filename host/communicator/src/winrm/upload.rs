@@ -23,7 +23,6 @@ const CHUNK_SIZE: usize = 5_700;
 /// Maximum size of the retained output of a failed command.
 const MAX_ERROR_OUTPUT: usize = 2 << 10;
 
-/// Writes a file.
 pub(crate) async fn upload_content(
     machine: Arc<Machine>,
     path: &str,

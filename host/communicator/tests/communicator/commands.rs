@@ -1,4 +1,4 @@
-//! Commands on the remote machine.
+//! Commands on the remote machine: output, exit codes, concurrency and cancellation.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -66,7 +66,7 @@ async fn twenty_commands_use_one_connection() {
 async fn several_commands_run_concurrently() {
     let Some(sshd) = Sshd::start("") else { return };
     let connection = sshd.connection();
-    // The first command ends when the second has started.
+    // The first command exits when the second has started.
     let file = sshd.path("begun").display().to_string();
     let waiting = format!("while [ ! -e {file} ]; do sleep 0.05; done; echo a");
     let touching = format!("touch {file}; echo b");
@@ -145,7 +145,7 @@ async fn daemon_with_open_output_does_not_block() {
 }
 
 #[tokio::test]
-async fn reports_user_without_command_rights() {
+async fn user_without_command_rights_is_reported() {
     let Some(sshd) = Sshd::start("ForceCommand internal-sftp\nMaxSessions 1") else { return };
     let connection = sshd.connection();
     let _first = connection.execute("true").await.unwrap();

@@ -1,4 +1,4 @@
-//! Host key verification.
+//! Verification of host keys and host certificates.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ async fn outcome(sshd: &Sshd, host: &str, host_key: String) -> Result<String, St
 }
 
 #[tokio::test]
-async fn accepts_known_host_key_only() {
+async fn accepts_only_known_host_key() {
     let Some(sshd) = Sshd::start("") else { return };
     generate(&sshd.path("other"), "ed25519", "");
     assert_eq!(outcome(&sshd, "127.0.0.1", sshd.read("host.pub")).await, Ok("in\n".into()));

@@ -1,4 +1,4 @@
-//! Every authentication method, and the errors if no method succeeds.
+//! Logins with every authentication method, and the errors if no method succeeds.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;

@@ -82,7 +82,7 @@ impl Resolver for Book {
 }
 
 #[tokio::test]
-async fn denied_machine_is_not_connected_to() {
+async fn denied_machine_receives_no_connection() {
     let Some(sshd) = Sshd::start("") else { return };
     let port = sshd.port;
     let attempt = async |host: &str, refuses: &str, addresses: &[&str]| {

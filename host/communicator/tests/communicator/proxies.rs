@@ -1,4 +1,4 @@
-//! Bastions and proxies.
+//! Connections through bastions and proxies.
 
 use std::sync::Arc;
 
@@ -72,8 +72,8 @@ async fn bastion_errors_name_the_bastion() {
 #[tokio::test]
 async fn target_in_other_network_is_reached_through_bastion() {
     let (Some(keys), Some(target)) = (Sshd::start(""), Sshd::in_a_network_of_its_own()) else { return };
-    // The bastion is between the two: it accepts connections from this machine, and connects to
-    // the target in the other network.
+    // The bastion is between the two machines: it accepts connections from this machine, and
+    // connects to the target in the other network.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let (config, log, inside) = (keys.path("config"), keys.path("bastion-log"), target.id().to_string());
@@ -150,7 +150,8 @@ async fn pass(mut stream: TcpStream, port: u16) {
     let _ = tokio::io::copy_bidirectional(&mut stream, &mut server).await;
 }
 
-/// Starts such a proxy that uses SOCKS.
+/// Starts a SOCKS proxy that requires the same credentials and forwards all connections to one
+/// port.
 async fn socks_proxy(port: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let here = listener.local_addr().unwrap().port();

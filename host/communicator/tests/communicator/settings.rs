@@ -134,7 +134,7 @@ fn invalid_keys_explain_the_correction() {
     let (key, certificate) = (text("one"), text("two-cert.pub"));
     let error = read(&[("host", "h"), ("private_key", &key), ("certificate", &certificate)]).unwrap_err();
     assert_eq!(error.argument, "certificate");
-    assert!(error.problem.contains("does not belong to"), "{error}");
+    assert!(error.problem.contains("does not match the private key"), "{error}");
 }
 
 #[test]

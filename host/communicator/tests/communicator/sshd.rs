@@ -144,7 +144,7 @@ impl Sshd {
         connection(&self.values())
     }
 
-    /// Returns the process id, which identifies its namespaces.
+    /// Returns the process ID, which identifies its namespaces.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -214,7 +214,7 @@ pub fn recorded(values: &[(&str, String)], records: &Arc<Records>) -> RemoteConn
     RemoteConnection::new(settings(values), ConnectionContext::new(records.clone()))
 }
 
-/// An authority that records requests and denies those that it is configured to deny.
+/// An authority that records requests and denies the configured ones.
 #[derive(Default)]
 pub struct Records {
     pub asked: Mutex<Vec<String>>,

@@ -1,4 +1,4 @@
-//! WinRM connections.
+//! Connections to a Windows machine over WinRM.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -149,7 +149,7 @@ async fn timeout_reports_wrong_password() {
 }
 
 #[tokio::test]
-async fn tls_accepts_configured_certificates_only() {
+async fn tls_accepts_only_configured_certificates() {
     let Certified { acceptor, certificate: right } = Certified::new();
     let wrong = Certified::new().certificate;
     let server = Server::start(Proof::Ntlm, Some(acceptor)).await;
@@ -200,7 +200,8 @@ async fn failures_are_errors() {
     assert!(error.to_string().contains("refused"), "{error}");
 }
 
-/// Starts a machine that responds to every request with `head`, followed by `more` without an end.
+/// Starts a machine that responds to every request with `head`, followed by endless repetitions of
+/// `more`.
 async fn odd_machine(head: &'static str, more: &'static [u8]) -> u16 {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -222,8 +223,8 @@ async fn odd_machine(head: &'static str, more: &'static [u8]) -> u16 {
 async fn malformed_responses_are_errors() {
     for (head, more, says) in [
         ("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", &b"<a>"[..], "the response is too large"),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", b"", "without returning its id"),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\u{e9}", b"", "without returning its id"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", b"", "without returning its ID"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\u{e9}", b"", "without returning its ID"),
         ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", b"", "HTTP status 404"),
         ("SSH-2.0-OpenSSH\r\n", b"", "is not an HTTP server"),
         ("HTTP/1.1 200 OK\r\nX: ", b"x", "is not an HTTP server"),

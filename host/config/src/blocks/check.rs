@@ -1,4 +1,4 @@
-//! `check` blocks and conditions.
+//! Reads `check` blocks and conditions.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Block, Expression};

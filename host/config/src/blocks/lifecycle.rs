@@ -1,4 +1,4 @@
-//! `lifecycle` blocks.
+//! Reads `lifecycle` blocks.
 
 use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};

@@ -1,4 +1,4 @@
-//! `locals` blocks.
+//! Reads `locals` blocks.
 
 use wardian_diagnostic::{Diagnostics, Span};
 use wardian_lang::{Block, Expression};

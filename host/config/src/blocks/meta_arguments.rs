@@ -1,4 +1,4 @@
-//! Meta-arguments that several types of blocks share.
+//! Reads meta-arguments that several types of blocks share.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::{Body, Expression};

@@ -1,4 +1,4 @@
-//! `module` blocks.
+//! Reads `module` blocks.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub struct ModuleCall {
     /// The passed provider configurations: the name in the module and the name in the caller.
     /// `None` if the argument is not set.
     pub providers: Option<Vec<(ProviderReference, ProviderReference)>>,
-    /// Values of the module's variables by name.
+    /// The module's variable values by name.
     pub inputs: BTreeMap<Str, Attribute>,
     /// The span of the header.
     pub span: Span,

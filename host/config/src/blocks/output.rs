@@ -1,4 +1,4 @@
-//! `output` blocks.
+//! Reads `output` blocks.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Block, Expression, Reference};

@@ -1,4 +1,4 @@
-//! `provider` blocks and references to them.
+//! Reads `provider` blocks and references to them.
 
 use wardian_address::{ConstraintDialect, Constraints, ProviderAddress};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};

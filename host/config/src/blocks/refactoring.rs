@@ -1,4 +1,4 @@
-//! `moved`, `removed` and `import` blocks.
+//! Reads `moved`, `removed` and `import` blocks.
 
 use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
@@ -24,7 +24,7 @@ pub struct Moved {
 /// A `removed` block.
 #[derive(Clone, Debug)]
 pub struct Removed {
-    /// The address that is not declared any more.
+    /// The address that is no longer declared.
     pub from: Target,
     /// True to destroy the objects, false to forget them.
     pub destroy: bool,

@@ -1,4 +1,4 @@
-//! Arguments that contain references instead of values.
+//! Reads arguments that contain references instead of values.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::{Expression, Reference, ReferenceSubject};
@@ -51,7 +51,7 @@ fn dependency(item: &Expression, problems: &mut Diagnostics) -> Option<Reference
     Some(reference)
 }
 
-/// Warns about a reference in quotes, which is the legacy syntax.
+/// Warns about a quoted reference, which is the legacy syntax.
 pub(super) fn warn_of_quotes(expression: &Expression, problems: &mut Diagnostics) {
     if expression.is_native_quoted() {
         let detail = "References are written without quotes.";
@@ -61,7 +61,7 @@ pub(super) fn warn_of_quotes(expression: &Expression, problems: &mut Diagnostics
     }
 }
 
-/// Reads `aws` or `aws.west`, bare or in quotes (the legacy syntax).
+/// Reads `aws` or `aws.west`, unquoted or quoted (the legacy syntax).
 pub(super) fn provider_reference(
     expression: &Expression,
     problems: &mut Diagnostics,

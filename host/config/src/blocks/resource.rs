@@ -1,4 +1,4 @@
-//! `resource`, `data` and `ephemeral` blocks.
+//! Reads `resource`, `data` and `ephemeral` blocks.
 
 use std::borrow::Cow;
 
@@ -46,7 +46,7 @@ impl Resource {
         format!("{} \"{}\" \"{}\"", block_kind(self.mode), self.type_name, self.name)
     }
 
-    /// Returns the resource's key in the module.
+    /// Returns the resource's key, which is unique in its module.
     pub fn key(&self) -> ResourceKey {
         (self.mode, self.type_name.clone(), self.name.clone())
     }
@@ -57,9 +57,9 @@ impl Resource {
 pub struct Provisioner {
     /// The provisioner type, such as `local-exec`.
     pub type_name: Str,
-    /// True if it runs when an object is destroyed, not when it is created.
+    /// True if the provisioner runs when an object is destroyed, not when it is created.
     pub on_destroy: bool,
-    /// True if its failure is ignored.
+    /// True if a failure of the provisioner is ignored.
     pub continue_on_failure: bool,
     /// The provisioner's own connection.
     pub connection: Option<Body>,
@@ -196,7 +196,7 @@ impl Provisioner {
     }
 }
 
-/// Returns true if an argument is the second of two keywords, bare or in quotes (the legacy
+/// Returns true if an argument is the second of two keywords, unquoted or quoted (the legacy
 /// syntax). The first keyword is the default.
 fn keyword(content: &Content<'_>, name: &str, words: [&str; 2], problems: &mut Diagnostics) -> bool {
     let Some(attribute) = content.attribute(name) else {
@@ -228,8 +228,8 @@ pub(super) fn connection(content: &Content<'_>, problems: &mut Diagnostics) -> O
     Some(block.body.clone())
 }
 
-/// Checks destroy-time provisioners: when an object is destroyed, other objects may already be
-/// gone, and the configuration may have changed, so provisioners may only refer to the object
+/// Checks destroy-time provisioners: when an object is destroyed, other objects may no longer
+/// exist, and the configuration may have changed, so provisioners may only refer to the object
 /// itself.
 pub(super) fn check_destroy_references(body: &Body, problems: &mut Diagnostics) {
     for reference in references(body, None) {

@@ -1,4 +1,4 @@
-//! `terraform` blocks.
+//! Reads `terraform` blocks.
 
 use wardian_address::{ConstraintDialect, Constraints, ProviderAddress, ProviderAddressError};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
@@ -133,8 +133,8 @@ impl Backend {
         check_body(&block.body, problems);
         Self {
             type_name: Str::new(type_name),
-            // The schema of the backend is not available here, and backends have no blocks that
-            // matter.
+            // The backend's schema is not available here, and no supported backend has relevant
+            // blocks.
             body: block.body.guessed().into_owned(),
             span: block.header_span.clone(),
         }

@@ -1,4 +1,4 @@
-//! Addresses in `moved`, `removed` and `import` blocks.
+//! Parses addresses in `moved`, `removed` and `import` blocks.
 
 use wardian_address::ResourceMode;
 use wardian_diagnostic::{Diagnostic, Span};

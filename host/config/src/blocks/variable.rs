@@ -1,4 +1,4 @@
-//! `variable` blocks.
+//! Reads `variable` blocks.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Block, Expression, Label, ReferenceSubject, TypeConstraint};

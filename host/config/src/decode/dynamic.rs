@@ -24,7 +24,7 @@ pub(super) enum ExpandedBlock<'a> {
         iteration: Iteration<'a>,
         marks: Marks,
     },
-    /// The marks of the value that determines the number of blocks, even if there are none.
+    /// The marks of the value that determines the number of blocks, even if there are no blocks.
     Marks(Marks),
 }
 

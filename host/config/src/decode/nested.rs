@@ -141,7 +141,7 @@ fn collect(name: &Str, nested: &NestedBlock, blocks: Blocks, problems: &mut Diag
 }
 
 /// Returns the object type of an attribute that may be written as blocks: legacy providers have
-/// lists and sets of objects that users have always written as blocks.
+/// lists and sets of objects that users write as blocks.
 pub(super) fn may_be_blocks(attribute: &Attribute) -> Option<&Arc<ObjectType>> {
     match &attribute.ty {
         AttributeType::Value(Type::List(element) | Type::Set(element)) => match &**element {

@@ -61,7 +61,7 @@ pub(super) fn read(
     Some(module)
 }
 
-/// Returns true if a file belongs to the module. Temporary files of editors do not belong to it.
+/// Returns true if a file is part of the module. Temporary files of editors are not part of it.
 fn is_configuration(name: &str) -> bool {
     let temporary =
         name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'));

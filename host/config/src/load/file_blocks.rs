@@ -1,4 +1,4 @@
-//! The blocks of a configuration file.
+//! Reads the top-level blocks of a configuration file.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! The source addresses of modules.
+//! Resolves the source addresses of modules.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,4 @@
-//! Values for applying a saved plan, which contains the values of all variables except ephemeral
-//! ones.
+//! Variable values for applying a saved plan, which contains all of them except ephemeral ones.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,7 @@ use super::input_values::{self, InputValue, Origin};
 use super::{VariableInputs, VariableSource, undeclared, value_of};
 use crate::module::Module;
 
-/// Returns the values of ephemeral variables for a saved plan, and warnings. `planned` contains the
+/// Returns the ephemeral variable values for a saved plan, and warnings. `planned` contains the
 /// values of the other variables.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Values for undeclared variables.
+//! Reports values for undeclared variables.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{InputValue, Origin};
 use crate::content::did_you_mean;
 use crate::module::Module;
 
-/// Maximum number of warnings that contain the name of a variable. All further variables are only
+/// Maximum number of warnings that contain the name of a variable. All other variables are only
 /// counted.
 const NAMED: usize = 2;
 

@@ -1,4 +1,4 @@
-//! Provisioners of objects that were just created or are about to be destroyed.
+//! Provisioners of objects that have just been created or will be destroyed.
 //!
 //! A created object is stored as tainted until its provisioners have finished, so that it remains
 //! tainted if the run ends earlier. Each provisioner is a separate step. Its configuration is
@@ -40,7 +40,7 @@ pub(super) struct Provisioning {
 enum Occasion {
     /// The change with this index created the object.
     Creation { index: usize, object: Arc<Object> },
-    /// The object is about to be destroyed.
+    /// The object will be destroyed.
     Destruction(Box<Destruction>),
 }
 

@@ -63,12 +63,12 @@ fn counted(count: &Expression, scope: &dyn Scope) -> Result<Option<u64>, Diagnos
         problem("Incorrect value type", format!("This is not a number of instances: {error}."), Cause::Value)
     })?;
     if ephemeral {
-        let detail = "An ephemeral value cannot determine the number of instances: the instances are \
-            stored, and the value is not.";
+        let detail = "An ephemeral value cannot be used here: the state stores the instances, but it must \
+            not store ephemeral values.";
         return Err(problem("Invalid count argument", detail.to_owned(), Cause::Ephemeral));
     }
     if number.is_null() {
-        return Err(invalid("It is null; a whole number is required."));
+        return Err(invalid("The value is null; a whole number is required."));
     }
     let Some(number) = number.as_number() else { return Ok(None) };
     match Number::as_i64(number) {
@@ -126,7 +126,7 @@ fn keys(value: &Value) -> Result<Option<BTreeMap<Str, Value>>, Refusal> {
     }
     if !matches!(value.ty(), Type::Map(_) | Type::Object(_) | Type::Set(_) | Type::Dynamic) {
         return Err(Refusal::new(format!(
-            "a map or a set of strings is required, and this is of type {}.",
+            "a map or a set of strings is required, but this value is of type {}.",
             value.ty().friendly_name()
         )));
     }
@@ -161,9 +161,9 @@ fn not_yet_known(expression: &Expression, is_count: bool, scope: &dyn Scope) -> 
     let (summary, detail) = if is_count {
         (
             "Invalid count argument",
-            "The number of instances depends on values that are known only after apply, and a plan must \
-             know it. Apply the objects that the number depends on first, with -target, or use \
-             values that are known.",
+            "The number of instances depends on values that are known only after apply, but the plan must \
+             determine it. Apply the objects that the number depends on first, with -target, or use values \
+             that are known.",
         )
     } else {
         (

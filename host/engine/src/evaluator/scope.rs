@@ -195,8 +195,8 @@ impl Scope for ModuleScope<'_> {
                 _ => {
                     return Err(Self::invalid(
                         "Reference to \"count\" in non-counted context",
-                        "`count.index` is the index of an instance: it is available in a resource, data or \
-                         module block with the argument `count`, and this is not in such a block."
+                        "`count.index` is the index of an instance. It is available only in resource, data \
+                         and module blocks with the argument `count`."
                             .into(),
                         span,
                     ));
@@ -214,8 +214,8 @@ impl Scope for ModuleScope<'_> {
                     };
                     return Err(Self::invalid(
                         summary,
-                        "`each` is the element of an instance: it is available in a resource, data or \
-                         module block with the argument `for_each`, and this is not in such a block."
+                        "`each` is the element of an instance. It is available only in resource, data and \
+                         module blocks with the argument `for_each`."
                             .into(),
                         span,
                     ));
@@ -226,8 +226,8 @@ impl Scope for ModuleScope<'_> {
                 None => {
                     return Err(Self::invalid(
                         "Invalid \"self\" reference",
-                        "`self` is the object in a postcondition, provisioner or connection block, and this \
-                         is not in such a block."
+                        "`self` is the object to which a block applies. It is available only in \
+                         postcondition, provisioner and connection blocks."
                             .into(),
                         span,
                     ));

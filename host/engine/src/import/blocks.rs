@@ -27,7 +27,6 @@ pub struct ImportBlocks<'a> {
 /// An object to be imported, and its resource instance.
 #[derive(Clone, Debug)]
 pub struct PlannedImport {
-    /// The resource instance.
     pub address: ResourceInstanceAddress,
     /// The identification of the object for the provider.
     pub target: ImportTarget,
@@ -74,7 +73,7 @@ pub fn planned_imports(
                 && (first.place != import.place || !is_same(&first.target, &import.target))
             {
                 let detail = format!(
-                    "Two objects are imported to {}, the other one by the block at {}. An instance is one \
+                    "Two blocks import an object to {}; the other block is at {}. An instance has only one \
                      object: remove one of the blocks, or change its address.",
                     import.address, first.place
                 );
@@ -147,8 +146,8 @@ fn repetitions(evaluator: &Evaluator, import: &Import) -> Result<Vec<RepetitionD
         Err(problem.into())
     };
     if value.inside_marks().is_ephemeral() {
-        let detail = "An ephemeral value cannot determine the imported objects: the instances are stored, \
-            and the value is not.";
+        let detail = "An ephemeral value cannot be used here: the plan stores the imported instances, but it \
+            must not store ephemeral values.";
         return refuse(detail, Cause::Ephemeral);
     }
     let value = value.unmark_deep();
@@ -262,9 +261,9 @@ fn target_of(
     let root = ModuleInstance::root();
     let scope = evaluator.scope(&root, repetition.clone());
     let not_known = |summary: &str, place: &Expression| -> Diagnostics {
-        let detail = "The ID of the object depends on values that are known only after apply, and the \
-            object must be read now. Apply the objects that it depends on first, with -target, or \
-            use a value that is known.";
+        let detail = "The ID of the object depends on values that are known only after apply, but the plan \
+            must read the object. Apply the objects that it depends on first, with -target, or use a value \
+            that is known.";
         let mut problem = Diagnostic::error(summary, detail).at(place.span().clone());
         problem.values = place.value_notes(&scope, Cause::Unknown);
         problem.into()

@@ -57,7 +57,7 @@ fn check_block(block: &Block, planned: &Value, actual: &Value, path: &Path, foun
                     (planned.as_elements().unwrap_or_default(), actual.as_elements().unwrap_or_default());
                 if planned.len() != actual.len() {
                     let text =
-                        format!("{} blocks were planned, and there are {}", planned.len(), actual.len());
+                        format!("the number of blocks changed from {} to {}", planned.len(), actual.len());
                     found.push((path, text));
                     continue;
                 }
@@ -88,7 +88,7 @@ fn check_block(block: &Block, planned: &Value, actual: &Value, path: &Path, foun
                 // Equal blocks of a set are one element.
                 if actual_set.len() > planned_set.len() {
                     let text = format!(
-                        "{} blocks were planned, and there are {}",
+                        "the number of blocks changed from {} to {}",
                         planned_set.len(),
                         actual_set.len()
                     );
@@ -148,7 +148,7 @@ fn check_value(planned: &Value, actual: &Value, path: &Path, found: &mut Vec<Vio
             if b.len() > a.len() {
                 found.push((
                     path.clone(),
-                    format!("{} elements were planned, and there are {}", a.len(), b.len()),
+                    format!("the number of elements changed from {} to {}", a.len(), b.len()),
                 ));
             }
         }
@@ -188,7 +188,7 @@ fn encoded(element: &Value) -> Option<Vec<u8>> {
     element.is_wholly_known().then(|| msgpack::encode(element, &Type::Dynamic).ok()).flatten()
 }
 
-/// Returns why a value cannot replace an unknown one.
+/// Returns the reason why a value cannot replace an unknown one.
 fn type_mismatch(ty: &Type, refinement: Option<&Refinement>, actual: &Value) -> Option<String> {
     if *ty != Type::Dynamic && !ty.has_dynamic() && actual.ty() != ty {
         return Some("it has a different type than planned".into());

@@ -11,10 +11,8 @@ use super::legacy::each;
 /// The attributes whose changes are ignored.
 #[derive(Clone, Debug, Default)]
 pub enum IgnoredAttributes {
-    /// No attributes.
     #[default]
     Nothing,
-    /// All attributes.
     All,
     /// The attributes at and below these paths.
     Paths(Vec<Path>),

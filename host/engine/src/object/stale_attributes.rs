@@ -1,4 +1,4 @@
-//! Stored attributes that the schema does not contain any more. They are removed before a provider
+//! Stored attributes that the schema no longer contains. They are removed before a provider
 //! receives the object, because a provider with an unchanged schema version may not recognize them.
 //! If an object is not stored in the encoding of its type, the next change stores it in that
 //! encoding.
@@ -50,20 +50,20 @@ fn remove(value: &mut serde_json::Value, ty: &Type) {
     }
 }
 
-/// Whether a stored object has the encoding in which values of its type are stored now.
+/// Returns whether a stored object has the encoding in which values of its type are stored now.
 pub fn is_as_stored_now(stored: &str, ty: &Type) -> bool {
     let mut reader = serde_json::Deserializer::from_str(stored);
     matches!(Look(ty).deserialize(&mut reader), Ok(Fit::Same))
 }
 
-/// How a stored value matches a type.
+/// The result of comparing a stored value with a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
-    /// It has the encoding in which it would be stored now.
+    /// The value has the encoding in which it would be stored now.
     Same,
-    /// Attributes are missing, or it has another encoding of a value of the type.
+    /// Attributes are missing, or the value is stored in another encoding.
     Other,
-    /// It has attributes that the type does not have.
+    /// The value has attributes that the type does not have.
     Stale,
 }
 
@@ -72,7 +72,6 @@ enum Fit {
 struct Look<'a>(&'a Type);
 
 impl Look<'_> {
-    /// Compares a scalar with a type.
     fn scalar(self, ty: &Type) -> Fit {
         if self.0 == ty { Fit::Same } else { Fit::Other }
     }
@@ -175,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_stale_removes_only_unknown_attributes() {
+    fn without_stale_removes_only_attributes_missing_from_schema() {
         let ty = Type::object([
             ("name", Type::String),
             ("any", Type::Dynamic),
@@ -187,7 +186,7 @@ mod tests {
         assert!(matches!(without_stale(whole, &ty), Cow::Borrowed(text) if text == whole));
         let stale = r#"{"any":{"type":"string","value":"x"},"name":"n","none":null,"old":[1],"rules":[{"port":1.50,"old":{}}],"tags":{"a":{"v":2,"w":3}}}"#;
         assert_eq!(without_stale(stale, &ty), whole);
-        // Values that do not match are left to the provider.
+        // The provider handles values that do not match.
         for odd in ["", "[", "7", r#"{"rules":{"old":1}}"#, r#"{"tags":[]}"#, r#"{"name":{"old":1}}"#] {
             assert_eq!(without_stale(odd, &ty), odd);
         }

@@ -29,7 +29,6 @@ pub struct ApplyOutcome {
 }
 
 impl ApplyOutcome {
-    /// Whether the operation failed.
     pub fn failed(&self) -> bool {
         self.diagnostics.has_errors()
     }
@@ -161,7 +160,6 @@ fn after_failed_destroy(
 /// The inputs of a create or update.
 #[derive(Clone, Debug)]
 pub struct ApplyInput {
-    /// The planned change.
     pub change: ResourceChange,
     /// The configuration, evaluated with the values that are now known, with marks.
     pub config: Value,
@@ -200,7 +198,7 @@ pub async fn apply(subject: &Subject, input: &ApplyInput) -> ApplyOutcome {
     let Diagnosed { value: planned, diagnostics } = final_plan(subject, input, &prior).await;
     let Some((planned, private)) = planned else { return unchanged(diagnostics) };
     if action == Action::Update && planned == prior {
-        // Only marks change, or the provider does not plan a difference any more.
+        // Only marks change, or the provider no longer plans a difference.
         return store(subject, input, &planned, stored_private(input), ObjectStatus::Ready, diagnostics);
     }
     let work = async {

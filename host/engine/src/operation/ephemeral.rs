@@ -181,7 +181,6 @@ async fn renew(
 }
 
 impl Lease {
-    /// Returns the resource instance.
     pub fn subject(&self) -> &Subject {
         &self.subject
     }
@@ -190,7 +189,7 @@ impl Lease {
     pub async fn close(self) -> Diagnostics {
         let mut diagnostics = Diagnostics::new();
         if let Some(Renewals { end, task }) = self.renewals {
-            // If the receiver is gone, the renewals have ended.
+            // If the receiver was dropped, the renewals have ended.
             let _ = end.send(());
             match task.await {
                 Ok(found) => diagnostics.extend(found),

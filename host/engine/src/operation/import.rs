@@ -23,14 +23,12 @@ pub struct FoundObject {
     pub type_name: Str,
     /// The object, which may be incomplete.
     pub value: Value,
-    /// The private data.
     pub private: PrivateBytes,
 }
 
 /// An object that was imported and read.
 #[derive(Debug)]
 pub struct Imported {
-    /// The current object.
     pub current: Value,
     /// The object to store.
     pub object: Arc<Object>,

@@ -198,7 +198,6 @@ pub struct PlanProposal<'a> {
 
 /// A plan of the provider that passed the checks.
 pub struct ProviderPlan {
-    /// The planned object.
     pub object: Value,
     /// The private data for the apply.
     pub private: PrivateBytes,
@@ -314,12 +313,11 @@ pub async fn request_destroy_plan(
 pub struct DestroyOutcome {
     /// The object before it was read.
     pub stored: Value,
-    /// The object after it was read; `None` if it does not exist any more.
+    /// The object after it was read; `None` if it no longer exists.
     pub refreshed: Option<Arc<Object>>,
     /// The object after it was read, as a value.
     pub current: Value,
-    /// The change; `None` if the object does not exist any more, or if the provider refuses to
-    /// destroy it.
+    /// The change; `None` if the object no longer exists, or if the provider refuses to destroy it.
     pub change: Option<ResourceChange>,
 }
 

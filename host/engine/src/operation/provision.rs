@@ -11,7 +11,6 @@ use crate::events::Event;
 
 /// A provisioner with its inputs.
 pub struct ProvisionStep {
-    /// The provisioner's type name.
     pub type_name: Str,
     pub provisioner: Arc<dyn Provisioner>,
     /// The provisioner's configuration, wholly known.
@@ -20,8 +19,8 @@ pub struct ProvisionStep {
     pub connection: Value,
     /// The connection and other state that the object's provisioners share.
     pub shared: SharedByObject,
-    /// The marks of all values in the provisioner's configuration. Its output may contain marked
-    /// values, so output is suppressed if there are any.
+    /// The marks of all values in the provisioner's configuration. The output may contain these
+    /// values, so it is suppressed if any value is marked.
     pub marks: Marks,
 }
 
@@ -49,7 +48,7 @@ pub async fn provision(subject: &Subject, step: ProvisionStep) -> Diagnostics {
             Some(_) if is_told => {}
             Some(what) => {
                 is_told = true;
-                show(&format!("(output is not shown: there is {what} in the configuration)"));
+                show(&format!("(output is not shown: the configuration contains {what})"));
             }
         })
         .await;

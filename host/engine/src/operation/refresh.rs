@@ -16,9 +16,9 @@ use crate::object::legacy::without_null_blocks;
 pub struct Refreshed {
     /// The object as it was stored.
     pub stored: Value,
-    /// The current object; null if it does not exist any more.
+    /// The current object; null if it no longer exists.
     pub current: Value,
-    /// The object to store; `None` if it does not exist any more.
+    /// The object to store; `None` if it no longer exists.
     pub object: Option<Arc<Object>>,
 }
 

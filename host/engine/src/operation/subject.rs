@@ -31,15 +31,12 @@ pub const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub struct Subject {
     pub address: ResourceInstanceAddress,
-    /// The provider configuration.
     pub provider_config: ProviderConfigAddress,
-    /// The configured provider.
     pub provider: Arc<dyn Provider>,
-    /// The resource's schema.
     pub schema: Arc<Schema>,
     /// The `provider_meta` value of the module.
     pub provider_meta: Option<Value>,
-    /// The context of the provider calls of the operation.
+    /// The call context that is passed with each provider call.
     pub context: CallContext,
     /// The receiver of progress events.
     pub events: Arc<dyn Events>,
@@ -65,12 +62,10 @@ impl Subject {
         Some(Self { address, schema, ..self.clone() })
     }
 
-    /// Returns the type of the object.
     pub fn ty(&self) -> &Type {
         self.schema.implied_type()
     }
 
-    /// Returns a null of the object's type.
     pub fn null(&self) -> Value {
         Value::null(self.ty().clone())
     }
@@ -325,7 +320,6 @@ impl ProgressReporter {
         }
     }
 
-    /// Reports the end of the operation.
     pub fn end(self, ended: Completion) {
         let Self { events, address, action, id: _, started } = self;
         let (address, elapsed) = (&address, started.elapsed());
@@ -336,11 +330,9 @@ impl ProgressReporter {
     }
 }
 
-/// The completion of an operation.
 pub enum Completion {
-    /// It succeeded. Contains the provider's ID of the object.
+    /// The operation succeeded. Contains the provider's ID of the object.
     Succeeded(Option<String>),
-    /// It failed.
     Failed,
 }
 

@@ -10,7 +10,6 @@ use wardian_value::{Marks, Path, Str, Value};
 /// The planned action for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// No change.
     NoOp,
     /// The object is created.
     Create,
@@ -60,14 +59,13 @@ pub enum ActionReason {
     DeleteBecauseNoMoveTarget,
     /// The configuration of a data source is not known yet.
     ReadBecauseConfigUnknown,
-    /// The data source depends on an object that is about to change.
+    /// The data source depends on an object with a pending change.
     ReadBecauseDependencyPending,
     /// The data source is nested in a `check` block, which is evaluated again after the apply.
     ReadBecauseCheckNested,
 }
 
 impl ActionReason {
-    /// All reasons.
     pub const ALL: [Self; 13] = [
         Self::ReplaceBecauseTainted,
         Self::ReplaceBecauseCannotUpdate,
@@ -123,7 +121,6 @@ pub struct ResourceChange {
     pub previous_address: Option<ResourceInstanceAddress>,
     /// The key of a deposed object; `None` for the current object.
     pub deposed: Option<Str>,
-    /// The provider configuration.
     pub provider: ProviderConfigAddress,
     pub action: Action,
     /// The reason, if it is not obvious.
@@ -136,7 +133,6 @@ pub struct ResourceChange {
     pub required_replace: Vec<Path>,
     /// The private data for the apply.
     pub planned_private: PrivateBytes,
-    /// The resource's schema.
     pub schema: Arc<Schema>,
     /// The identification of an object that is being imported.
     pub importing: Option<Importing>,

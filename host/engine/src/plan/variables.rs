@@ -1,4 +1,4 @@
-//! Values of ephemeral variables, which a saved plan does not contain.
+//! Ephemeral variable values, which a saved plan does not contain.
 
 use std::collections::BTreeMap;
 

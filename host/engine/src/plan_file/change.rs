@@ -1,4 +1,4 @@
-//! Encodes changes of resources in a plan file.
+//! Encodes resource changes for a plan file.
 
 use std::sync::Arc;
 

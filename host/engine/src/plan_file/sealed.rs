@@ -10,7 +10,7 @@
 //! | rest | the archive, encrypted with AES-256-GCM |
 //!
 //! Argon2id derives 48 bytes from passphrase and salt: the key, which is unique for each file, and
-//! the check. Everything before the archive is authenticated with it. The check does not help an
+//! the check. The bytes before the archive are authenticated as well. The check does not help an
 //! attacker to guess the passphrase: the authentication tag of the archive can be used in the same
 //! way.
 
@@ -42,10 +42,10 @@ pub enum SealError {
     #[error("it is encrypted, and was changed or truncated after it was written")]
     Changed,
     /// The key derivation exceeds the maximum parameters.
-    #[error("it is encrypted in a way that this program does not support")]
+    #[error("its encryption is not supported by this version of Wardian")]
     Unreadable,
     /// The system has no source of randomness, or not enough memory.
-    #[error("it cannot be encrypted: there is no randomness or not enough memory")]
+    #[error("it cannot be encrypted: the system has no source of randomness, or not enough memory")]
     NoMeans,
 }
 

@@ -1,11 +1,11 @@
-//! Data sources that the apply reads although their configuration is known: those that depend on a
-//! managed resource that is about to change.
+//! Data sources whose read is deferred to apply although their configuration is known: they depend
+//! on a managed resource with a pending change.
 //!
-//! A data source depends on the resources in its arguments, and on the resources in its
-//! `depends_on` and that of the enclosing modules. Resources to which it refers through a local
-//! value, an argument or an output of a module do not count, unless `depends_on` contains that
-//! object, or the data source has a condition: a pending change may make the condition true. For
-//! other data sources, the order has no effect.
+//! A data source waits for the resources that its arguments reference directly, and for those in
+//! its `depends_on` and in the `depends_on` of the enclosing module calls. It does not wait for
+//! resources that it references through a local value, or through an argument or output of a
+//! module, unless its `depends_on` contains that object. A data source with conditions waits for
+//! all its dependencies, since a pending change can make a condition true.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -22,7 +22,7 @@ use crate::plan::ResourceChange;
 /// The pending changes so far, and the resources that defer reads.
 #[derive(Default)]
 pub(super) struct PendingChanges {
-    /// The module instances in which a managed resource is about to change.
+    /// The module instances in which a managed resource has a pending change.
     changing: HashMap<ResourceAddress, HashSet<ModuleInstance>>,
     /// The resources for which a resource waits, computed for its first instance.
     by_resource: HashMap<ResourceAddress, Arc<BTreeSet<ResourceAddress>>>,
@@ -36,8 +36,8 @@ impl PendingChanges {
         }
     }
 
-    /// Whether a resource is about to change, from the viewpoint of a module instance: changes in
-    /// other instances of the same module do not count.
+    /// Returns whether a resource has a pending change, from the viewpoint of a module instance:
+    /// changes in other instances of the same module are ignored.
     fn is_changing(&self, resource: &ResourceAddress, seen_from: &ModuleInstance) -> bool {
         self.changing
             .get(resource)
@@ -46,8 +46,8 @@ impl PendingChanges {
 }
 
 impl PlanWalk<'_> {
-    /// Whether a dependency of an instance of a data source or ephemeral resource is about to
-    /// change.
+    /// Returns whether a dependency of an instance of a data source or ephemeral resource has a
+    /// pending change.
     pub(super) fn waits_for_changes(
         &mut self,
         resource: &Resource,
@@ -89,7 +89,7 @@ impl PlanWalk<'_> {
         found
     }
 
-    /// Adds a resource itself, or for another kind of object, all resources on which it depends.
+    /// Adds a resource, or, for another kind of object, all resources on which the object depends.
     fn wait_for(
         &mut self,
         module: &ModulePath,
@@ -104,7 +104,7 @@ impl PlanWalk<'_> {
         }
     }
 
-    /// Adds the dependencies of the calls of a module and of the enclosing modules.
+    /// Adds the dependencies of the module calls of a module and of the enclosing modules.
     fn wait_around(&mut self, module: &ModulePath, found: &mut BTreeSet<ResourceAddress>) {
         let context = self.context;
         let mut path = module.clone();

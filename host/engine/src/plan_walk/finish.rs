@@ -222,9 +222,9 @@ impl PlanWalk<'_> {
         dependencies.map(|dependency| ResourceAddress::clone(dependency)).collect()
     }
 
-    /// Whether the plan contains an output of the root module. It does not if the output is not
-    /// targeted, if an error prevented its evaluation, or if a destroy plan finds no value for it
-    /// in the state.
+    /// Returns whether the plan contains an output of the root module. The plan omits an output
+    /// that is not targeted, that could not be evaluated because of an error, or for which a
+    /// destroy plan finds no value in the state.
     fn has_output(&self, name: &Str) -> bool {
         let node = || self.graph.id(&Node::Output(ModulePath::root(), name.clone()));
         let root = || self.evaluator.values.module(&ModuleInstance::root());

@@ -1,4 +1,4 @@
-//! Imports in a plan.
+//! Plans imports.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -182,8 +182,8 @@ impl PlanWalk<'_> {
     ) -> StartResult<Outcome> {
         if self.state.current(&address).is_some() {
             let detail = format!(
-                "The state already has an object {address}. To import another object, first remove this one \
-                 from the state with `wardian state rm`."
+                "The state already contains an object at {address}. To import another object to this \
+                 address, first remove the existing one with `wardian state rm`."
             );
             let problem = Diagnostic::error("Resource already managed by Wardian", detail);
             self.diagnostics.push(problem.for_address(address.to_string()));
@@ -255,8 +255,8 @@ impl PlanWalk<'_> {
             return true;
         }
         let detail = format!(
-            "The configuration of {address} depends on values that are known only after apply. To import \
-             with this provider, use only variables and values from the state in it."
+            "The configuration of {address} depends on values that are known only after apply. An import \
+             requires a provider configuration that uses only variables and values from the state."
         );
         let found = Diagnostic::error("Invalid provider configuration", detail).into();
         self.diagnostics.extend(crate::diagnostic_spans::in_provider(

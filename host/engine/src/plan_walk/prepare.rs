@@ -1,4 +1,4 @@
-//! The inputs of a walk that depend only on configuration and state.
+//! Prepares the inputs of a walk that depend only on configuration and state.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -40,7 +40,6 @@ pub(super) struct Prepared {
 
 /// The reason why no walk is started.
 pub(super) enum Unprepared {
-    /// Errors occurred.
     Failed(Diagnostics),
     /// Errors occurred. Contains a plan without changes, to be shown.
     Errored(Box<(Plan, Evaluator)>, Diagnostics),

@@ -1,4 +1,4 @@
-//! The plan of a finished walk.
+//! Creates the plan of a finished walk.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ impl PlanWalk<'_> {
         let options = self.options;
         if options.mode != Mode::Destroy || options.refresh {
             let found = moves.check(&self.evaluator, options.mode);
-            // Objects at wrong addresses cause many further errors.
+            // Objects at wrong addresses cause many other errors.
             if found.has_errors() {
                 return Diagnosed::failed(found);
             }
@@ -72,7 +72,7 @@ impl PlanWalk<'_> {
 }
 
 /// Warns about `-replace` options without a matching object. This is not an error, since the object
-/// may already be gone.
+/// may no longer exist.
 fn unmatched_replacements(requested: &[ResourceInstanceAddress], changes: &[ResourceChange]) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     let planned: HashSet<&ResourceInstanceAddress> = changes.iter().map(|change| &change.address).collect();

@@ -140,12 +140,12 @@ impl TypeConversion {
     }
 }
 
-/// Checks that a moved object stays an object of the same type and provider, if secrets are
-/// withheld: another type can show what this type marks as sensitive, and another provider must
-/// not receive the object.
+/// Checks that a moved object keeps its type and provider, if secrets are withheld: another type
+/// can reveal values that this type marks as sensitive, and another provider must not receive the
+/// object.
 ///
 /// # Errors
-/// If it does not.
+/// If its type or provider changes.
 pub fn check_withheld(
     evaluator: &Evaluator,
     state: &State,
@@ -166,8 +166,9 @@ pub fn check_withheld(
         return Ok(());
     }
     let detail = format!(
-        "{from} cannot become {to} under -untrusted: a stored object keeps its resource type and is passed only \
-         to the provider that wrote it, {}. Plan this move without -untrusted after you reviewed it.",
+        "{from} cannot become {to} under -untrusted: a stored object keeps its resource type and is passed \
+         only to the provider that wrote it, {}. Plan this move without -untrusted after you have reviewed \
+         it.",
         source.for_display()
     );
     let problem = Diagnostic::error("Move to another resource type or provider", detail);

@@ -7,7 +7,6 @@ use wardian_value::Str;
 
 use super::endpoint::{Endpoint, Keys};
 
-/// The address at one end of a move.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Moveable {
     /// All instances of a call.

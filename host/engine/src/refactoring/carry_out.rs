@@ -25,7 +25,7 @@ pub struct CarriedOut {
 /// Applies statements in the given order.
 ///
 /// # Errors
-/// A provider does not convert an object.
+/// A provider cannot convert an object.
 pub async fn carry_out(
     evaluator: &Evaluator,
     state: &mut State,

@@ -1,4 +1,4 @@
-//! Checks move statements after the declared instances are known.
+//! Checks move statements when the declared instances are known.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use super::statement::{Origin, Statement};
 use crate::evaluator::Evaluator;
 use crate::plan::Mode;
 
-/// The other end of the first statement with this end, and the statement's position.
+/// For each end of a move, the other end and the position of the first statement that contains it.
 type Said<'a> = HashMap<Moveable, (Moveable, &'a Span)>;
 
 impl Moves {
@@ -55,9 +55,8 @@ impl Moves {
         let each = self.blocked.iter().map(|(from, to)| format!("\n  - {from} could not move to {to}"));
         let detail = format!(
             "The configuration moves some objects to addresses that other objects already have:{}\n\nEach \
-             object stays at its old address, where it is destroyed unless the configuration still \
-             has it. To change that, rearrange the addresses with the \"state\" commands, and plan \
-             again.",
+             object stays at its old address and is destroyed unless the configuration still declares that \
+             address. To change that, rearrange the addresses with the \"state\" commands, and plan again.",
             each.collect::<String>()
         );
         Some(Diagnostic::warning("Unresolved resource instance address changes", detail))
@@ -77,7 +76,7 @@ fn ambiguous<'a>(
     let problem = |detail| Diagnostic::error("Ambiguous move statements", detail);
     match left.get(&from) {
         Some((other, place)) if *other != to => found.push(problem(format!(
-            "Here {from} moves to {to}, but the block at {place} moves it to {other}. A {} can only move to \
+            "Here {from} moves to {to}, but the block at {place} moves it to {other}. A {} can move to only \
              one address.",
             from.noun()
         ))),
@@ -122,9 +121,8 @@ fn cycle_error<'a>(cycle: impl Iterator<Item = &'a Statement>) -> Diagnostic {
     Diagnostic::error(
         "Cyclic dependency in move statements",
         format!(
-            "Each of these moves must precede another one, so they cannot be ordered:{}\n\nRemove \
-             moves that are no longer true: a chain of moves must end at an address in the \
-             configuration.",
+            "Each of these moves must precede another one, so they cannot be ordered:{}\n\nRemove obsolete \
+             moves: a chain of moves must end at an address in the configuration.",
             each.concat()
         ),
     )
@@ -138,7 +136,7 @@ struct Declared<'a> {
 }
 
 impl<'a> Declared<'a> {
-    /// Checks that the old address is not declared any more.
+    /// Checks that the old address is no longer declared.
     fn check(&mut self, from: &Moveable, to: &Moveable) -> Result<(), Diagnostic> {
         if from == to {
             let detail =

@@ -17,7 +17,6 @@ pub enum Keys {
 }
 
 impl Keys {
-    /// Whether an instance is included.
     pub fn include(&self, key: &InstanceKey) -> bool {
         match self {
             Self::Any => true,

@@ -1,4 +1,4 @@
-//! The order of move statements.
+//! Orders move statements.
 //!
 //! A statement waits for another one
 //!

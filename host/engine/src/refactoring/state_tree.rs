@@ -39,7 +39,6 @@ impl StateTree {
         tree
     }
 
-    /// Adds a resource.
     pub fn insert(&mut self, address: &AbsoluteResourceAddress) {
         let mut number = 0;
         for step in address.module.steps() {
@@ -55,7 +54,6 @@ impl StateTree {
         node.resources.insert((address.mode, address.type_name.clone(), address.name.clone()));
     }
 
-    /// Removes a resource.
     pub fn remove(&mut self, address: &AbsoluteResourceAddress) {
         if let Some(number) = self.find(&address.module) {
             let name = (address.mode, address.type_name.clone(), address.name.clone());

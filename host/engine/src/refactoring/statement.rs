@@ -16,7 +16,6 @@ pub struct Statement {
     pub module: ModulePath,
     pub from: Endpoint,
     pub to: Endpoint,
-    /// The source of the statement.
     pub origin: Origin,
 }
 

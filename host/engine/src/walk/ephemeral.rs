@@ -9,7 +9,7 @@ use crate::operation::Subject;
 use crate::operation::ephemeral::{Lease, OpenedEphemeral};
 use crate::scheduler::{StartResult, WalkEnd};
 
-/// Starts to close an ephemeral resource that is not needed any more.
+/// Starts to close an ephemeral resource that is no longer needed.
 pub fn start_close<O>(lease: Box<Lease>) -> StartResult<O>
 where
     O: From<SharedOutcome> + Send + 'static,

@@ -122,7 +122,7 @@ check "inner" {
 "#;
 
 #[test]
-fn results_are_in_plan_and_state() {
+fn check_results_are_in_plan_and_state() {
     let mut fixture = Fixture::new();
     let modules = [("m", MODULE)];
     let (plan, diagnostics) = fixture.plan_with(EVERY_KIND, &modules, &PlanOptions::default());

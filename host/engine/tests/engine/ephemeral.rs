@@ -39,7 +39,7 @@ fn ephemeral_resource_opens_per_phase_and_is_not_stored() {
 }
 
 #[test]
-fn ephemeral_resource_is_closed_after_user_fails() {
+fn ephemeral_resource_is_closed_after_dependent_fails() {
     let mut fixture = Fixture::new();
     let configuration = CONSUMED.replace("= local.token", "= local.token\n  mischief = \"fail\"");
     fixture.apply_errors(&configuration);
@@ -189,7 +189,7 @@ fn null_ephemeral_result_is_provider_error() {
 }
 
 #[test]
-fn ephemeral_value_configures_provider_also_for_destruction() {
+fn ephemeral_value_configures_provider_for_destruction() {
     let mut fixture = Fixture::new();
     let configuration = r#"
         provider "memory" { alias = "plain" }

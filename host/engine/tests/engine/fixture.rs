@@ -141,7 +141,7 @@ impl Fixture {
         self.plan_given(configuration, modules, BTreeMap::new(), options)
     }
 
-    /// Makes a plan with values of root variables.
+    /// Makes a plan with root variable values.
     pub fn plan_given(
         &self,
         configuration: &str,
@@ -227,7 +227,6 @@ impl Fixture {
         change(&mut self.world.twist.lock().unwrap());
     }
 
-    /// Loads a configuration.
     pub fn configuration(&self, configuration: &str) -> Arc<wardian_config::Configuration> {
         self.run_with_modules(configuration, &[]).expect("a configuration").configuration
     }

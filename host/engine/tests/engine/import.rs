@@ -43,7 +43,7 @@ fn generating() -> PlanOptions {
 }
 
 #[test]
-fn import_is_planned_and_managed_after_apply() {
+fn imported_object_is_managed_after_apply() {
     let mut fixture = Fixture::new();
     let plan = fixture.plan(&block("\"one\""));
     assert_eq!(importing(&plan), [one("memory_thing.a", Action::NoOp, "one")]);
@@ -115,7 +115,7 @@ fn import_id_must_be_known_string() {
 }
 
 #[test]
-fn import_supports_computed_keys() {
+fn import_target_key_can_be_an_expression() {
     let module = "resource \"memory_thing\" \"c\" {\n  count = 2\n  name  = \"c${count.index}\"\n}";
     let text = r#"
 module "m" {

@@ -103,7 +103,7 @@ fn planned_destruction_must_be_null() {
 }
 
 #[test]
-fn replace_path_counts_only_if_value_changes() {
+fn replace_path_applies_only_if_value_changes() {
     let mut fixture = Fixture::new();
     fixture.apply(THING);
     let name = || Path::root().attribute("name");

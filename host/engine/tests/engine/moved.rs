@@ -131,7 +131,7 @@ fn moved_block_overrides_implied_move() {
 }
 
 #[test]
-fn indexes_become_keys() {
+fn instances_move_from_indexes_to_keys() {
     let fixture = applied("resource \"memory_thing\" \"a\" {\n count = 3\n name = \"x\"\n}", &[]);
     let plan = planned(
         &fixture,
@@ -553,8 +553,8 @@ fn many_moves_cost_linear_time() {
     let started = std::time::Instant::now();
     let plan = fixture.plan(&configuration);
     assert!(plan.changes.iter().all(|c| c.action == Action::NoOp && c.previous_address.is_some()));
-    // Comparing all pairs of addresses would take 16 million comparisons, and even more if
-    // objects were compared.
+    // Comparing all pairs of addresses would take 16 million comparisons, and more if objects were
+    // compared.
     assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
     fixture.apply(&configuration);
     assert_eq!(fixture.state.resources().next().unwrap().1.instances.len(), count);

@@ -1,5 +1,5 @@
-//! Sensitive values of objects that are withheld from a configuration: nothing of a plan, and
-//! nothing that is passed to a plugin for another object, depends on them.
+//! Sensitive values of objects that are withheld from a configuration: no part of a plan, and no
+//! value that is passed to a plugin for another object, depends on them.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
@@ -41,7 +41,7 @@ const P: &str = r#"resource "memory_thing" "p" {
 }
 "#;
 
-/// Everything that a plan shows or stores, without regard to marks.
+/// Returns the complete content of a plan and its diagnostics, regardless of marks.
 fn everything(plan: Option<&Plan>, diagnostics: &str) -> String {
     let mut all = diagnostics.to_owned();
     let Some(plan) = plan else { return all };
@@ -63,7 +63,7 @@ fn everything(plan: Option<&Plan>, diagnostics: &str) -> String {
     all
 }
 
-/// What a plan shows, and the configurations that plugins received for it.
+/// Returns the output of a plan, and the configurations that plugins received for it.
 fn observed(fixture: &Fixture, configuration: &str, options: &PlanOptions) -> String {
     let received = Arc::new(Mutex::new(Vec::new()));
     let note = |what: &'static str| {
@@ -90,7 +90,7 @@ fn observed(fixture: &Fixture, configuration: &str, options: &PlanOptions) -> St
     everything(plan.as_ref(), &diagnostics.to_string()) + &received.join("\n")
 }
 
-/// Checks that a plan is the same whatever the secret is.
+/// Checks that a plan does not depend on the secret.
 fn assert_independent(configuration: &str, options: &PlanOptions) {
     let seen = SECRETS.map(|secret| {
         let seen = observed(&applied(secret), configuration, options);
@@ -225,7 +225,7 @@ fn drift_of_secret_is_masked() {
     assert_eq!(drifted(SECRETS[0]), drifted(SECRETS[2]));
 }
 
-/// The tests above do not hold without the mechanism, and the plan is otherwise useful.
+/// Without withholding, the plan depends on the secret, so the preceding tests detect a leak.
 #[test]
 fn available_secrets_are_used() {
     let mut fixture = applied(SECRETS[0]);
@@ -245,7 +245,7 @@ fn available_secrets_are_used() {
 }
 
 #[test]
-fn saved_plan_without_secrets_says_so() {
+fn saved_plan_records_that_secrets_are_withheld() {
     let fixture = applied(SECRETS[0]);
     let plan = fixture.plan(P);
     let bytes = plan_file::encode(&plan, &plan_file::PlanOrigin::default()).unwrap();

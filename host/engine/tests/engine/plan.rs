@@ -1,4 +1,4 @@
-//! Planned changes.
+//! Planned changes, and their actions and reasons.
 
 use wardian_engine::{Action, ActionReason, Mode, PlanOptions};
 use wardian_value::Value;
@@ -301,7 +301,7 @@ fn failed_conditions_are_errors_with_message() {
 }
 
 #[test]
-fn modules_repeat_and_pass_values() {
+fn repeated_modules_pass_values() {
     let mut fixture = Fixture::new();
     let root = r#"
         module "m" {

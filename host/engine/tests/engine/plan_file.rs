@@ -1,4 +1,4 @@
-//! Plan files.
+//! Plan files: round trips, and damaged or incompatible files.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write as _};
@@ -104,7 +104,7 @@ fn large_plan_costs_linear_time() {
 
 proptest! {
     #[test]
-    fn any_bytes_decode_or_fail(bytes: Vec<u8>) {
+    fn arbitrary_bytes_are_decoded_or_rejected(bytes: Vec<u8>) {
         let _ = plan_file::decode(&bytes);
     }
 

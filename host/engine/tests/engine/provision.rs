@@ -207,10 +207,10 @@ fn output_with_sensitive_configuration_is_not_shown() {
     let rows = [
         (
             "\"say ${sensitive(\"hush\")}\"",
-            "(output is not shown: there is a sensitive value in the configuration)",
+            "(output is not shown: the configuration contains a sensitive value)",
         ),
-        ("\"say ${self.secret}\"", "(output is not shown: there is a sensitive value in the configuration)"),
-        ("\"say ${var.e}\"", "(output is not shown: there is an ephemeral value in the configuration)"),
+        ("\"say ${self.secret}\"", "(output is not shown: the configuration contains a sensitive value)"),
+        ("\"say ${var.e}\"", "(output is not shown: the configuration contains an ephemeral value)"),
         ("\"say hello\"; connection {; host = sensitive(\"hush\"); }", "hello"),
     ];
     let variable = "variable \"e\" {\n ephemeral = true\n}\n";

@@ -54,7 +54,7 @@ fn references_are_followed_to_resources() {
 }
 
 #[test]
-fn single_argument_is_followed_alone() {
+fn references_of_single_argument_are_followed() {
     let mut fixture = Fixture::new();
     let configuration = |output: &str| {
         format!(

@@ -92,7 +92,7 @@ fn orphan_needed_by_excluded_object_stays() {
 }
 
 #[test]
-fn unmatched_replacement_is_a_warning() {
+fn replacement_without_matching_object_is_a_warning() {
     let mut fixture = Fixture::new();
     let configuration = "resource \"memory_thing\" \"a\" {\n count = 2\n name = \"a\"\n}";
     fixture.apply(configuration);

@@ -88,7 +88,7 @@ fn count_must_be_whole_and_not_negative() {
         ("true", Some("3,11-15 Incorrect value type")),
         ("\"2\"", None),
         ("var.ephemeral", Some("3,11-24 Invalid count argument")),
-        // This is allowed, because the number of instances does not reveal the value.
+        // A sensitive count is allowed, because the number of instances does not reveal the value.
         ("var.sensitive", None),
         ("var.text", None),
         ("var.list", Some("3,11-19 Incorrect value type")),
@@ -141,7 +141,7 @@ fn for_each_must_be_map_or_set_of_strings() {
 }
 
 #[test]
-fn each_count_and_self_are_rejected_elsewhere() {
+fn each_count_and_self_are_rejected_outside_of_their_blocks() {
     assert_problems(
         "output \"a\" { value = each.value }\noutput \"b\" { value = count.index }\noutput \"c\" { value = self.id }\nlocals { x = each.key }",
         &[

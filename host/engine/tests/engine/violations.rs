@@ -1,4 +1,4 @@
-//! Errors name the provider that violates the protocol.
+//! Errors of responses that violate the protocol, which name the provider.
 
 use crate::fixture::Fixture;
 
@@ -43,7 +43,7 @@ fn apply_must_follow_plan() {
 }
 
 #[test]
-fn values_are_known_after_apply() {
+fn apply_returns_only_known_values() {
     let mut fixture = Fixture::new();
     let errors = fixture.apply_errors(&thing("leave unknown"));
     assert_contains(&errors, &["Provider returned invalid result object after apply"]);

@@ -49,7 +49,7 @@ fn paths_do_not_leave_confined_scope() {
 }
 
 #[test]
-fn links_in_writable_directories_do_not_lead_out() {
+fn links_out_of_writable_directories_are_not_followed() {
     let root = project();
     let directory = root.path().join("project");
     let out = directory.join("out");

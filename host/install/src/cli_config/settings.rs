@@ -1,4 +1,4 @@
-//! Converts entries to settings: checks names and values.
+//! Converts entries to settings, and checks their names and values.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -226,12 +226,12 @@ impl Reader<'_> {
     fn string<'e>(&self, entry: &'e Entry) -> Result<&'e str> {
         match &entry.value {
             SettingValue::Text(text) => Ok(text),
-            _ => Err(self.invalid(entry, &format!("\"{}\" must be a string in quotes", entry.key))),
+            _ => Err(self.invalid(entry, &format!("\"{}\" must be a quoted string", entry.key))),
         }
     }
 
     fn strings(&self, entry: &Entry) -> Result<Vec<String>> {
-        let wrong = || self.invalid(entry, &format!("\"{}\" must be a list of strings in quotes", entry.key));
+        let wrong = || self.invalid(entry, &format!("\"{}\" must be a list of quoted strings", entry.key));
         let SettingValue::List(values) = &entry.value else { return Err(wrong()) };
         let text = |value: &SettingValue| match value {
             SettingValue::Text(text) => Ok(text.clone()),

@@ -17,7 +17,7 @@
 //! Comments are `#`, `//` and `/* */`. Block labels become nested objects, so that HCL and JSON
 //! are equivalent: `host "x" {}` is `host = { x = {} }`.
 //!
-//! Performs no I/O.
+//! This module performs no I/O.
 
 use std::path::Path;
 
@@ -49,7 +49,7 @@ pub enum SettingValue {
     Object(Vec<Entry>),
 }
 
-/// A text that is neither HCL nor JSON.
+/// Text that is neither HCL nor JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{position}: syntax error: {message}")]
 pub struct SyntaxError {
@@ -178,8 +178,7 @@ impl Parser<'_> {
                     _ => {
                         self.offset = offset;
                         Err(self.error(
-                            "expected a value: a string in quotes, a number, true, false, a list or an \
-                             object",
+                            "expected a value: a quoted string, a number, true, false, a list or an object",
                         ))
                     }
                 }
@@ -283,7 +282,7 @@ impl Parser<'_> {
                 self.offset += rest.find('\n').unwrap_or(rest.len());
             } else if rest.starts_with("/*") {
                 let Some(end) = rest.find("*/") else {
-                    return Err(self.error("this comment has no end"));
+                    return Err(self.error("this comment is not closed"));
                 };
                 self.offset += end + 2;
             } else {

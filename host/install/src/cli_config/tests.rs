@@ -99,7 +99,7 @@ fn debug_output_hides_tokens() {
 #[test]
 fn errors_include_the_position() {
     for (text, expected) in [
-        ("plugin_cache_dir = 3", "cli.tfrc:1: \"plugin_cache_dir\" must be a string in quotes"),
+        ("plugin_cache_dir = 3", "cli.tfrc:1: \"plugin_cache_dir\" must be a quoted string"),
         ("\nprovider_installation {\n  oci {}\n}", "cli.tfrc:3: \"oci\" is not an installation method"),
         (
             "provider_installation {\n  filesystem_mirror {}\n}",
@@ -133,7 +133,7 @@ fn errors_include_the_position() {
         ("a = \"x\nb = 1", "cli.tfrc:1: syntax error: a closing quote is missing"),
         ("a {\n", "cli.tfrc:2: syntax error: a closing brace is missing"),
         ("a = <<EOT\nEOT", "cli.tfrc:1: syntax error: expected a value"),
-        ("/* x", "cli.tfrc:1: syntax error: this comment has no end"),
+        ("/* x", "cli.tfrc:1: syntax error: this comment is not closed"),
         ("{} x", "cli.tfrc:1: syntax error: nothing may follow"),
         ("}", "cli.tfrc:1: syntax error: expected the name of a setting"),
     ] {
@@ -145,7 +145,7 @@ fn errors_include_the_position() {
 }
 
 #[test]
-fn multiple_files_merge_and_missing_ones_warn() {
+fn later_files_are_merged_and_missing_files_warn() {
     let root = tempfile::tempdir().unwrap();
     let main = root.path().join("main");
     fs::write(root.path().join("b.tfrc"), "credentials \"x\" { token = \"2\" }").unwrap();

@@ -1,4 +1,4 @@
-//! Parsing lock files. All problems are collected, so that a bad merge can be repaired at once.
+//! Parses lock files. All problems are collected, so that the user can repair a bad merge at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -70,13 +70,10 @@ fn problems_have_a_position_and_reason() {
             inside("hashes = [\"foo\"]"),
             "3: \"foo\" is not a package hash: a hash is a scheme, a colon and a value, such as \"h1:…\"",
         ),
-        (
-            inside("hashes = \"h1:a\""),
-            "3: the argument \"hashes\" must be a literal list of strings in quotes",
-        ),
+        (inside("hashes = \"h1:a\""), "3: the argument \"hashes\" must be a list of quoted strings"),
         (
             inside("hashes = [for x in [\"h1:a\"]: x]"),
-            "3: the argument \"hashes\" must be a literal list of strings in quotes",
+            "3: the argument \"hashes\" must be a list of quoted strings",
         ),
         (
             inside("constraints = \"~>3\""),
@@ -106,7 +103,7 @@ fn problems_have_a_position_and_reason() {
         ),
         (
             "provider \"registry.terraform.io/hashicorp/random\" {\n version = var.x\n}\n".to_owned(),
-            "2: the argument \"version\" must be a literal string in quotes",
+            "2: the argument \"version\" must be a quoted string",
         ),
         (
             "provider \"a\" \"b\" {\n}\n".to_owned(),

@@ -1,4 +1,4 @@
-//! The error for a package that the lock file does not allow.
+//! A package that the lock file does not allow.
 
 use std::fmt;
 

@@ -75,8 +75,8 @@ fn files_that_are_not_components_are_named() {
         (b"\x7fELF\x02\x01\x01\0" as &[u8], "a native executable (ELF)"),
         (b"", "empty"),
         (b"\0asm", "WebAssembly of an unknown version"),
-        (b"(module)", "WebAssembly in text form"),
-        (b"hello", "not WebAssembly at all"),
+        (b"(module)", "WebAssembly in the text format"),
+        (b"hello", "not WebAssembly"),
     ] {
         let path = root.path().join("x.wasm");
         fs::write(&path, content).unwrap();

@@ -142,7 +142,7 @@ fn no_matching_version(
         let origins: Vec<&str> = required_by.iter().map(|required| required.origin.as_str()).collect();
         format!("no version of {name} is available (required by {})", origins.join(", "))
     };
-    let _ = write!(text, "\nLooked in:{}", source_list(searched));
+    let _ = write!(text, "\nSearched sources:{}", source_list(searched));
     if needs_network(searched) {
         text.push_str(
             "\nTo continue without the registry, put the provider into a filesystem mirror, or change its \

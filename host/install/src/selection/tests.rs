@@ -139,7 +139,7 @@ fn embedded_plugin_needs_no_files() {
 }
 
 #[test]
-fn terraform_lock_file_gains_the_embedded_hash() {
+fn hash_of_embedded_plugin_is_added_to_terraform_lock_file() {
     let mut fixture = Fixture::new(&[("random", "")]);
     fixture.lock_entry("random", "3.7.2", &["h1:native=", "zh:00"]);
     fixture.options.lock_file = LockFilePolicy::ReadOnly;
@@ -173,7 +173,7 @@ fn native_program_in_place_of_component_is_reported() {
     let replaced =
         BTreeMap::from([(address("random"), version("3.7.2")), (address("acme/dns"), version("1.0.0"))]);
     assert_eq!(fixture.select().unwrap().replaced_components, replaced);
-    // The package that was used is gone.
+    // The locked package is no longer available.
     fixture.lock_entry("random", "3.6.0", &["h1:older="]);
     assert!(fixture.select().unwrap().replaced_components.contains_key(&address("random")));
     // A native program replaces itself.
@@ -186,7 +186,7 @@ fn native_program_in_place_of_component_is_reported() {
 }
 
 #[test]
-fn every_package_layout_installs_and_resolves() {
+fn every_package_layout_is_installed_and_resolved() {
     let mut fixture = Fixture::new(&[("acme/a", ""), ("acme/b", ""), ("acme/c", "")]);
     fixture.write("acme/a/1.0.0/wasm32_wasip2/terraform-provider-a_v1.0.0.wasm", &component("a"));
     fixture.write("acme/b/1.0.0/b.wasm", &component("b"));
@@ -237,7 +237,7 @@ fn links_in_the_data_directory_are_rejected() {
             assert!(error.to_string().contains("symbolic link"), "{error}");
             assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
         }
-        // The link in the last path component is replaced; its target remains.
+        // A symbolic link in the last path component is replaced; its target remains.
         fs::remove_dir_all(fixture.data()).unwrap();
         let link = fixture.data().join(&path);
         fs::create_dir_all(link.parent().unwrap()).unwrap();
@@ -260,7 +260,7 @@ fn changed_component_is_rejected() {
     assert!(error.contains("is not allowed by the lock file"), "{error}");
     fixture.options.versions = VersionPolicy::Upgrade;
     assert!(matches!(fixture.select().unwrap_err()[0], SelectionError::HashMismatch(_)));
-    // The link refers to the changed file, so later commands also detect the change.
+    // The symbolic link leads to the changed file, so later commands also detect the change.
     let errors = fixture.resolve().unwrap_err();
     assert!(matches!(errors.as_slice(), [ResolveError::HashMismatch(_)]));
 
@@ -270,7 +270,7 @@ fn changed_component_is_rejected() {
 }
 
 #[test]
-fn newest_version_wins_then_first_listed_method() {
+fn newest_version_and_first_listed_method_are_selected() {
     let mut fixture = Fixture::new(&[("random", "")]);
     fixture.write("hashicorp/random/3.7.2/r.wasm", &component("same version"));
     assert_eq!(fixture.init().plugins[&address("random")].artifact.origin(), &PluginOrigin::Embedded);
@@ -309,10 +309,10 @@ fn unmet_constraints_are_listed_with_available_versions() {
     assert_eq!(
         fixture.error(),
         format!(
-            "no version of acme/a is available (required by main.tf:3)\n\
-             Looked in:\n  - the plugins in this program: none\n  - the mirror {mirror}: none (for other platforms: 1.0.0)\n\
-             no available version of hashicorp/random meets all constraints:\n  - ~> 4.0 (main.tf:1)\n  - < 5.0.0 (main.tf:2)\n\
-             Looked in:\n  - the plugins in this program: 3.7.2\n  - the mirror {mirror}: none",
+            "no version of acme/a is available (required by main.tf:3)\nSearched sources:\n  - the embedded \
+             plugins: none\n  - the mirror {mirror}: none (for other platforms: 1.0.0)\nno available version \
+             of hashicorp/random meets all constraints:\n  - ~> 4.0 (main.tf:1)\n  - < 5.0.0 \
+             (main.tf:2)\nSearched sources:\n  - the embedded plugins: 3.7.2\n  - the mirror {mirror}: none",
             mirror = fixture.root.path().join("mirror").display()
         )
     );
@@ -333,7 +333,10 @@ fn unusable_locked_versions_are_rejected() {
     fixture.lock_entry("random", "3.6.0", &[]);
     let error = fixture.error();
     assert!(error.contains("the lock file has hashicorp/random 3.6.0, which is not available"), "{error}");
-    assert!(error.contains("in this program: 3.7.2") && error.contains("wardian init -upgrade"), "{error}");
+    assert!(
+        error.contains("the embedded plugins: 3.7.2") && error.contains("wardian init -upgrade"),
+        "{error}"
+    );
     fixture.lock_entry("random", "3.5.0", &[]);
     let error = fixture.error();
     assert!(error.contains("does not meet the constraints"), "{error}");

@@ -1,4 +1,4 @@
-//! Function calls.
+//! Evaluates function calls.
 
 use std::sync::Arc;
 
@@ -70,8 +70,8 @@ fn check_count(
             Diagnostic::error(
                 "Not enough function arguments",
                 format!(
-                    "The function \"{}\" takes {at_least}{expected} argument{plural}; there is \
-                     none for \"{missing}\".",
+                    "The function \"{}\" takes {at_least}{expected} argument{plural}; the argument for \
+                     \"{missing}\" is missing.",
                     call.name
                 ),
             )
@@ -207,7 +207,7 @@ impl Evaluation<'_> {
                 }
                 *value = value.unmark_deep();
             }
-            // That also applies to null: `format("%v", null)` is unknown.
+            // The result is unknown for null, too: `format("%v", null)` is unknown.
             if *value.ty() == Type::Dynamic && !parameter.dynamic {
                 dynamic = true;
             } else if !value.is_known() && !parameter.unknown {
@@ -235,7 +235,7 @@ impl Evaluation<'_> {
                 body(&arguments, Allowance(self.meter.budget.remaining(self.meter.spent)))
             }
             Body::Scoped(body) | Body::Template(body) => body(&arguments, self.scope),
-            // Handled by the caller.
+            // The caller handles this case.
             Body::Lazy(_) => Ok(Value::unknown(Type::Dynamic)),
         };
         match outcome {
@@ -273,7 +273,7 @@ impl Evaluation<'_> {
             }
             Failure::Elsewhere(found) => found,
             Failure::TooLarge => {
-                // What the call would have produced is beyond every limit.
+                // The call would exceed every limit.
                 let exceeded = self.meter.budget.exceeded(u64::MAX).unwrap_or(Exceeded::Expression);
                 let problem = self.meter.budget.diagnostic(exceeded).at(self.span(opening(call)));
                 self.with_function_note(problem, function, call).into()
@@ -290,7 +290,7 @@ impl Evaluation<'_> {
     fn try_each(&mut self, call: &Call, node: &Node) -> Evaluated {
         for argument in &call.arguments {
             match self.attempt(argument) {
-                // An unknown value may still fail, so the result is unknown.
+                // The evaluation of an unknown value may still fail, so the result is unknown.
                 Ok(value) if !value.is_wholly_known() => {
                     return Ok(Value::unknown(Type::Dynamic).with_marks(value.inside_marks()));
                 }

@@ -1,4 +1,4 @@
-//! `condition ? a : b`.
+//! Evaluates `condition ? a : b`.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_value::{Bound, Marks, Refinement, Type, Value, convert};

@@ -14,11 +14,11 @@ use crate::{Expression, Resolved, Scope};
 pub enum Cause {
     /// The values themselves.
     Value,
-    /// The fact that they are not known yet.
+    /// The values are not known yet.
     Unknown,
-    /// The fact that they are sensitive.
+    /// The values are sensitive.
     Sensitive,
-    /// The fact that they are ephemeral.
+    /// The values are ephemeral.
     Ephemeral,
 }
 

@@ -1,4 +1,4 @@
-//! `[for ...]` and `{for ...}`.
+//! Evaluates `[for ...]` and `{for ...}`.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::{self, Entry};

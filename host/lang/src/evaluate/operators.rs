@@ -1,4 +1,4 @@
-//! Unary and binary operators.
+//! Evaluates unary and binary operators.
 
 use std::cmp::Ordering;
 
@@ -78,7 +78,7 @@ impl Evaluation<'_> {
             (Some(left), _) if left == decisive => Some(Value::bool(decisive)),
             (_, Some(right)) if right == decisive && !left_is_null => Some(Value::bool(decisive)),
             (Some(_), Some(_)) => Some(Value::bool(!decisive)),
-            // Unknown, and not an error.
+            // The result is unknown, and not an error.
             (None, None) if left.is_ok() && !left_is_null => Some(unknown(Type::Bool)),
             _ => None,
         };
@@ -133,7 +133,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Evaluates and converts both operands, and reports errors of both.
+    /// Evaluates and converts both operands, and reports the errors in each one.
     fn operands(
         &mut self,
         operation: &Operation<'_>,
@@ -187,7 +187,7 @@ struct Operation<'a> {
     operator: Operator,
     left: (usize, usize),
     right: (usize, usize),
-    /// The chain of operators that contains it; messages show the values of the chain.
+    /// The chain of operators that contains the operation; messages show the values of the chain.
     node: &'a Node,
     right_node: &'a Node,
 }

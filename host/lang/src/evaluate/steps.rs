@@ -1,4 +1,4 @@
-//! Attributes, indexes and splats.
+//! Evaluates attributes, indexes and splats.
 
 use wardian_value::{Marks, Number, Refinement, Type, Value, View, convert};
 
@@ -206,8 +206,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// Returns a list if all elements have the same type, as elements of a list should; a tuple if
-/// dynamic types gave them different types.
+/// Returns a list if all elements have the same type, and a tuple if dynamic types gave them
+/// different types.
 fn list_or_tuple(elements: Vec<Value>) -> Value {
     let Some(ty) = elements.first().map(|first| first.ty().clone()) else {
         return Value::list(Type::Dynamic, []);
@@ -221,7 +221,7 @@ fn list_or_tuple(elements: Vec<Value>) -> Value {
 
 type IndexError = (&'static str, String);
 
-/// Returns the element with the given key, with the marks of both. A tentative error does not
+/// Returns the element with the given key, with the marks of the collection and the key. A tentative error does not
 /// suggest similar keys.
 fn index(value: &Value, key: &Value, tentative: bool) -> Result<Value, IndexError> {
     const INVALID: &str = "Invalid index";
@@ -240,8 +240,8 @@ fn index(value: &Value, key: &Value, tentative: bool) -> Result<Value, IndexErro
         }
         let close = if tentative { None } else { wardian_diagnostic::closest(name, keys) };
         match close {
-            Some(close) => format!("no key is {name:?}; there is {close:?}"),
-            None => format!("no key is {name:?}"),
+            Some(close) => format!("the key {name:?} does not exist; the most similar key is {close:?}"),
+            None => format!("the key {name:?} does not exist"),
         }
     };
     let absent = |reason: &str| {
@@ -296,7 +296,8 @@ fn index(value: &Value, key: &Value, tentative: bool) -> Result<Value, IndexErro
                     None => absent(&missing(name, &mut elements.keys().map(|key| &**key))),
                 };
             }
-            // This also applies to objects, although the type of the attribute could be determined.
+            // The result is also unknown for objects, although the type of the attribute could be
+            // determined.
             unknown(&element_type)
         }
         Type::Set(_) => set_index(),
@@ -326,7 +327,7 @@ fn whole_index(number: &Number) -> Result<usize, &'static str> {
 
 fn too_large(length: usize) -> String {
     match length {
-        0 => "there are no elements at all".into(),
+        0 => "there are no elements".into(),
         1 => "there is only one element, with index 0".into(),
         _ => format!("there are {length} elements, with indexes 0 to {}", length - 1),
     }

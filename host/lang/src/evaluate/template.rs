@@ -1,4 +1,4 @@
-//! Templates.
+//! Evaluates templates.
 
 use wardian_diagnostic::Diagnostics;
 use wardian_value::{Marks, Refinement, Str, Type, Value, convert};
@@ -6,7 +6,7 @@ use wardian_value::{Marks, Refinement, Str, Type, Value, convert};
 use super::{Evaluated, Evaluation};
 use crate::node::{Node, Part};
 
-/// What an iteration of a directive costs, in bytes: an empty one is work, too.
+/// The cost of an iteration of a directive, in bytes: an empty iteration also takes time.
 const ITERATION: u64 = 16;
 
 /// The rendered text so far.
@@ -14,7 +14,7 @@ const ITERATION: u64 = 16;
 struct Text {
     content: String,
     marks: Marks,
-    /// True after an unknown interpolation; the text ends in front of it.
+    /// True after an unknown interpolation; the text ends before it.
     unknown: bool,
 }
 
@@ -66,7 +66,7 @@ impl Evaluation<'_> {
             let before = text.content.len();
             let done = self.part(part, text, node);
             problems.collect(done);
-            // What a directive adds is counted part by part.
+            // The parts that a directive adds are counted one by one.
             if matches!(part, Part::Literal(_) | Part::Interpolation(_)) {
                 self.spend(text.content.len().saturating_sub(before), 1, node)?;
             }
@@ -129,7 +129,8 @@ impl Evaluation<'_> {
         }
         text.marks |= value.inside_marks();
         if !value.is_known() {
-            // When the value is known, it is checked whether it can be included in a string.
+            // When the value is known, the evaluation checks whether it can be included in a
+            // string.
             text.unknown = true;
             return Ok(());
         }

@@ -168,7 +168,7 @@ fn columns(text: &str) -> usize {
     }
 }
 
-/// Returns the number of characters that a grapheme cluster counts as: one, except for consonants
+/// Returns the number of characters for which a grapheme cluster counts: one, except for consonants
 /// of Indic scripts that a virama joins. Since Unicode 15.1, these are one cluster; the canonical
 /// format uses the older count.
 fn characters(cluster: &str) -> usize {

@@ -1,4 +1,4 @@
-//! IP networks.
+//! The functions on IP networks.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -37,7 +37,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
 struct Network {
     address: u128,
     prefix: u32,
-    /// 32 or 128.
+    /// The address length in bits: 32 or 128.
     bits: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Functions on collections of any kind.
+//! The functions that accept collections of any kind.
 
 use unicode_segmentation::UnicodeSegmentation;
 use wardian_value::{Bound, Number, Refinement, Type, Value, View, convert};

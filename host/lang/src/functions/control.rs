@@ -1,4 +1,4 @@
-//! Functions that evaluate or inspect their arguments themselves: `try`, `can`, `convert`,
+//! The functions that evaluate or inspect their arguments themselves: `try`, `can`, `convert`,
 //! templates.
 
 use wardian_diagnostic::{Diagnostics, SourceFile, Span};

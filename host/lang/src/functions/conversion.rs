@@ -1,4 +1,4 @@
-//! Type conversions, and functions for marks.
+//! The type conversion functions, and functions that set or remove marks.
 
 use wardian_value::{Marks, Type, Value, convert};
 

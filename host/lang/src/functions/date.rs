@@ -1,4 +1,4 @@
-//! Dates and times.
+//! The date and time functions.
 
 use wardian_value::duration::{DurationError, GoDuration};
 use wardian_value::{Type, Value};

@@ -1,4 +1,4 @@
-//! Comma-separated values.
+//! `csvdecode`: parses comma-separated values.
 
 use wardian_value::{Str, Type, Value};
 

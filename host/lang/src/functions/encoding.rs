@@ -1,4 +1,4 @@
-//! Encodings of text and of values.
+//! The functions that encode and decode text and values.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

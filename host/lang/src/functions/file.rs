@@ -1,4 +1,4 @@
-//! Files and paths. All file access goes through the scope.
+//! The file and path functions. All file access goes through the scope.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

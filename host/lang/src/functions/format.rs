@@ -1,14 +1,14 @@
-//! `format` and `formatlist`.
+//! The functions `format` and `formatlist`.
 //!
 //! | verb          | argument | result                                       |
 //! |---------------|---------|----------------------------------------------|
-//! | `%v`          | any     | the usual text; JSON unless it is primitive  |
+//! | `%v`          | any     | the string form of a primitive; JSON for other values |
 //! | `%#v`         | any     | JSON                                         |
 //! | `%t`          | bool    | `true` or `false`                            |
 //! | `%b %o %d %x %X` | whole number | in base 2, 8, 10, 16                   |
-//! | `%e %E %f %g %G` | number | scientific, decimal, the shorter of both    |
+//! | `%e %E %f %g %G` | number | scientific, decimal, the shorter of the two |
 //! | `%s`          | string  | itself                                       |
-//! | `%q`          | string  | in quotes                                    |
+//! | `%q`          | string  | quoted                                       |
 //!
 //! Flags (`+`, `-`, `#`, `0`, space), a width, a precision after a dot, and an argument number
 //! in brackets may precede the verb.

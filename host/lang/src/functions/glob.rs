@@ -1,4 +1,4 @@
-//! File name patterns.
+//! Matches paths with file name patterns.
 //!
 //! | pattern  | matches                                            |
 //! |----------|----------------------------------------------------|

@@ -1,4 +1,4 @@
-//! Hashes and identifiers.
+//! The hash functions, `uuid` and `bcrypt`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! Lists and tuples.
+//! The list and tuple functions.
 
 use wardian_value::{Number, Refinement, Type, Value, convert};
 
@@ -220,8 +220,8 @@ fn flatten(arguments: &[Value]) -> Outcome {
     let mut flat = Vec::new();
     let mut marks = wardian_value::Marks::NONE;
     let mut pending: Vec<Value> = vec![arguments[0].clone()];
-    // Depth first with an explicit stack: values may be nested more deeply than the call stack
-    // allows.
+    // The search is depth-first with an explicit stack: values may be nested more deeply than the
+    // call stack allows.
     while let Some(value) = pending.pop() {
         if is_sequence(&value) && !value.is_null() {
             marks |= value.marks();

@@ -1,4 +1,4 @@
-//! Maps and objects.
+//! The map and object functions.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A set of values that have occurred so far.
+//! A set of values, to find duplicates.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -6,8 +6,8 @@ use std::hash::{Hash, Hasher};
 
 use wardian_value::{Value, View};
 
-/// Wholly known values. Only values with equal hashes are compared with each other, so the cost
-/// is linear in their number.
+/// Wholly known values. Only values with equal hashes are compared with each other, so the cost is
+/// linear in the number of values.
 #[derive(Default)]
 pub(super) struct Members<'v> {
     by_digest: HashMap<u64, Vec<&'v Value>>,

@@ -1,4 +1,4 @@
-//! Numbers.
+//! The numeric functions.
 
 mod float;
 

@@ -1,4 +1,4 @@
-//! Regular expressions.
+//! The functions that match regular expressions.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

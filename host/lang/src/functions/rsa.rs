@@ -1,9 +1,9 @@
 //! `rsadecrypt`: RSA with the padding of PKCS #1 v1.5.
 //!
-//! Implemented with the big integers of a crate that is already a dependency: the RSA crates either
-//! do not decrypt with this padding, need a C compiler, or have an open advisory for a timing leak.
-//! The leak matters if an attacker can request decryptions and measure their time; here, the key's
-//! owner decrypts data in their own configuration.
+//! The function uses the big integers of a crate that is already a dependency: the RSA crates
+//! either do not decrypt with this padding, need a C compiler, or have an open advisory for a
+//! timing leak. The leak matters if an attacker can request decryptions and measure their time;
+//! here, the key's owner decrypts data in their own configuration.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! Sets.
+//! The set functions.
 
 use wardian_value::{Refinement, Type, Value, convert};
 
@@ -133,8 +133,8 @@ fn product_type(arguments: &[Value]) -> Result<Type, Failure> {
     Ok(if any_set { Type::set(element) } else { Type::list(element) })
 }
 
-/// Whether the length of a set is unknown, because unknown elements may turn out to be equal to
-/// others.
+/// Returns whether the length of a set is unknown, because unknown elements may turn out to be
+/// equal to others.
 fn length_unknown(set: &Value) -> bool {
     match set.ty() {
         Type::Set(_) => !set.is_wholly_known() && set.as_elements().is_none_or(|items| items.len() > 1),

@@ -1,4 +1,4 @@
-//! Signatures of functions, for tools.
+//! Function signatures, for tools.
 
 use wardian_value::{Type, Value};
 
@@ -10,11 +10,11 @@ pub struct FunctionSignature {
     /// The name without a namespace.
     pub name: &'static str,
     pub description: &'static str,
-    /// Which other tools have the function.
+    /// The tools that also have the function.
     pub origin: FunctionOrigin,
     /// The required arguments.
     pub parameters: Vec<ParameterSignature>,
-    /// The parameter for all further arguments, if they are allowed.
+    /// The parameter for all additional arguments, if they are allowed.
     pub variadic: Option<ParameterSignature>,
     /// The result type; dynamic if it depends on the arguments.
     pub result: Type,
@@ -23,7 +23,7 @@ pub struct FunctionSignature {
 /// A parameter of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterSignature {
-    /// The name that messages contain.
+    /// The parameter name in messages.
     pub name: &'static str,
     /// The type to which arguments are converted.
     pub ty: Type,
@@ -39,7 +39,7 @@ pub enum NullArgument {
     Refused,
 }
 
-/// Which other tools have a function.
+/// The tools that also have a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FunctionOrigin {
     /// Terraform 1.11 and later.

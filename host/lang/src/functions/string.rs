@@ -1,4 +1,4 @@
-//! Strings.
+//! The string functions.
 
 use unicode_segmentation::UnicodeSegmentation;
 use wardian_value::{Str, Type, Value};

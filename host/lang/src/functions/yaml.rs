@@ -1,4 +1,4 @@
-//! YAML. `yamlencode` writes block style, with all strings in quotes.
+//! `yamlencode` and `yamldecode`. `yamlencode` writes block style, with all strings quoted.
 
 mod decode;
 mod scalar;
@@ -29,7 +29,7 @@ fn yamlencode(arguments: &[Value]) -> Outcome {
     let mut text = String::new();
     write(value, 0, &mut text)?;
     if matches!(value.view(), View::Null | View::Bool(_) | View::Number(_)) {
-        // A document that is a plain scalar requires an explicit end.
+        // A plain scalar at the end of a document requires an explicit end marker.
         text.push_str("...\n");
     }
     Ok(Value::string(text.trim_start_matches('\n')))
@@ -106,7 +106,7 @@ fn separate(text: &mut String) {
     }
 }
 
-/// Returns text in double quotes, with escapes for unprintable characters.
+/// Returns double-quoted text, with escapes for unprintable characters.
 fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -131,7 +131,7 @@ fn quoted(text: &str) -> String {
             }
             _ => {
                 let code = u32::from(character);
-                // Writing to a string does not fail.
+                // Writing to a string cannot fail.
                 let _ = match code {
                     0..0x100 => write!(quoted, "\\x{code:02X}"),
                     0x100..0x1_0000 => write!(quoted, "\\u{code:04X}"),

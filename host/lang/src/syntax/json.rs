@@ -1,4 +1,4 @@
-//! The JSON syntax of the language.
+//! The JSON syntax of configuration files.
 //!
 //! In JSON, only the reader of a body distinguishes arguments from blocks. Therefore a file is
 //! first parsed into a tree of values ([`parse`]), from which each [`crate::Body`] contains a
@@ -32,7 +32,7 @@ pub(crate) struct Json {
     kind: Kind,
     start: usize,
     end: usize,
-    /// True if it contains a member with the name `dynamic`.
+    /// True if the value contains a member named `dynamic`.
     holds_dynamic: bool,
     compiled: OnceLock<Arc<Compiled>>,
 }
@@ -82,8 +82,8 @@ impl Json {
         Span::new(file, self.start, self.end)
     }
 
-    /// Returns the span of its beginning: the opening bracket, or the whole value if it has no
-    /// bracket.
+    /// Returns the span of the value's beginning: the opening bracket, or the whole value if it has
+    /// no bracket.
     fn start_span(&self, file: &Arc<SourceFile>) -> Span {
         match self.kind {
             Kind::Array(_) | Kind::Object(_) => Span::new(file, self.start, self.start + 1),

@@ -1,13 +1,13 @@
 //! Parses tokens into bodies and expressions.
 //!
 //! A recursive descent parser that reports as many errors as it can. It omits invalid code or
-//! replaces it with unknown values, and continues after its apparent end. From then on it is
+//! replaces it with unknown values, and continues after its apparent end. Then the parser is
 //! *recovering*: errors that may only be consequences are suppressed, so that one mistake is not
 //! reported repeatedly. Terraform determines which errors these are and where parsing continues:
 //! the same text has the same errors, each on the same line.
 //!
-//! There is no intermediate tree: expressions are compiled to [`Node`]s during parsing, which is
-//! possible because everything that is required to resolve a name precedes the name.
+//! The parser builds no intermediate tree: expressions are compiled to [`Node`]s during parsing,
+//! because everything that is required to resolve a name precedes the name.
 //!
 //! Two limits bound the depth: the nesting of the text ([`MAX_NESTING`]), which bounds the
 //! recursion here, and the height of nodes ([`MAX_HEIGHT`]), which bounds the recursion when nodes
@@ -63,7 +63,7 @@ pub(crate) fn expression(file: &Arc<SourceFile>, place: ByteRange) -> Result<Exp
     if next.kind != TokenKind::End {
         parser.problem_unless_recovering(
             "Extra characters after expression",
-            "The expression ends before this. Remove the rest, or join it with an operator.",
+            "An operator is required between expressions. Add an operator, or remove the rest.",
             next.place(),
         );
     }
@@ -86,9 +86,9 @@ pub(crate) fn template(
 /// The meaning of a line break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Newlines {
-    /// It ends an item.
+    /// The line break ends an item.
     Count,
-    /// It is whitespace, as between brackets.
+    /// The line break is whitespace, as between brackets.
     Skip,
 }
 
@@ -102,7 +102,7 @@ struct Parser<'a> {
     /// The last token that was found from `next` on, so that a long sequence of comments and line
     /// breaks is skipped only once.
     peeked: Option<Peeked>,
-    /// True after an error that may cause further errors; see the module documentation.
+    /// True after an error that may cause other errors; see the module documentation.
     recovering: bool,
     /// True if the text is nested too deeply, so that parsing and reporting have ended.
     gave_up: bool,
@@ -161,7 +161,8 @@ impl<'a> Parser<'a> {
         self.locate().0
     }
 
-    /// Consumes the next significant token. At the end it returns the end token repeatedly.
+    /// Consumes the next significant token. At the end of the file, the end token is returned
+    /// repeatedly.
     fn read(&mut self) -> Token {
         let (token, behind) = self.locate();
         self.next = behind;
@@ -182,7 +183,7 @@ impl<'a> Parser<'a> {
             let kind = match token.kind {
                 TokenKind::BlockComment => continue,
                 TokenKind::Newline | TokenKind::LineComment if skips => continue,
-                // A comment includes the end of its line, unless the file ends.
+                // A line comment includes its newline, except at the end of the file.
                 TokenKind::LineComment if token.text(self.text).ends_with('\n') => TokenKind::Newline,
                 TokenKind::LineComment => continue,
                 kind => kind,

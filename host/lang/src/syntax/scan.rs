@@ -5,10 +5,10 @@
 //!
 //! - [`scan`] is total: invalid text becomes [`TokenKind::Invalid`]. The last token is always
 //!   [`TokenKind::End`], which is empty.
-//! - It is lossless: tokens are in order and do not overlap; between two of them there are only
-//!   spaces and tabs, and a byte order mark may precede the first.
-//! - It is linear in the text, and needs memory for the tokens and for one small entry per open
-//!   template, interpolation and heredoc.
+//! - [`scan`] is lossless: tokens are in order and do not overlap; between two of them there are
+//!   only spaces and tabs, and a byte order mark may precede the first.
+//! - [`scan`] is linear in the text, and needs memory for the tokens and for one small entry per
+//!   open template, interpolation and heredoc.
 //!
 //! # Newlines and comments
 //!
@@ -145,21 +145,21 @@ pub(crate) enum TokenKind {
     /// `,`
     Comma,
 
-    /// `&`, which is not an operator of the language.
+    /// `&`, which is not an operator.
     Ampersand,
-    /// `|`, which is not an operator of the language.
+    /// `|`, which is not an operator.
     Pipe,
-    /// `^`, which is not an operator of the language.
+    /// `^`, which is not an operator.
     Caret,
-    /// `~`, which is not an operator of the language.
+    /// `~`, which is not an operator.
     Tilde,
-    /// `'`, which is not a quotation mark of the language.
+    /// `'`, which is not a quotation mark.
     Apostrophe,
-    /// `` ` ``, which is not a quotation mark of the language.
+    /// `` ` ``, which is not a quotation mark.
     Backtick,
-    /// `;`, which is not a separator of the language.
+    /// `;`, which is not a separator.
     Semicolon,
-    /// Text that does not exist in the language, usually one character.
+    /// Text that is not a token, usually one character.
     Invalid,
     /// The end of the text; empty.
     End,

@@ -1,5 +1,5 @@
-//! Compares the parser with an independent one, hcl-edit, on the configurations in this repository.
-//! The fuzz target `against_hcl_edit` uses the same oracle.
+//! Compares the parser with hcl-edit, an independent parser, on the configurations in this
+//! repository. The fuzz target `against_hcl_edit` uses the same oracle.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 

@@ -4,10 +4,10 @@
 //! and returns the same attributes, blocks, labels and literals. The known differences are:
 //!
 //! - hcl-edit accepts fewer inputs: it limits nesting, operators in a row and the size of numbers,
-//!   and rejects byte order marks and repeated object keys. Only inputs that it accepts are
+//!   and rejects byte order marks and repeated object keys. Only inputs that hcl-edit accepts are
 //!   compared.
-//! - It reads heredocs, and line breaks inside `for` expressions, differently from Terraform.
-//! - It does not normalize strings to NFC.
+//! - hcl-edit reads heredocs, and line breaks inside `for` expressions, differently from Terraform.
+//! - hcl-edit does not normalize strings to NFC.
 
 use crate::hcl_edit::expr::{Expression, ObjectKey, ObjectValue};
 use crate::hcl_edit::parser::parse_body as parse_with_hcl_edit;
@@ -37,7 +37,7 @@ fn has_known_difference(text: &str) -> bool {
     !is_normalized(text) || text.contains("<<") || text.contains("for")
 }
 
-/// Characters less than U+0300 do not combine, so NFC does not change them.
+/// Characters below U+0300 do not combine, so NFC does not change them.
 fn is_normalized(text: &str) -> bool {
     text.chars().all(|char| char < '\u{300}')
 }

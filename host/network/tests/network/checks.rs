@@ -1,4 +1,4 @@
-//! Checks before a request is sent, and the request's destination.
+//! Checks that precede a request, and the request's destination.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ async fn denied_request_is_not_resolved() {
 }
 
 #[tokio::test]
-async fn denied_address_is_not_connected_to() {
+async fn denied_address_receives_no_connection() {
     let server = Server::start(echo).await;
     let judge = Arc::new(Judge { denied_addresses: vec![loopback()], ..Judge::default() });
     let mapped: IpAddr = "::ffff:127.0.0.1".parse().unwrap();
@@ -78,7 +78,7 @@ async fn denied_address_is_not_connected_to() {
 }
 
 #[tokio::test]
-async fn only_allowed_addresses_are_connected_to() {
+async fn only_allowed_addresses_receive_connections() {
     let server = Server::start(echo).await;
     let judge = Arc::new(Judge { denied_addresses: vec![unreachable_address()], ..Judge::default() });
     let answers = [("two.example", vec![vec![unreachable_address(), loopback()]])];
@@ -93,7 +93,7 @@ async fn only_allowed_addresses_are_connected_to() {
 async fn rebinding_name_is_checked_by_used_address() {
     let server = Server::start(echo).await;
     let judge = Arc::new(Judge { denied_addresses: vec![loopback()], ..Judge::default() });
-    // A harmless address for the first lookup, and a loopback address for the next one.
+    // The first lookup returns a harmless address, and the next one a loopback address.
     let answers = [("rebinds.example", vec![vec![unreachable_address()], vec![loopback()]])];
     let names = Arc::new(Names { answers: answers.into_iter().collect(), ..Names::default() });
     let setting = Setting { judge, names, ..Setting::default() };
@@ -194,7 +194,7 @@ async fn credentials_are_added_after_the_checks() {
 }
 
 #[tokio::test]
-async fn method_that_is_checked_is_sent() {
+async fn checked_method_is_sent() {
     let server = Server::start(echo).await;
     let client = Setting::default().client();
     for method in ["get", "GET", "Post", "purge"] {

@@ -10,7 +10,7 @@ use wardian_network::{HttpLimits, NetworkError, RequestLimiter};
 
 use crate::server::{Server, Setting, TIMEOUTS, answer, get, read, text};
 
-/// Starts a server that writes these bytes and then does not respond any more.
+/// Starts a server that writes these bytes and then stops responding.
 async fn writes(bytes: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

@@ -54,7 +54,7 @@ async fn tunnel_proxy(answer: &'static [u8]) -> (String, Arc<Mutex<Vec<String>>>
             let read = stream.read(&mut seen).await.unwrap();
             hears.lock().unwrap().push(String::from_utf8_lossy(&seen[..read]).into_owned());
             stream.write_all(answer).await.unwrap();
-            // The content of the tunnel does not matter: the other end does not use TLS.
+            // The content of the tunnel is irrelevant: the other end does not use TLS.
             let read = stream.read(&mut seen).await.unwrap_or_default();
             hears.lock().unwrap().push(format!("{:02x?}", seen.get(..read.min(2)).unwrap_or_default()));
         }
@@ -77,7 +77,7 @@ async fn https_request_uses_a_tunnel() {
 }
 
 #[tokio::test]
-async fn refusing_proxy_is_named() {
+async fn error_of_refused_tunnel_names_proxy() {
     let (address, _) =
         tunnel_proxy(b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n").await;
     let setting = Setting { proxies: through(&address), ..Setting::default() };

@@ -1,4 +1,4 @@
-//! Servers, and an authority that records its requests.
+//! HTTP servers for tests, and an authority that records its requests.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

@@ -1,4 +1,4 @@
-//! A call, and the redaction of its response.
+//! Registers the sensitive values of a call, and redacts its response.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::provider::{
 use crate::redaction::{LifetimeSensitiveValues, SensitiveValues};
 use crate::schema::{ProviderSchema, Schema};
 
-/// A call that is about to be made.
+/// A call before it is made.
 pub(super) struct RedactedCall {
     /// The context with all sensitive values that are redacted in this call.
     pub(super) context: CallContext,
@@ -32,7 +32,7 @@ impl Drop for RedactedCall {
     }
 }
 
-/// The sensitive values of the earlier calls of a plugin.
+/// The sensitive values of a plugin's previous calls.
 pub(super) struct EarlierCalls {
     pub(super) values: LifetimeSensitiveValues,
     /// The values that the caller of this call registered.

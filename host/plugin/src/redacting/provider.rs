@@ -1,4 +1,4 @@
-//! A provider whose output is redacted.
+//! Wraps a provider and redacts its output.
 
 use std::sync::{Arc, OnceLock};
 
@@ -26,7 +26,7 @@ pub struct RedactingProvider {
     common: SensitiveValues,
     /// The sensitive values of the provider's configuration.
     configured: OnceLock<SensitiveValues>,
-    /// The sensitive values of its calls so far.
+    /// The sensitive values of the provider's earlier calls.
     earlier: LifetimeSensitiveValues,
 }
 
@@ -229,7 +229,7 @@ impl Provider for RedactingProvider {
         call.config(ConfigKind::EphemeralResource, &request.type_name, &request.config);
         let mut answer = self.provider.open_ephemeral_resource(&call.context, request).await;
         if let Some(result) = &answer.result {
-            // The value is also sensitive in the calls that renew or close the resource.
+            // The calls that renew or close the resource may also return this value.
             context.sensitive_values().add_all(result);
         }
         answer.redact(call.sensitive_values());

@@ -1,4 +1,4 @@
-//! A provisioner whose output is redacted.
+//! Wraps a provisioner and redacts its output.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Sensitive values of all calls of one plugin.
 //!
-//! A plugin has memory that outlives a call, and can show in a call what it received in an earlier
-//! one. So the sensitive values of a call count for as long as the plugin lives. They are stored
+//! A plugin has memory that outlives a call, and can reveal a value in a later call. So the
+//! sensitive values of a call are redacted for the lifetime of the plugin. The values are stored
 //! unchanged until there is output, or until there are many; then only their strings are retained,
-//! each once. If these exceed the limit of a search, all output is suppressed.
+//! each once. If the strings exceed the limit of a search, all output is suppressed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_ended_calls_count_in_later_ones() {
+    fn values_of_ended_calls_are_redacted_in_later_calls() {
         let earlier = LifetimeSensitiveValues::default();
         let caller = context(&["part-of-it"]);
         let first = SensitiveValues::with_earlier([caller.clone()], &earlier);

@@ -1,4 +1,4 @@
-//! Sensitive values of concurrent calls in one process.
+//! Redacts the sensitive values of concurrent calls in one process.
 //!
 //! A process has one standard error, and its output does not identify the call. So the sensitive
 //! values of all active and recent calls are searched for in every line. They are retained for at
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn values_count_during_call_and_shortly_after() {
+    fn values_are_redacted_during_call_and_shortly_after() {
         let recent = RecentSensitiveValues::default();
         let long = recent.begin(secret("the long one"));
         drop(recent.begin(secret("the short one")));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn kept_values_count_as_long_as_process() {
+    fn kept_values_are_redacted_for_lifetime_of_process() {
         let recent = RecentSensitiveValues::default();
         recent.keep(SensitiveValues::chain([secret("of the configuration")]));
         recent.lock().turn(Instant::now() + 10 * PERIOD);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn values_added_during_call_count() {
+    fn values_added_during_call_are_redacted() {
         let recent = RecentSensitiveValues::default();
         let secrets = SensitiveValues::default();
         let call = recent.begin(secrets.clone());

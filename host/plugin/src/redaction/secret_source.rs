@@ -1,4 +1,4 @@
-//! Values that a plugin received, and the secret strings in them.
+//! Finds the secret strings in the values that a plugin received.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(super) enum SecretSource {
 type Tell<'a> = dyn FnMut(&str) + 'a;
 
 impl SecretSource {
-    /// Returns whether it can have a secret part.
+    /// Returns whether the source can contain a secret.
     pub(super) fn may_be_secret(&self) -> bool {
         match self {
             Self::Marked(_) | Self::All(_) | Self::Parts(..) => true,

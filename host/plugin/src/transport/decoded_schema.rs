@@ -1,4 +1,4 @@
-//! A provider's schema, as transports use it.
+//! A provider's schema in the form that transports use.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -79,7 +79,7 @@ impl DecodedSchema {
     /// Returns the type of a resource type's identity.
     ///
     /// # Errors
-    /// If the resource type has none.
+    /// If the resource type has no identity.
     pub fn required_identity(&self, name: &Str) -> Result<&Type, PluginFailure> {
         self.identity(name).ok_or_else(|| {
             PluginFailure::InvalidRequest(format!(

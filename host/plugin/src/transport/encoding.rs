@@ -1,4 +1,4 @@
-//! The wire encoding of values and timestamps.
+//! Encodes and decodes values and timestamps for the wire.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

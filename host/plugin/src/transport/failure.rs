@@ -1,4 +1,4 @@
-//! Calls that failed without a response, and the diagnostics that report them.
+//! Converts failed calls to diagnostics.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use crate::call_context::PluginCall;
 use crate::diagnostic::{PluginDiagnostic, PluginDiagnostics};
 use crate::provider::FunctionError;
 
-/// The reason why a call has no response. The diagnostics contain the plugin, the call and the
-/// resource.
+/// The reason why a call failed. The diagnostics that are created from it identify the plugin, the
+/// call and the resource.
 #[derive(Clone, Debug)]
 pub enum PluginFailure {
     /// The request could not be encoded.

@@ -1,4 +1,4 @@
-//! Granted accesses, and their intersection.
+//! The accesses that rules grant, and their intersection.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -27,7 +27,7 @@ pub(crate) enum GrantedAccess {
         access: BTreeSet<FileOperation>,
         protected: ProtectedClasses,
     },
-    /// Protected files of some classes only, which a rule denies.
+    /// Only the protected files of some classes, which a rule denies.
     ProtectedFiles {
         directory: PathBuf,
         access: BTreeSet<FileOperation>,
@@ -263,7 +263,7 @@ impl Pattern for ProgramVariables {
     fn covers(&self, other: &Self) -> bool {
         self.covers(other)
     }
-    /// A program without variables is granted by both.
+    /// Two rules always grant a common access: the program without variables.
     fn excludes(&self, _other: &Self) -> bool {
         false
     }

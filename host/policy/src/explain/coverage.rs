@@ -1,6 +1,6 @@
 //! Checks whether a set of accesses includes another one.
 //!
-//! It may miss an inclusion, but never reports one wrongly.
+//! The check may miss an inclusion, but never reports a wrong one.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -42,7 +42,8 @@ impl GrantedAccess {
                 };
                 directories.iter().map(denied).collect()
             }
-            // It denies some starts of the program, but not the one without variables.
+            // A denial with `environment` does not apply to a start without these variables, so it
+            // does not cover every start of the program.
             Conditions::Process(rule) if rule.environment.is_some() => Vec::new(),
             Conditions::Environment(_) | Conditions::Process(_) => Self::from_conditions(conditions),
             Conditions::Communicator(rule) => NetworkDestination::from_denial(&rule.destination, None)
@@ -79,7 +80,7 @@ impl GrantedAccess {
         }
     }
 
-    /// Whether this certainly covers `other`.
+    /// Returns whether this access certainly covers `other`.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (

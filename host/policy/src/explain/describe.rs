@@ -1,4 +1,4 @@
-//! Descriptions of rules.
+//! Describes the conditions of rules in words.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
@@ -19,7 +19,6 @@ pub(super) fn capability(conditions: &Conditions) -> &'static str {
     }
 }
 
-/// Describes the conditions of a rule.
 pub(crate) fn conditions(conditions: &Conditions) -> String {
     let mut text = String::new();
     // Writing into a string cannot fail.

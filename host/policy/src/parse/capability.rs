@@ -39,7 +39,7 @@ const CAPABILITIES: [(&str, Capability); 5] = [
     ("communicator", Capability::Communicator),
 ];
 
-/// The pattern for any further arguments.
+/// The pattern for any additional arguments.
 const ANY_FURTHER_ARGUMENTS: &str = "...";
 
 const HOSTS_EXAMPLE: &str = "hosts = [\"api.example.com\"]";
@@ -261,8 +261,8 @@ impl Reader<'_> {
             (Some(attribute), _) => self.arguments(attribute).map(Some),
             (None, Effect::Deny) => Some(None),
             (None, Effect::Allow) => {
-                let example = "arguments = [\"version\"] allows this one argument; \"*\" matches one, and \
-                    \"...\" at the end any number of further ones";
+                let example = "arguments = [\"version\"] allows this one argument; \"*\" matches one \
+                    argument, and \"...\" at the end matches any number of additional arguments";
                 self.missing("arguments", block, example);
                 None
             }
@@ -283,7 +283,7 @@ impl Reader<'_> {
         Some(ProcessRule { program, arguments, environment })
     }
 
-    /// Parses the variables that a plugin may set for a program. An empty list means none.
+    /// Parses the variables that a plugin may set for a program. An empty list means no variables.
     fn granted_variables(&mut self, attribute: &Attribute, is_full: bool) -> Option<Vec<Glob>> {
         if attribute.expression.as_tuple_items().is_some_and(|items| items.is_empty()) {
             return Some(Vec::new());
@@ -314,7 +314,7 @@ impl Reader<'_> {
         if patterns.iter().any(|pattern| pattern.as_str() == ANY_FURTHER_ARGUMENTS) {
             self.problem(
                 "Invalid argument pattern",
-                "\"...\" matches any further arguments, so it must be at the end.",
+                "\"...\" matches any additional arguments, so it must be at the end.",
                 attribute.expression.span(),
             );
             return None;

@@ -150,8 +150,8 @@ impl Reader<'_> {
         let destination = self.destination(block, Effect::Allow, Ports::SchemeDefault)?;
         if destination.hosts.as_ref().is_some_and(|hosts| hosts.patterns().any(|one| one.is_every_name())) {
             let at = block.body.attribute("hosts").map_or(&block.header_span, |one| one.expression.span());
-            let detail = "\"**\" matches every host on the internet. List the hosts that the credential is \
-                for.";
+            let detail = "\"**\" matches every host on the internet. List the hosts for which the credential \
+                is intended.";
             self.problem("Invalid host", detail, at);
             return None;
         }
@@ -171,7 +171,7 @@ impl Reader<'_> {
             if name.is_empty() || !name.bytes().all(is_token_byte) {
                 Err("it is not a header name")
             } else if FRAMING_HEADERS.contains(&&*name) {
-                Err("this header is set by the host and cannot hold a credential")
+                Err("the host sets this header, so it cannot contain a credential")
             } else {
                 Ok(name.into())
             }

@@ -31,10 +31,7 @@ impl Reader<'_> {
     fn text_of(&mut self, expression: &Expression, name: &str) -> Option<String> {
         let text = expression.as_quoted().map(str::to_owned);
         if text.is_none() {
-            let detail = format!(
-                "\"{name}\" must be a string literal in quotes; policies have no \
-                expressions."
-            );
+            let detail = format!("\"{name}\" must be a quoted string; policies have no expressions.");
             self.problem("Text required", detail, expression.span());
         }
         text

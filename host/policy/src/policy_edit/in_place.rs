@@ -1,9 +1,9 @@
 //! Edits a policy's syntax tree, which keeps comments and layout.
 //!
 //! A request extends a list of an existing `allow` block if that list is the only difference
-//! between the two: then the extended rule grants exactly the accesses that both grant.
-//! Otherwise the request becomes a new block. A list is also not extended if its comments would
-//! end up at another item.
+//! between the two: then the extended rule grants exactly the accesses that both grant. Otherwise
+//! the request becomes a new block. A list is also not extended if a comment would then be next to
+//! another item.
 
 use hcl_edit::Decorate as _;
 use hcl_edit::expr::{Array, Expression};
@@ -23,7 +23,7 @@ pub(super) fn add_grants(
     plugin: &ProviderAddress,
     requests: &[&CapabilityRequest],
 ) -> Option<String> {
-    // The encoder writes line feeds only.
+    // The encoder writes only line feeds.
     let lines = text.replace("\r\n", "\n");
     let has_crlf = lines.len() < text.len();
     if has_crlf && lines.replace('\n', "\r\n") != text {
@@ -180,7 +180,7 @@ fn push_rule(block: &mut Block, request: &CapabilityRequest) -> Option<()> {
         .collect();
     let mut parsed: Body = rule.concat().parse().ok()?;
     let mut rule: Structure = (!parsed.is_empty()).then(|| parsed.remove(0))?;
-    // The comments in front of the closing brace are kept in front of the new rule.
+    // The comments before the closing brace are kept before the new rule.
     let (comments, closing) = match end.rsplit_once('\n') {
         Some((comments, closing)) => (format!("{comments}\n"), closing.to_owned()),
         None => (String::new(), end),

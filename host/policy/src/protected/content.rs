@@ -51,7 +51,7 @@ fn is_journal(header: &[u8]) -> bool {
     json.is_some_and(|json| json.starts_with(JOURNAL))
 }
 
-/// Decides by the members of a JSON object, after its opening brace, as far as they are known.
+/// Returns the class of a JSON object according to its known members, after its opening brace.
 fn class_of_object(text: &[u8]) -> Option<ProtectedClass> {
     let (mut identifying, mut others, mut is_exported_plan) = (0, 0, false);
     for_each_member(text, |name, value| match (name, value) {
@@ -73,7 +73,7 @@ fn class_of_object(text: &[u8]) -> Option<ProtectedClass> {
 }
 
 /// Calls a function with the name of each member of a JSON object and the first byte of its value,
-/// until the text ends or is not JSON. Names with escapes are passed as they are.
+/// until the text ends or is not JSON. Names with escapes are passed unchanged.
 fn for_each_member(text: &[u8], mut act: impl FnMut(&[u8], Option<u8>)) {
     let mut depth = 0_usize;
     let mut is_name = true;

@@ -79,7 +79,8 @@ pub(crate) fn patterns() -> impl Iterator<Item = (ProtectedClass, &'static str)>
     all.flat_map(|(class, patterns)| patterns.iter().map(move |pattern| (class, *pattern)))
 }
 
-/// The patterns by what a name has to contain, so that a name is compared with few of them.
+/// The patterns by the characters that a name must contain, so that a name is compared with few of
+/// them.
 #[derive(Default)]
 struct PatternIndex {
     exact: HashMap<&'static [u8], ProtectedClass>,
@@ -111,7 +112,7 @@ pub(super) fn classes_of_name(name: &[u8]) -> ProtectedClasses {
         classes = classes.union(classes_of_plain_name(replaced));
         classes = classes.union(classes_of_plain_name(replaced.strip_prefix(b".").unwrap_or(replaced)));
     }
-    // A file system with alternate streams takes the name before a colon for that of the file.
+    // A file system with alternate streams treats the name before a colon as the name of the file.
     if let Some(colon) = name.iter().position(|byte| *byte == b':') {
         classes = classes.union(classes_of_plain_name(name.get(..colon).unwrap_or(name)));
     }

@@ -41,7 +41,7 @@ pub(crate) struct ProcessRule {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Arguments {
     pub(crate) patterns: Box<[Glob]>,
-    /// Whether any number of further arguments may follow.
+    /// Whether any number of additional arguments may follow.
     pub(crate) allows_more: bool,
 }
 
@@ -83,8 +83,8 @@ impl ProcessRule {
             && self.environment.as_ref().is_none_or(|names| names.matches(start.variables(), effect))
     }
 
-    /// Whether a rule that allows includes a program's file that plugins may write: only if its
-    /// author named that very file, or grants every program.
+    /// Returns whether a rule that allows includes a program's file that plugins may write: only if
+    /// the rule names that file, or grants every program.
     fn trusts_replaceable_file(&self, program: &str) -> bool {
         self.program.literal().is_some() && program.starts_with('/')
             || grants_all_programs(&self.program, self.arguments.as_ref())

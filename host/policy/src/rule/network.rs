@@ -59,9 +59,9 @@ pub(crate) struct HostSet {
 /// How a rule matched a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HostMatch {
-    /// By name, which can resolve to any address.
+    /// The name matched, which can resolve to any address.
     Name,
-    /// By address, which is certain.
+    /// The address matched, which is certain.
     Address,
 }
 

@@ -1,16 +1,16 @@
 //! The environment variables that a plugin may set for the programs that it runs.
 //!
-//! Many programs execute, load or trust what their environment names: `LD_PRELOAD` runs code in
-//! any program, `GIT_SSH_COMMAND` in git. A rule that grants a program would grant arbitrary code
-//! if a plugin could set them. Therefore a rule grants no variable by default, and a wildcard
-//! grants none of [`CONTROLLING`]: a rule has to name each of them.
+//! Many programs execute, load or trust files that environment variables name: `LD_PRELOAD` runs
+//! code in any program, `GIT_SSH_COMMAND` in git. A rule that grants a program would grant
+//! arbitrary code if a plugin could set them. Therefore a rule grants no variable by default, and a
+//! wildcard grants none of [`CONTROLLING`]: a rule must name each of these variables.
 
 use wardian_access::EnvironmentName;
 
 use super::Effect;
 use crate::glob::Glob;
 
-/// Variables that change what programs execute, load, trust or connect to. A star matches any
+/// Variables that change what programs execute, load, trust or connect to. An asterisk matches any
 /// characters; case is ignored, because some programs ignore it.
 ///
 /// docs/policy.md contains this table.
@@ -41,7 +41,7 @@ pub(crate) const CONTROLLING: &[(&str, &[&str])] = &[
         &["BASH*", "ENV", "SHELL", "SHELLOPTS", "IFS", "PS0", "PS1", "PS2", "PS4", "ZDOTDIR", "GLOBIGNORE"],
     ),
     (
-        "names that many programs follow",
+        "name patterns of many programs",
         &[
             "*PATH",
             "*HOME",
@@ -174,7 +174,7 @@ pub(crate) const CONTROLLING: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Returns whether a rule has to name a variable to grant it. Linear in the size of the table.
+/// Returns whether a rule must name a variable to grant it. Linear in the size of the table.
 pub(crate) fn is_controlling(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     CONTROLLING.iter().flat_map(|(_, patterns)| *patterns).any(|pattern| {
@@ -190,15 +190,15 @@ pub(crate) fn is_controlling(name: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ProgramVariables {
     patterns: Box<[Glob]>,
-    /// The patterns of a denial, in upper case: npm, for one, reads its variables in any case.
+    /// The patterns of a denial, in upper case: for example, npm reads its variables in any case.
     folded: Box<[Glob]>,
     /// Whether wildcards grant controlling variables too, because the rule grants every program
-    /// with any arguments, and hence arbitrary code, anyway.
+    /// with any arguments, and hence arbitrary code.
     has_full_wildcards: bool,
 }
 
 impl ProgramVariables {
-    /// Creates the patterns of a rule that grants; `grants_all_programs` is whether it grants
+    /// Creates the patterns of a rule that grants; `grants_all_programs` states whether it grants
     /// every program with any arguments.
     pub(crate) fn granted(patterns: Vec<Glob>, grants_all_programs: bool) -> Self {
         Self { patterns: patterns.into(), folded: Box::default(), has_full_wildcards: grants_all_programs }
@@ -215,8 +215,8 @@ impl ProgramVariables {
         &self.patterns
     }
 
-    /// Whether the condition holds for the variables that a plugin sets: a grant has to include
-    /// all of them, and a denial applies to one of them.
+    /// Returns whether the condition is true for the variables that a plugin sets: a grant must
+    /// include all of them, and a denial applies to any of them.
     pub(crate) fn matches(&self, names: &[EnvironmentName], effect: Effect) -> bool {
         match effect {
             Effect::Allow => names.iter().all(|name| self.grants(name.as_str())),

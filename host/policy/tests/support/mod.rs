@@ -39,7 +39,7 @@ pub fn policy(files: &[(Level, &str)]) -> Policy {
     Policy::new(Path::new(ROOT), files.collect::<Vec<_>>(), [])
 }
 
-/// Builds a policy with the root module's file only.
+/// Builds a policy that consists of the root module's file.
 #[track_caller]
 pub fn project(text: &str) -> Policy {
     policy(&[(Level::RootModule, text)])

@@ -1,4 +1,4 @@
-//! Arbitrary policy files and requests.
+//! Generates arbitrary policy files and requests.
 
 use std::net::IpAddr;
 

@@ -23,7 +23,7 @@ pub(crate) enum Argument {
 /// If it is not a format string.
 pub(crate) fn parse(literal: &str) -> Result<Vec<Piece>, &'static str> {
     let start = literal.find('"').ok_or("the format string must be a string literal")?;
-    let end = literal.rfind('"').filter(|end| *end > start).ok_or("the string literal has no end")?;
+    let end = literal.rfind('"').filter(|end| *end > start).ok_or("the string literal is not closed")?;
     let (before, text, after) = (&literal[..=start], &literal[start + 1..end], &literal[end..]);
     let is_raw = before.starts_with('r');
     if !is_raw && before != "\"" {
@@ -36,10 +36,10 @@ pub(crate) fn parse(literal: &str) -> Result<Vec<Piece>, &'static str> {
         match character {
             '\\' if !is_raw => {
                 piece.push(character);
-                let escaped = characters.next().ok_or("the escape has no end")?;
+                let escaped = characters.next().ok_or("the escape is incomplete")?;
                 piece.push(escaped);
                 if escaped == 'u' {
-                    // The braces of a Unicode escape.
+                    // The braces belong to a Unicode escape.
                     for digit in characters.by_ref() {
                         piece.push(digit);
                         if digit == '}' {
@@ -67,7 +67,7 @@ pub(crate) fn parse(literal: &str) -> Result<Vec<Piece>, &'static str> {
                 let (argument, specification) = placeholder.split_once(':').unwrap_or((&placeholder, ""));
                 pieces.push(Piece::Argument(self::argument(argument.trim()), specification.to_owned()));
             }
-            '}' => return Err("a brace has no beginning; write two for one brace"),
+            '}' => return Err("a closing brace has no opening brace; write two braces for a literal brace"),
             _ => piece.push(character),
         }
     }

@@ -10,7 +10,7 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 
 use format::{Argument, Piece, parse};
 
-/// Formats a printable text: `printable!("Read {path} in {seconds:.1} s")`.
+/// Formats printable text: `printable!("Read {path} in {seconds:.1} s")`.
 #[proc_macro]
 pub fn printable(input: TokenStream) -> TokenStream {
     const TEXT: &str = "__printable_text";
@@ -25,7 +25,8 @@ pub fn printable(input: TokenStream) -> TokenStream {
     group(Delimiter::Brace, block)
 }
 
-/// Appends to a text, or to another type with the same methods: `append!(page, " = {value}")`.
+/// Appends to printable text, or to another type with the same methods: `append!(page, " =
+/// {value}")`.
 #[proc_macro]
 pub fn append(input: TokenStream) -> TokenStream {
     append_to_target(input, "")
@@ -43,7 +44,7 @@ fn append_to_target(input: TokenStream, end: &str) -> TokenStream {
     group(Delimiter::Brace, expand(&target, input.collect(), end).unwrap_or_else(|problem| problem))
 }
 
-/// Returns the statements that append a formatted text to a target.
+/// Returns the statements that append formatted text to a target.
 fn expand(target: &TokenStream, input: TokenStream, end: &str) -> Result<TokenStream, TokenStream> {
     let mut arguments = split(input).into_iter();
     let mut statements = TokenStream::new();
@@ -162,7 +163,7 @@ fn string_literal(stream: &TokenStream) -> Result<Literal, TokenStream> {
     let mut tokens = stream.clone().into_iter();
     match (tokens.next(), tokens.next()) {
         (Some(TokenTree::Literal(literal)), None) => Ok(literal),
-        // A literal that was passed through another macro.
+        // The literal was passed through another macro.
         (Some(TokenTree::Group(group)), None) if group.delimiter() == Delimiter::None => {
             string_literal(&group.stream())
         }

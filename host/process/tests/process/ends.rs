@@ -1,4 +1,4 @@
-//! How a program ends: it exits, is killed by the host, or is ended together with the host.
+//! How a program ends: it exits, the host kills it, or it is killed because the host ends.
 
 use std::time::{Duration, Instant};
 

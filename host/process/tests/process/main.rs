@@ -1,4 +1,4 @@
-//! Starts real programs, and checks how they end.
+//! Tests that start real programs.
 
 #![allow(
     clippy::unwrap_used,

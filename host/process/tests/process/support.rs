@@ -74,10 +74,10 @@ pub async fn run(command: Command) -> Run {
     finish(launcher.start(command).await.unwrap()).await
 }
 
-/// Reads a process id from a line of output.
+/// Reads a process ID from a line of output.
 pub async fn read_process_id(running: &mut ChildProcess) -> i32 {
     match running.next_event().await {
-        // Further lines may have been received together with this one.
+        // Other lines may have been received together with this line.
         Some(CommandEvent::Stdout(text)) => {
             str::from_utf8(&text).unwrap().lines().next().unwrap().parse().unwrap()
         }

@@ -2,8 +2,8 @@
 //! and arguments, standard input at its end, and standard output and error that become log
 //! lines.
 //!
-//! None of them gives access to anything outside the instance. If a policy requires
-//! deterministic clocks and randomness, they come from [`super::deterministic`].
+//! These interfaces give no access outside the instance. If a policy requires deterministic clocks
+//! and randomness, [`super::deterministic`] provides them.
 
 use wasmtime::component::{HasData, HasSelf, Linker, Resource, ResourceTable};
 use wasmtime_wasi::cli::{WasiCli, WasiCliView as _};

@@ -1,11 +1,11 @@
 //! `wardian:plugin/communicator`: access to the machine to provision.
 //!
-//! The host connects as the connection block describes: the guest receives a handle, which is valid
-//! for one call and connected to that one machine, and sees neither the password nor the key. All
-//! provisioners of an object share one connection. Before a provisioner uses it, that provisioner's
-//! monitor decides on each machine on the way ([`authority`]), even if another provisioner
-//! connected; copies are decided file by file. When the run is being stopped, operations over a
-//! connection are abandoned.
+//! The host connects according to the connection block: the guest receives a handle, which is valid
+//! for one call and connected to that one machine, and receives neither the password nor the key.
+//! All provisioners of an object share one connection. Before a provisioner uses the connection,
+//! that provisioner's monitor checks each machine on the route ([`authority`]), even if another
+//! provisioner opened the connection; copies are checked file by file. When the run is being
+//! stopped, operations over a connection are abandoned.
 
 mod authority;
 mod connect_attempt;
@@ -78,7 +78,7 @@ impl LocalPaths {
     }
 }
 
-/// A connection, as one call uses it.
+/// A connection that one call uses.
 #[derive(Clone)]
 pub struct Connection {
     machine: Arc<Machine>,
@@ -179,7 +179,7 @@ impl Connection {
                 biased;
                 Some(Attempt) = attempts.recv() => {
                     is_shown = true;
-                    // If the receiver is gone, the output is discarded.
+                    // If the receiver was dropped, the output is discarded.
                     let _ = sink.send(block.clone()).await;
                 }
                 connected = &mut connecting => break connected,
@@ -221,7 +221,7 @@ impl RemoteCommand {
 
 fn cancelled() -> CommunicatorError {
     CommunicatorError::Failed(
-        "the run is being stopped: the remote command is abandoned and no further one is started".into(),
+        "the run is being stopped: the remote command is abandoned and no new commands are started".into(),
     )
 }
 

@@ -9,7 +9,7 @@
 //!   inputs can compute it, and any password that was generated from it.
 //!
 //! An instance serves only one call (see [`crate::pool`]), so that memory from an earlier call
-//! cannot affect the next one either.
+//! cannot affect a later call.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -80,7 +80,7 @@ impl Deterministic {
         advance(&self.clock, nanoseconds);
     }
 
-    /// Advances the clock to the time that the guest waits for.
+    /// Advances the clock to the time until which the guest waits.
     pub(super) fn wait_until(&self, when: u64) {
         self.wait(when.saturating_sub(advance(&self.clock, 0)));
     }

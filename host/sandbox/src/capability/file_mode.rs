@@ -1,10 +1,10 @@
 //! `wardian:plugin/file-mode`: creates files and directories with a given mode.
 //!
-//! It gives no access beyond [`super::filesystem`]: the directories are the granted ones, under the
-//! same names, and the same code decides and performs the operations. Like `wasi:filesystem`, the
-//! interface is always linked, since a component is loaded, and its schema is requested, before its
-//! grants are known; without a directory every call is denied, and the error names the missing
-//! grant.
+//! The interface gives no access beyond [`super::filesystem`]: the directories are the granted
+//! ones, under the same names, and the same code checks and performs the operations. Like
+//! `wasi:filesystem`, the interface is always linked, since a component is loaded, and its schema
+//! is requested, before its grants are known; without a directory every call is denied, and the
+//! error names the missing grant.
 //!
 //! The operating system determines the effective mode: the umask applies to new files, but not
 //! when an existing file's mode is set.
@@ -26,7 +26,7 @@ use crate::interface_name::InterfaceName;
 use crate::state::GuestState;
 
 /// Read, write and execute permissions. A guest cannot set the setuid, setgid and sticky bits,
-/// which would give others the owner's rights.
+/// which would give other users the owner's permissions.
 const ALL_MODES: u32 = 0o777;
 
 pub(super) struct FileMode;
@@ -51,7 +51,7 @@ struct Place {
 
 /// Resolves a guest's path, and checks whether the mode may be set there. Directory names are
 /// matched as in a guest's C library: the longest match, or the last of two equal ones. The match
-/// only selects a directory; the access is decided later.
+/// only selects a directory; the access is checked later.
 fn place(guard: &FileGuard, path: &str, mode: u32) -> Result<Place, ModeError> {
     if mode & !ALL_MODES != 0 {
         return Err(ModeError::Denied(format!("the mode {mode:#o} is beyond {ALL_MODES:#o}")));

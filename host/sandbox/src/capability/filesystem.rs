@@ -1,21 +1,21 @@
-//! Access to directories, each with the operations that are granted.
+//! Access to the granted directories, each with the granted operations.
 //!
 //! Every component that uses Rust's standard library imports `wasi:filesystem`, so the interface is
 //! always linked, and every instance starts with open directories: the granted ones, and `.` and
 //! `/`, at which all other paths begin. A path that begins at a directory that is not granted is
-//! denied and recorded. The error is the same whether or not the file exists. Operations below
-//! granted directories are decided each time, by the path after all links are resolved
-//! ([`wardian_files`]); a file that a policy denies within a directory that it grants cannot be
-//! reached by a link, a hard link or another name for a directory.
+//! denied and recorded. The error is the same whether or not the file exists. Each operation below
+//! a granted directory is checked by the path after all symbolic links are resolved
+//! ([`wardian_files`]); a denied file in a granted directory cannot be reached through a symbolic
+//! link, a hard link or another name for a directory.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`granted`] | the directories, and the names that policies use for files in them |
 //! | [`implicit_preopens`] | paths that do not begin with the name of a directory |
 //! | [`file_guard`] | decisions and records |
-//! | [`operations`] | file operations, and the reason why a decision still holds when they run |
+//! | [`operations`] | file operations, and the reason why a decision is still valid when they run |
 //! | [`listing`] | listing a directory |
-//! | [`protected_content`] | protected files that a path does not reveal |
+//! | [`protected_content`] | protected files that a path does not identify |
 //! | [`open_files`] | an instance's open files |
 //! | [`host`], [`metadata`] | the WASI interface and its types |
 //! | [`streams`] | reading and writing |
@@ -23,14 +23,14 @@
 //! A directory that must not change is protected twice: the monitor denies each change, and its
 //! handle is read-only.
 //!
-//! A plugin that may read a directory can see the names in it, also those of denied files. A
-//! hard link that another program made to a file in a denied directory counts as a separate
-//! file; a hard link to a file that a policy names counts as that file. Only regular files and
+//! A plugin that may read a directory can list all names in it, including those of denied files. A
+//! hard link that another program created to a file in a denied directory is treated as a separate
+//! file; a hard link to a file that a policy names is treated as that file. Only regular files and
 //! directories are opened, not pipes or devices. Files are opened and read on the executor's
 //! blocking threads: an unresponsive network drive in a granted directory must not keep the
 //! wall-clock limit from being enforced.
 //!
-//! Supported on systems that can open a file relative to an open directory: Unix.
+//! The module supports systems that can open a file relative to an open directory: Unix.
 
 pub(crate) mod file_guard;
 pub(crate) mod granted;

@@ -1,8 +1,9 @@
-//! HTTP requests, each decided and recorded for the call that makes it.
+//! HTTP requests, each checked and recorded for the call that sends it.
 //!
-//! The interface is always linked; policy decides which requests may be sent. A `wasi:http` request
-//! becomes a request of [`wardian_network::Client`], which is the only access to the network, and
-//! which asks the plugin's monitor about each request. wasmtime's own client is not compiled in.
+//! The interface is always linked; policy determines which requests may be sent. A `wasi:http`
+//! request becomes a request of [`wardian_network::Client`], which is the only access to the
+//! network, and which submits each request to the plugin's monitor. wasmtime's own client is not
+//! compiled in.
 //!
 //! A request lives at most as long as the operation that began it: one call, or all calls that
 //! fetch the results of a listing or an action. Requests that are still active at its end are

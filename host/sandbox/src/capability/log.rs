@@ -1,7 +1,7 @@
 //! `wardian:plugin/log`: a plugin's messages to its author and operator.
 //!
-//! Lines become tracing events of the target `wardian::plugin`, with the plugin, the call and
-//! its resource. A plugin can check beforehand whether a severity is logged. A call's lines
+//! Lines are logged as tracing events with the target `wardian::plugin`, with the plugin, the call
+//! and its resource. A plugin can check beforehand whether a severity is logged. A call's lines
 //! share a budget with its standard output; excess lines are dropped, which is reported once.
 
 use wasmtime::component::{HasSelf, Linker};

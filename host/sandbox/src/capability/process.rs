@@ -1,14 +1,14 @@
 //! `wardian:plugin/process`: runs programs on this machine.
 //!
-//! A guest runs programs through a [`Spawner`] that the host passes to it for one call. Each
-//! start is submitted to the plugin's monitor on behalf of that call's resource, and recorded
-//! with its outcome. A program's environment consists of the host's variables that policy grants
-//! and those that the guest sets, which the rule for the program has to grant. Programs that are
-//! still running when the call ends are killed, even if the call failed.
+//! A guest runs programs through a [`Spawner`] that the host passes to it for one call. Each start
+//! is submitted to the plugin's monitor on behalf of that call's resource, and recorded with its
+//! outcome. A program's environment consists of the host's variables that policy grants and those
+//! that the guest sets, which the rule for the program must grant. Programs that are still running
+//! when the call ends are killed, even if the call failed.
 //!
-//! A program starts in the root module's directory. Another working directory is an access like
-//! reading it: it is decided by its path without links, opened without following any, and the
-//! program starts in the open directory.
+//! A program starts in the root module's directory. Another working directory requires read access:
+//! its path without symbolic links is checked, it is opened without following a symbolic link, and
+//! the program starts in the open directory.
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -67,11 +67,10 @@ pub(crate) struct Programs {
 pub struct Spawner {
     pub(crate) programs: Arc<Programs>,
     pub(crate) call: PluginCall,
-    /// Decides on working directories.
+    /// Checks working directories.
     pub(crate) guard: FileGuard,
 }
 
-/// A running program.
 pub struct RunningProcess {
     running: ChildProcess,
     stopping: watch::Receiver<bool>,
@@ -143,8 +142,8 @@ impl ProcessAuthority for StartAuthority {
 }
 
 impl Spawner {
-    /// Returns the path of a working directory, which the policy must allow the plugin to read
-    /// unless it is the root module's, and the directory itself.
+    /// Returns the path of a working directory and the open directory. The policy must allow the
+    /// plugin to read the directory, unless it is the root module's directory.
     fn working_directory(&self, named: &str) -> Result<(PathBuf, Option<Arc<OwnedFd>>), ProcessError> {
         let root_module = &self.programs.directory;
         let path = root_module.join(named);
@@ -166,7 +165,7 @@ impl Spawner {
         Ok((real, Some(Arc::new(directory.into()))))
     }
 
-    /// Decides on a working directory, and records the access.
+    /// Checks access to a working directory, and records the access.
     fn decide(&self, directory: &Path) -> Result<(), ProcessError> {
         match self.guard.begin(directory, FileOperation::Read, AccessExtent::Path) {
             Ok(_recorded) => Ok(()),
@@ -180,12 +179,12 @@ impl Spawner {
         let Programs { runner, monitor, directory, environment, stopping } = &*self.programs;
         if *stopping.borrow() {
             return Err(ProcessError::Failed(
-                "the run is being stopped, so no further program is started".into(),
+                "the run is being stopped, so no new program is started".into(),
             ));
         }
         let (directory, open_directory) = match &command.working_directory {
             Some(named) => self.working_directory(named).inspect_err(|error| {
-                // The access to the directory is recorded; the start that it prevents is, too.
+                // The access to the directory is recorded, and so is the start that it prevents.
                 if let ProcessError::Denied(reason) = error {
                     monitor.reject(&self.call, Used::Process, command.program.clone(), reason);
                 }
@@ -224,8 +223,8 @@ impl Spawner {
     }
 }
 
-/// Returns whether a plugin may be able to write a program's file or put another one in its
-/// place: it is in a directory that policy lets a plugin write, and so does the system.
+/// Returns whether a plugin may be able to write or replace a program's file: the file is in a
+/// directory that both policy and the system allow a plugin to write.
 fn is_replaceable(executable: &Path, policy: &PluginPolicy) -> bool {
     let real = executable.canonicalize().ok();
     let paths = [Some(executable), real.as_deref()];
@@ -237,7 +236,7 @@ fn is_replaceable(executable: &Path, policy: &PluginPolicy) -> bool {
     })
 }
 
-/// Resolves the links of a path as far as it exists.
+/// Resolves the symbolic links of the existing part of a path.
 fn resolve_links(path: &Path) -> Option<PathBuf> {
     let (existing, real) = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)))?;
     let rest = path.strip_prefix(existing).ok()?;
@@ -271,7 +270,7 @@ impl RunningProcess {
     }
 }
 
-/// Waits until a stop is requested; returns false if the sender is gone.
+/// Waits until a stop is requested; returns false if the sender was dropped.
 pub(super) async fn is_stop_requested(stopping: &mut watch::Receiver<bool>) -> bool {
     stopping.wait_for(|stopping| *stopping).await.is_ok()
 }

@@ -1,24 +1,23 @@
-//! TCP and UDP sockets. Every destination is decided before it is contacted.
+//! TCP and UDP sockets. Every destination is checked before it is contacted.
 //!
 //! Rust's standard library imports `wasi:sockets` whenever `std::net` is used, so the interfaces
-//! are always linked, and policy decides the destinations (`schemes = ["tcp"]` or `["udp"]`).
+//! are always linked, and policy determines the destinations (`schemes = ["tcp"]` or `["udp"]`).
 //! Sockets are wasmtime's own, and [`SocketEgress`] checks each use of an address. Names are
-//! resolved here (`name_lookup.rs`), under a policy for names, and from then on, an address to
-//! which a name resolved counts as that name.
+//! resolved here (`name_lookup.rs`) if policy allows it. An address to which a name has resolved is
+//! then also checked as that name.
 //!
 //! | operation | destinations |
 //! |---|---|
-//! | connect, send a datagram | as policy decides, for the address itself or a name that resolved to it |
+//! | connect, send a datagram | if policy allows the address itself, or a name that resolved to it |
 //! | receive a datagram | from addresses to which the guest was allowed to send a datagram and has sent one |
 //! | bind | only to an address and port that the system chooses |
 //! | listen, accept | never |
 //!
-//! A connection counts as one access, which begins when it may connect, ends when its socket and
-//! streams are dropped, and is recorded with the number of bytes in both directions
-//! ([`connections`]); each destination of datagrams in a call also counts as one access
-//! ([`datagram_accounting`]). In each call, both may receive as much as an HTTP response, and a
-//! connection waits in the same queue as requests: a plugin gains no advantage by implementing HTTP
-//! itself.
+//! A connection is one access, which begins when it may connect, ends when its socket and streams
+//! are dropped, and is recorded with the number of bytes in both directions ([`connections`]); each
+//! destination of datagrams in a call is also one access ([`datagram_accounting`]). In each call,
+//! both may receive as much as an HTTP response, and a connection waits in the same queue as
+//! requests: a plugin gains no advantage by implementing HTTP itself.
 
 mod connections;
 mod datagram_accounting;
@@ -82,7 +81,7 @@ impl Capability for Sockets {
     }
 }
 
-/// Replaces some functions that are already linked with Wardian's own.
+/// Replaces some functions that are already linked with Wardian's own functions.
 fn shadowing(
     linker: &mut Linker<GuestState>,
     replace: impl FnOnce(&mut Linker<GuestState>) -> wasmtime::Result<()>,

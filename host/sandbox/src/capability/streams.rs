@@ -1,4 +1,4 @@
-//! Metered streams: reads and writes are decided, counted and bounded.
+//! Streams with a meter, which checks, counts and limits reads and writes.
 
 use std::sync::Arc;
 

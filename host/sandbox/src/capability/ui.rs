@@ -1,4 +1,4 @@
-//! `wardian:plugin/ui`: a provisioner's output while it works.
+//! `wardian:plugin/ui`: the output that a provisioner shows while it works.
 //!
 //! Text is forwarded to the caller as it is produced: a guest whose output is not consumed
 //! waits. Outside a call with an output sink, the text is discarded.
@@ -27,7 +27,7 @@ impl Capability for Ui {
 impl Host for GuestState {
     async fn output(&mut self, text: String) -> wasmtime::Result<()> {
         if let Some(sink) = self.output_sink() {
-            // If the receiver is gone, the call has ended, and the text is discarded.
+            // If the receiver was dropped, the call has ended, and the text is discarded.
             let _ = sink.send(text).await;
         }
         Ok(())

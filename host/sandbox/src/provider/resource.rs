@@ -295,7 +295,7 @@ fn imported(schema: &DecodedSchema, one: wit::ImportedResource) -> Result<Import
     // The component chooses the resource type in this response.
     let ty = schema.resource(&type_name).map_err(|_| {
         PluginFailure::InvalidResponse(format!(
-            "it returned a resource of type {:?}, which it does not have",
+            "it returned a resource of type {:?}, which its schema does not contain",
             crate::output::printable(&type_name)
         ))
     })?;

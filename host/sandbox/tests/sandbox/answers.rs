@@ -1,4 +1,4 @@
-//! Streaming calls, and responses of which only one element is invalid.
+//! Streaming calls, and responses in which only one element is invalid.
 
 use wardian_plugin::{
     ActionRequest, ApplyRequest, CallContext, ClientCapabilities, ConfigKind, Continue, ImportRequest,
@@ -27,7 +27,7 @@ async fn apply_result_survives_invalid_identity() {
 }
 
 #[tokio::test]
-async fn path_ends_before_impossible_attribute() {
+async fn path_is_truncated_before_impossible_attribute() {
     let response = plan(&*provider(short()), "hostile_path").await;
     assert_eq!(response.requires_replace, [Path::root().attribute("input")]);
 }
@@ -161,7 +161,7 @@ async fn listed(provider: &dyn Provider, limit: Option<u64>, stop_after: usize) 
 }
 
 #[tokio::test]
-async fn listing_ends_at_end_or_when_caller_stops() {
+async fn listing_ends_after_last_object_or_when_caller_stops() {
     let provider = provider(short());
     assert_eq!(listed(&*provider, Some(70), usize::MAX).await.len(), 70);
     assert_eq!(listed(&*provider, None, 100).await.len(), 100, "it would go on for ever");

@@ -1,4 +1,4 @@
-//! Compiled code that is cached between two runs.
+//! The cache of compiled code across two runs.
 
 use std::fs;
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ impl Place {
 }
 
 #[tokio::test]
-async fn code_is_compiled_once_and_after_tampering() {
+async fn code_is_recompiled_only_after_tampering() {
     let place = Place::new();
     assert!(place.load_compiles().await);
     assert!(!place.load_compiles().await);
@@ -78,6 +78,6 @@ async fn cache_writable_by_others_is_not_used() {
     assert!(place.load_compiles().await);
     fs::set_permissions(&place.cache.code, fs::Permissions::from_mode(0o777)).unwrap();
     let refusal = place.sandbox().cache_refusal().unwrap().to_string();
-    assert!(refusal.contains("can be changed by other users; `chmod 700` it"), "{refusal}");
+    assert!(refusal.contains("can be changed by other users; run `chmod 700` on it"), "{refusal}");
     assert!(place.load_compiles().await);
 }

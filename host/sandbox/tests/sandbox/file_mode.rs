@@ -45,7 +45,7 @@ impl Place {
         mode(&self.granted().join(name))
     }
 
-    /// Asserts that no file around the granted directory was created, truncated or given a wider
+    /// Asserts that no file around the granted directory was created or truncated, or has a wider
     /// mode.
     fn assert_unharmed(&self) {
         assert_eq!(fs::read_to_string(self.path("secret")).unwrap(), "secret");
@@ -89,7 +89,7 @@ async fn new_files_have_their_mode_less_the_umask() {
 }
 
 #[tokio::test]
-async fn unwritable_file_receives_its_content() {
+async fn file_without_write_permission_receives_content() {
     let place = Place::new();
     let provider = place.provider("read write");
     assert_eq!(probe(&*provider, "create:400|key").await, "done");
@@ -152,7 +152,7 @@ async fn no_path_leads_out_of_a_directory() {
             beyond.to_str().unwrap(),
         ] {
             let answer = probe(&*provider, &format!("{verb}:777|{name}")).await;
-            // A link in place of a directory is not a directory.
+            // A symbolic link is not a directory.
             let expected = if verb == "create-directory" { "" } else { "denied: " };
             assert!(answer != "done" && answer.starts_with(expected), "{verb} {name}: {answer}");
         }
@@ -180,7 +180,7 @@ async fn read_only_directory_does_not_change() {
     assert_eq!(fs::read_dir(place.granted()).unwrap().count(), 1);
 }
 
-/// The component is still loaded: nothing is granted when its schema is requested.
+/// Checks that the component is loaded without grants, as when its schema is requested.
 #[tokio::test]
 async fn every_path_is_denied_without_a_grant() {
     let provider = provider(short());

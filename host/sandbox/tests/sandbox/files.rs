@@ -145,7 +145,7 @@ async fn read_only_files_are_read_and_not_changed() {
 }
 
 #[tokio::test]
-async fn no_link_leads_to_denied_files() {
+async fn denied_files_are_not_reached_through_links() {
     let project = Project::new();
     let provider = project.provider();
     for (target, link) in [
@@ -156,9 +156,9 @@ async fn no_link_leads_to_denied_files() {
     ] {
         assert_eq!(probe(&*provider, &format!("symlink:{target}|{link}")).await, "linked", "{target}");
     }
-    // A link that the plugin could not have made.
+    // A symbolic link that the plugin could not have created.
     std::os::unix::fs::symlink("../secret/key", project.path("open/key")).unwrap();
-    // A link to a link.
+    // A symbolic link to a symbolic link.
     assert_eq!(probe(&*provider, "symlink:way/inner|way-in").await, "linked");
     assert_refused(
         &*provider,
@@ -195,7 +195,7 @@ async fn no_link_leads_to_denied_files() {
     assert_eq!(probe(&*provider, "remove:way").await, "removed", "the link itself is no secret");
 }
 
-/// Renaming a directory would give every file in it another path.
+/// Renaming a directory would change the path of every file in it.
 #[tokio::test]
 async fn denied_files_are_not_moved_with_their_directory() {
     let project = Project::new();
@@ -271,9 +271,9 @@ async fn hard_link_to_named_file_is_that_file() {
     assert_eq!(fs::read_to_string(project.path("state")).unwrap(), "state");
 }
 
-/// A rule for a path that contains links applies to the target of the links.
+/// A rule for a path that contains symbolic links applies to the target of the links.
 #[tokio::test]
-async fn policies_may_name_paths_with_links() {
+async fn rules_with_links_in_paths_apply_to_targets() {
     let project = Project::new();
     let elsewhere = tempfile::tempdir().unwrap();
     fs::write(elsewhere.path().join("file"), "elsewhere").unwrap();

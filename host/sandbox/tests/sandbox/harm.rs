@@ -1,5 +1,5 @@
-//! Attacks on the host, or on the guest itself. Each fails the call, destroys the instance, is
-//! reported with the plugin, call and resource, and does not affect the next call.
+//! Attacks on the host, or on the guest itself. Each attack makes the call fail, destroys the
+//! instance, is reported with the plugin, call and resource, and does not affect the next call.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use wardian_sandbox::SandboxLimits;
 
 use crate::guest::{assert_well, plan_error, provider, short};
 
-/// Plans a resource of a type, expects a failure with these words, and asserts that the provider
+/// Plans a resource of a type, expects a failure with this text, and asserts that the provider
 /// works afterwards.
 async fn check(limits: SandboxLimits, type_name: &str, summary: &str, parts: &[&str]) {
     let provider = provider(limits);
@@ -38,7 +38,7 @@ async fn guest_exit_is_a_failure() {
 }
 
 #[tokio::test]
-async fn waiting_does_not_count_as_cpu_time() {
+async fn waiting_is_not_charged_as_cpu_time() {
     let provider = provider(SandboxLimits { computation: Duration::from_millis(300), ..short() });
     let response = crate::guest::plan(&*provider, "hostile_naps").await;
     assert_eq!(response.diagnostics, [], "it slept for three times as long, and computed next to nothing");
@@ -48,7 +48,7 @@ async fn waiting_does_not_count_as_cpu_time() {
 async fn loop_ends_at_cpu_limit() {
     let remote_call = Duration::from_mins(10);
     let limits = SandboxLimits { computation: Duration::from_millis(1_500), remote_call, ..short() };
-    check(limits, "hostile_loop", "Plugin timed out", &["computed for longer than 1.5 s"]).await;
+    check(limits, "hostile_loop", "Plugin timed out", &["used more than 1.5 s of CPU time"]).await;
 }
 
 #[tokio::test]
@@ -58,13 +58,13 @@ async fn loop_ends_at_wall_clock_limit() {
         remote_call: Duration::from_millis(700),
         ..short()
     };
-    check(limits, "hostile_loop", "Plugin timed out", &["no response came within 0.7 s"]).await;
+    check(limits, "hostile_loop", "Plugin timed out", &["it did not respond within 0.7 s"]).await;
 }
 
 #[tokio::test]
 async fn waiting_in_host_ends_at_wall_clock_limit() {
     let limits = SandboxLimits { remote_call: Duration::from_millis(700), ..short() };
-    check(limits, "hostile_sleep", "Plugin timed out", &["no response came within 0.7 s"]).await;
+    check(limits, "hostile_sleep", "Plugin timed out", &["it did not respond within 0.7 s"]).await;
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn recursion_ends_at_stack_limit() {
 #[tokio::test]
 async fn memory_limit_is_enforced_and_reported() {
     let limits = SandboxLimits { memory: 32 << 20, computation: Duration::from_secs(10), ..short() };
-    let parts = &["its limit is 33554432 bytes", "memory allocation of"];
+    let parts = &["the limit is 33554432 bytes", "memory allocation of"];
     check(limits, "hostile_memory", "Plugin crashed", parts).await;
 }
 

@@ -82,7 +82,7 @@ async fn no_request_is_sent_without_a_grant() {
 #[tokio::test]
 async fn disguised_address_is_denied_like_the_address() {
     let (port, heard) = http_server().await;
-    // All names, but only public addresses.
+    // Grants all names, but only public addresses.
     let rules =
         format!("allow network {{\n hosts = [\"**\"]\n schemes = [\"http\"]\n ports = [80, {port}]\n}}");
     let reaching = Reaching::new(&rules);
@@ -94,7 +94,7 @@ async fn disguised_address_is_denied_like_the_address() {
 }
 
 #[tokio::test]
-async fn name_that_resolves_differently_is_decided_again() {
+async fn name_that_resolves_differently_is_checked_again() {
     let (port, heard) = http_server().await;
     let rules = format!(
         "allow network {{\n hosts = [\"rebinds.example\"]\n schemes = [\"http\"]\n ports = [{port}]\n}}"

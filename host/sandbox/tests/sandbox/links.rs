@@ -1,5 +1,5 @@
-//! What a plugin leaves behind for a later run, another plugin or a program outside of the
-//! sandbox: links that lead elsewhere from a new place, and links in the place of granted paths.
+//! Symbolic links that a plugin leaves for a later run, another plugin or a program outside of the
+//! sandbox: links that lead to another file after a move, and links that replace granted paths.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -44,7 +44,7 @@ async fn assert_refused(provider: &dyn Provider, attempts: &[&str]) {
 }
 
 #[tokio::test]
-async fn links_lead_down_only() {
+async fn links_lead_only_below_their_directory() {
     let project = Project::new();
     let provider = project.provider(&allow("read write", &["out"]));
     assert_refused(
@@ -64,9 +64,10 @@ async fn links_lead_down_only() {
     assert_eq!(probe(&*provider, "rename:out/link|out/cache/link").await, "renamed");
 }
 
-/// A link that someone else made points elsewhere from another directory.
+/// A symbolic link that another program created leads to another file if it is moved to another
+/// directory.
 #[tokio::test]
-async fn links_do_not_move_to_where_they_lead_elsewhere() {
+async fn links_cannot_be_moved_if_their_targets_change() {
     let project = Project::new();
     symlink("../../../file", project.path("project/out/cache/1/2/up")).unwrap();
     symlink(project.path("project/out/file"), project.path("project/out/cache/absolute")).unwrap();
@@ -102,7 +103,7 @@ async fn directory_moves_with_links_that_stay_in_it() {
     assert_eq!(probe(&*provider, "read:out/new/cache/1/inside").await, "project/out/cache/1/file");
 }
 
-/// `out/cache` is granted on its own, or to another plugin, so it stays what it is.
+/// `out/cache` is granted separately, or to another plugin, so it must not be replaced.
 #[tokio::test]
 async fn granted_paths_are_not_replaced() {
     let project = Project::new();
@@ -130,7 +131,7 @@ async fn granted_paths_are_not_replaced() {
     assert_eq!(probe(&*provider, "remove-directory:out/e").await, "removed");
 }
 
-/// An earlier run, or a program outside of the sandbox, may have left such a link.
+/// An earlier run, or a program outside of the sandbox, may have left such a symbolic link.
 #[tokio::test]
 async fn granted_path_has_no_link_in_writable_directory() {
     for (link, target) in [("out/cache", "../../elsewhere"), ("out/cache", "../../.."), ("out/cache", "d")] {
@@ -145,17 +146,17 @@ async fn granted_path_has_no_link_in_writable_directory() {
         )
         .await;
         assert!(!project.path("elsewhere/new").exists() && !project.path("project/out/d/new").exists());
-        // Also if only another plugin may write the outer directory.
+        // The path is also denied if only another plugin may write the outer directory.
         let other = "}\nplugin \"acme/other\" {\n".to_owned() + &allow("write", &["out"]);
         let provider = project.provider(&(allow("read write", &["out/cache"]) + &other));
         assert_refused(&*provider, &["read:out/cache/key", "list:out/cache", "write:out/cache/new"]).await;
-        // A link that no plugin can have made is the operator's.
+        // A symbolic link that no plugin can have created belongs to the operator.
         let provider = project.provider(&allow("read", &["out/cache"]));
         assert!(!probe(&*provider, "list:out/cache").await.starts_with("refused"), "{target}");
     }
 }
 
-/// What is created is decided by its real path.
+/// The directory is checked by its path without symbolic links.
 #[tokio::test]
 async fn missing_directory_is_not_created_through_link() {
     let project = Project::new();
@@ -209,7 +210,7 @@ async fn no_file_of_a_process_is_reached() {
     let attempts: Vec<&str> = attempts.iter().map(String::as_str).collect();
     assert_refused(&*provider, &attempts).await;
     assert!(probe(&*provider, "read:/proc/sys/kernel/ostype").await.starts_with("Linux"));
-    // Not under another name either.
+    // The path is denied under another name, too.
     let alias = project.path("alias").display().to_string();
     let provider = project.provider(&allow("read", &[&alias, &format!("{alias}/task")]));
     assert_refused(&*provider, &[&format!("read:{alias}/environ"), &format!("list:{alias}/task")]).await;

@@ -44,11 +44,12 @@ fn other_file_formats_are_recognized() {
 fn component_without_exports_is_not_a_provider() {
     assert_eq!(
         load_error(&COMPONENT_HEADER),
-        "acme/x is not a provider: it does not export wardian:plugin/provider@0.1, and nothing else"
+        "acme/x is not a provider: it does not export wardian:plugin/provider@0.1, and exports nothing else"
     );
 }
 
-/// Imports only state what a component can request; access is decided when it is used.
+/// Imports only state which accesses a component can request; each access is checked when it
+/// occurs.
 #[test]
 fn component_with_network_imports_loads_without_a_grant() {
     let loaded = sandbox(short()).load("acme/x", &bytes("hostile-network"), None, &|_| {});

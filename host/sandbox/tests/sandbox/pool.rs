@@ -78,7 +78,7 @@ async fn closed_provider_rejects_calls() {
 }
 
 #[tokio::test]
-async fn stop_reports_the_plugins_error() {
+async fn stop_reports_plugin_error() {
     let provider = provider(short());
     assert_eq!(provider.stop().await, Ok(()), "there is no instance to ask");
     assert_eq!(configure(&*provider, "red").await, []);

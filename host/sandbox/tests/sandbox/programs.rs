@@ -165,7 +165,7 @@ async fn only_granted_variables_can_be_set() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn working_directory_is_an_access() {
+async fn working_directory_requires_read_access() {
     let place = Place::new(
         r#"plugin "terraform.io/builtin/local-exec" {
   allow process {
@@ -220,7 +220,7 @@ async fn working_directory_is_an_access() {
         let capabilities: Vec<Capability> = log.iter().skip(before).map(|record| record.capability).collect();
         assert_eq!(capabilities, [Capability::Filesystem, Capability::Process], "{directory}");
     }
-    // A refusal does not reveal what exists.
+    // A denial does not reveal which files exist.
     for prefix in ["/etc", "sub/absolute", "sub/relative/../../../../etc", "sub/inside/../../../../../etc"] {
         let ask = async |name: &str| pwd(Some(&format!("{prefix}/{name}"))).await.unwrap_err();
         assert_eq!(ask("no-such").await.replace("no-such", "ssl"), ask("ssl").await, "{prefix}");
@@ -247,7 +247,7 @@ async fn program_that_plugins_may_write_is_not_found_by_name() {
     let log = exposed.log();
     assert_eq!(log.len(), 1, "{log:?}");
     assert!(log.iter().all(|record| record.rule.is_none() && record.reason.is_some()), "{log:?}");
-    // A pattern does not name the file; the path does.
+    // The pattern does not name the file, but the path does.
     for (program, is_allowed) in [("ROOT/bin/*", false), ("ROOT/bin/tool", true)] {
         let place = Place::new(&rules(program, writer));
         let path = place.root().join("bin/tool");

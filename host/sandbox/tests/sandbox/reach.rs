@@ -1,4 +1,4 @@
-//! A component's access: none by default, otherwise only the granted access.
+//! A component's access: no access by default, otherwise only the granted access.
 
 use std::fs;
 use std::path::Path;
@@ -104,13 +104,13 @@ fn denied(log: &AuditLog) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn guest_can_enter_its_working_directory() {
+async fn guest_can_change_to_its_working_directory() {
     let place = Place::new();
     let (provider, log) = place.recorded(&allow("read", &["."]));
     assert_eq!(probe(&*provider, "enter").await, place.granted().to_str().unwrap());
     assert_eq!(probe(&*provider, "read:file").await, "content");
     assert_eq!(denied(&log), [""; 0]);
-    // From now on, the guest passes absolute paths.
+    // After this call, the guest passes absolute paths.
     fs::create_dir_all(place.granted().join("etc")).unwrap();
     fs::write(place.granted().join("etc/passwd"), "not the real one").unwrap();
     assert_eq!(probe(&*provider, "read:etc/passwd").await, "not the real one");
@@ -190,7 +190,7 @@ async fn no_path_leads_out_of_a_directory() {
     let secret = place.root().join("secret");
     for name in ["../secret", "link", "up/secret", "./../granted/../secret", secret.to_str().unwrap()] {
         for verb in ["read", "write", "truncate", "remove"] {
-            // The link itself is in the directory, and may be removed.
+            // The symbolic link itself is in the directory, and may be removed.
             if (verb, name) == ("remove", "link") {
                 continue;
             }

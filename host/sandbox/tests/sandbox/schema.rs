@@ -76,9 +76,9 @@ async fn types_flags_and_names_must_be_valid() {
         ("flags", "contradict each other"),
         ("same-name", "attribute \"a\" is defined twice"),
         ("no-name", "attribute without a name"),
-        ("items", "at least 2 and at most 1"),
+        ("items", "the minimum number of blocks is 2, but the maximum is 1"),
         ("twice", "resource \"hostile_honest\": defined twice"),
-        ("identity", "an identity can have primitives"),
+        ("identity", "an identity attribute must be"),
         ("function", "parameter \"value\""),
     ] {
         let error = schema_error(variant).await;
@@ -88,5 +88,5 @@ async fn types_flags_and_names_must_be_valid() {
 
 #[tokio::test]
 async fn missing_schema_times_out() {
-    assert!(schema_error("loop").await.contains("computed for longer than"));
+    assert!(schema_error("loop").await.contains("of CPU time"));
 }

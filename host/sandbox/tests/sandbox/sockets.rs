@@ -17,7 +17,7 @@ fn allow(scheme: &str, hosts: &str, port: u16) -> String {
 }
 
 #[tokio::test]
-async fn granted_address_is_connected() {
+async fn connection_to_granted_address_is_allowed() {
     let (port, heard) = echo_server().await;
     let reaching = Reaching::new(&allow("tcp", "\"127.0.0.1\"", port));
     let answer = probe(&*reaching.provider, &format!("connect:127.0.0.1:{port}")).await;
@@ -26,7 +26,7 @@ async fn granted_address_is_connected() {
 }
 
 #[tokio::test]
-async fn address_counts_as_the_name_that_resolved_to_it() {
+async fn rules_for_name_apply_to_its_resolved_addresses() {
     let (port, heard) = echo_server().await;
     let reaching = Reaching::new(&allow("tcp", "\"api.example\"", port));
     let provider = &*reaching.provider;
@@ -237,7 +237,7 @@ async fn received_bytes_of_connection_are_limited_per_call() {
             let reason = record.reason.unwrap();
             assert_eq!(
                 reason,
-                "more than 102400 bytes came from there in one call, which /srv/policy.hcl:3 sets"
+                "more than 102400 bytes were received from this peer in one call, which /srv/policy.hcl:3 sets"
             );
         }
         let (sent, received) = bytes(&reaching)[0];
@@ -286,7 +286,7 @@ async fn connections_of_concurrent_calls_wait_for_each_other() {
     assert_eq!((heard.connections(), reaching.records().len()), (40, 40));
 }
 
-/// A guest may keep an allowed connection open; their number is limited.
+/// A guest may keep an allowed connection open; the number of open connections is limited.
 #[tokio::test]
 async fn open_connections_are_limited() {
     let (port, heard) = echo_server().await;

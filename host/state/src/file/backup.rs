@@ -1,4 +1,4 @@
-//! The backup of the state before the first change.
+//! Backs up the state before the first change.
 
 use std::path::Path;
 

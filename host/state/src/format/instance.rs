@@ -1,4 +1,4 @@
-//! The objects of an instance in the state file and in the journal.
+//! Encodes and decodes the objects of an instance, in the state file and in the journal.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};

@@ -214,7 +214,7 @@ mod tests {
         }
 
         #[test]
-        fn layout_accepts_any_text(text in "[\\[\\]{}:, \"\\\\a\n<]{0,40}") {
+        fn arbitrary_text_is_laid_out_without_panic(text in "[\\[\\]{}:, \"\\\\a\n<]{0,40}") {
             let _ = indent(&compact(&text));
         }
     }

@@ -29,7 +29,7 @@ use super::read::check_writer;
 use crate::error::StateProblem;
 use crate::model::{Attributes, Instance, Object, ObjectStatus, ResourceState, State};
 
-/// A format version that can be read but is not written any more.
+/// A format version that can be read but is no longer written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LegacyVersion {
     One,
@@ -171,21 +171,15 @@ fn address(
     let (type_name, name, key) = match parts {
         [type_name, name] => (type_name, name, InstanceKey::None),
         [type_name, name, index] => {
-            let index = index.parse().map_err(|_| {
-                invalid(
-                    place,
-                    format!(
-                        "\"{index}\", which is in the position of an index, is not a whole \
-                    number"
-                    ),
-                )
-            })?;
+            let index = index
+                .parse()
+                .map_err(|_| invalid(place, format!("the index \"{index}\" is not a whole number")))?;
             (type_name, name, InstanceKey::Int(index))
         }
         _ => {
             return Err(invalid(
                 place,
-                "this does not have the form TYPE.NAME, optionally followed by an index".to_owned(),
+                "the key does not have the form TYPE.NAME, optionally followed by an index".to_owned(),
             ));
         }
     };
@@ -233,7 +227,7 @@ fn instance(
     };
     let mut others = stored.deposed.unwrap_or_default();
     if version == LegacyVersion::One {
-        // Terraform drops these objects, but they exist and have to be destroyed.
+        // Terraform drops these objects, but they exist and must be destroyed.
         let mut tainted = stored.tainted.unwrap_or_default().into_iter().flatten();
         if current.is_none()
             && let Some(first) = tainted.next()

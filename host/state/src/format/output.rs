@@ -1,4 +1,4 @@
-//! Outputs of the root module in the state file.
+//! Encodes the root module's outputs in the state file.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;

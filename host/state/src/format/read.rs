@@ -1,4 +1,4 @@
-//! Parses state files.
+//! Parses state files of all supported versions.
 
 use std::collections::BTreeMap;
 
@@ -87,7 +87,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<State>, StateProblem> {
 
 /// Checks that the version of the program that wrote the file is a version or empty.
 ///
-/// Programs have never validated this field strictly, so `1.11`, `v1.2.3` and `1.2.3.4` are
+/// Terraform has never validated this field strictly, so `1.11`, `v1.2.3` and `1.2.3.4` are
 /// accepted.
 pub(super) fn check_writer(version: &str) -> Result<(), StateProblem> {
     let numbers = version.strip_prefix('v').unwrap_or(version);

@@ -1,4 +1,4 @@
-//! Encodes states.
+//! Encodes states as the text of state files, or as compact JSON.
 
 use wardian_address::ResourceMode;
 

@@ -13,7 +13,7 @@ use crate::format::{decode_instance, decode_state};
 use crate::model::{Instance, State};
 use crate::sidecar::read_no_follow;
 
-/// The content of a journal, as far as it is valid.
+/// The valid content of a journal.
 #[derive(Debug, Default)]
 pub(crate) struct JournalContent {
     /// Missing if the first line is incomplete.
@@ -22,7 +22,7 @@ pub(crate) struct JournalContent {
     pub(crate) changes: Vec<Change>,
     /// Intents without a recorded change.
     pub(crate) incomplete: Vec<Intent>,
-    /// The state that was about to be written.
+    /// The complete new state, if the journal contains it.
     pub(crate) finished: Option<State>,
     /// The checksum of the last valid line.
     pub(super) checksum: String,
@@ -48,10 +48,9 @@ pub(crate) struct Change {
     pub(crate) instance: Instance,
 }
 
-/// A request that was about to be sent to a provider.
+/// A request that was recorded before it was sent to a provider.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Intent {
-    /// The resource instance's address.
     pub address: String,
     /// `create`, `update` or `delete`.
     pub action: String,
@@ -92,7 +91,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<JournalContent, String> {
             content.header = Some(header);
         } else {
             // The checksum proves that the line was not changed, so a line that cannot be parsed
-            // was written by a newer program.
+            // was written by a newer version of Wardian.
             content.add_line(json)?;
         }
         content.checksum = checksum;
@@ -137,7 +136,7 @@ impl JournalContent {
                     instance,
                 });
             }
-            _ => return Err("it holds an unknown record".to_owned()),
+            _ => return Err("it contains an unknown record".to_owned()),
         }
         Ok(())
     }

@@ -46,7 +46,6 @@ impl Syncing {
         Ok(Self { requests: Some(requests), failure, thread: Some(thread) })
     }
 
-    /// Requests a flush within [`SYNC_INTERVAL`].
     pub(super) fn request(&self) {
         if let Some(requests) = &self.requests {
             let _ = requests.send(());

@@ -1,4 +1,4 @@
-//! Conversion of values.
+//! Converts values, as the table in the module `convert` specifies.
 
 use std::collections::BTreeMap;
 
@@ -201,8 +201,9 @@ impl<'a> Target<'a> {
     }
 
     /// Returns the common type of converted elements. If the target type contains a dynamic type,
-    /// the types of the elements may differ. They are then unified, unless they are elements of a
-    /// set; unknown types, such as the type of null, become the type of the others.
+    /// the types of the elements may differ. The types are then unified, unless the elements are
+    /// elements of a set; unknown types, such as the type of null, are replaced by the type of the
+    /// other elements.
     fn common_element_type<'v>(
         self,
         elements: impl Iterator<Item = &'v mut Value>,

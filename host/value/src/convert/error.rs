@@ -1,4 +1,4 @@
-//! Conversion errors.
+//! The reason why a value cannot be converted.
 
 use std::fmt;
 

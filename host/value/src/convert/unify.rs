@@ -32,7 +32,7 @@ pub fn unify(types: &[Type]) -> Option<Type> {
 /// because one of the types is unknown, all results are unknown.
 ///
 /// # Errors
-/// If they have no common type, or a value cannot be converted to it.
+/// If the values have no common type, or a value cannot be converted to it.
 pub fn unify_values(values: &[Value]) -> Result<(Type, Vec<Value>), ConversionError> {
     let incompatible = ConversionError { path: Path::root(), problem: ConversionProblem::Incompatible };
     let types: Vec<&Type> = values.iter().map(Value::ty).collect();
@@ -198,8 +198,8 @@ fn unify_tuples(types: &[&Type]) -> Option<Type> {
 fn by_preference<'a>(types: &[&'a Type]) -> Vec<&'a Type> {
     let mut rest: Vec<&Type> = types.to_vec();
     let mut sorted = Vec::with_capacity(rest.len());
-    // A type is selected when no remaining type is more general. "More general" has no cycles; if
-    // it had one, the first type of the cycle would be selected.
+    // A type is selected when no remaining type is more general. The relation "more general" has no
+    // cycles; in a cycle, the first type would be selected.
     while !rest.is_empty() {
         let next = rest
             .iter()

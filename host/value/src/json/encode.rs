@@ -19,7 +19,7 @@ pub fn encode(value: &Value, ty: &Type) -> std::result::Result<String, EncodeErr
     Ok(out)
 }
 
-/// Appends what [`encode`] returns to a string, with a choice of escapes.
+/// Appends the result of [`encode`] to a string, with a choice of escapes.
 ///
 /// # Errors
 /// The same as [`encode`]; the string may then end in a partial value.
@@ -48,7 +48,7 @@ impl Encoder<'_> {
         }
         match (value.view(), ty) {
             (View::Unknown, _) => return Err(EncodeProblem::Unknown.into()),
-            // A null also has a type, which must be stored if any type is allowed.
+            // The type of a null must also be stored if any type is allowed.
             (_, Type::Dynamic) if !matches!(value.ty(), Type::Dynamic) => {
                 self.out.push_str("{\"value\":");
                 self.value(value, value.ty())?;
@@ -129,8 +129,8 @@ impl Encoder<'_> {
 }
 
 /// Returns the value as a JSON document, for machine-readable output. Marks are ignored: the caller
-/// decides which values may be shown. An unknown value becomes null, and an infinite number becomes
-/// a string.
+/// determines which values may be shown. An unknown value becomes null, and an infinite number
+/// becomes a string.
 pub fn to_json_value(value: &Value) -> serde_json::Value {
     match value.view() {
         View::Null | View::Unknown => serde_json::Value::Null,

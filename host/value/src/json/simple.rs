@@ -1,4 +1,4 @@
-//! JSON without a type: `jsonencode`, `jsondecode`, `*.tfvars.json`.
+//! Encodes and decodes JSON without a type: `jsonencode`, `jsondecode`, `*.tfvars.json`.
 
 use std::collections::BTreeMap;
 

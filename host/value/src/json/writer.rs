@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-/// Which characters are escaped in addition to those that JSON requires.
+/// The characters that are escaped in addition to those that JSON requires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Escapes {
     /// `<`, `>`, `&`, U+2028 and U+2029: in state files, plans and all other output of Terraform.
     #[default]
     Html,
-    /// Only U+2028 and U+2029: where Terraform disables HTML escapes.
+    /// Only U+2028 and U+2029: in output for which Terraform disables HTML escapes.
     Plain,
 }
 

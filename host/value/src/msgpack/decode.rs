@@ -304,8 +304,8 @@ impl<'a> Decoder<'a> {
         ty: impl Fn(usize) -> &'t Type,
         exact: bool,
     ) -> Result<Vec<Value>> {
-        // Each element takes at least one byte. The initial capacity is limited, and increases
-        // while elements are read.
+        // Each element takes at least one byte. The initial capacity is limited, and grows while
+        // elements are read.
         let mut elements = Vec::with_capacity(length.min(self.rest.len()).min(4096));
         for index in 0..length {
             let element = self.value(ty(index), exact);

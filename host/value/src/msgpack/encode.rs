@@ -18,7 +18,7 @@ pub fn encode(value: &Value, ty: &Type) -> std::result::Result<Vec<u8>, EncodeEr
     Ok(out.into_vec())
 }
 
-/// Appends what [`encode`] returns to a buffer.
+/// Appends the result of [`encode`] to a buffer.
 ///
 /// # Errors
 /// The same as [`encode`]; the buffer may then end in a partial value.
@@ -29,7 +29,7 @@ pub fn encode_into(out: &mut Vec<u8>, value: &Value, ty: &Type) -> std::result::
     Ok(result?)
 }
 
-/// Lengths of more than 32 bits cannot be encoded, but the memory is exhausted before that.
+/// Lengths of more than 32 bits cannot be encoded, but the memory would be exhausted first.
 fn length(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

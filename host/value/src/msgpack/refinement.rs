@@ -1,5 +1,5 @@
-//! Refinements of unknown values, which are the payload of extension 12: a map with small integer
-//! keys.
+//! Encodes and decodes refinements of unknown values, which are the payload of extension 12: a map
+//! with small integer keys.
 
 use rmp::encode::{ByteBuf, write_bool, write_ext_meta, write_map_len, write_sint, write_str, write_uint};
 use unicode_segmentation::UnicodeSegmentation;
@@ -19,7 +19,7 @@ const UPPER: u8 = 4;
 const MIN_LENGTH: u8 = 5;
 const MAX_LENGTH: u8 = 6;
 
-/// Maximum length of a payload; Terraform also rejects longer ones.
+/// Maximum length of a payload. Terraform also rejects longer payloads.
 const MAX_PAYLOAD: usize = 1024;
 /// Maximum prefix length. A longer prefix is shortened, which is allowed because refinements are
 /// optional.
@@ -137,7 +137,7 @@ pub(super) fn read(decoder: &mut Decoder<'_>, ty: &Type) -> Result<Value> {
                     refinement.max_length = Some(length);
                 }
             }
-            2..=6 => return Err(DecodeProblem::Refinement("it is for another type").into()),
+            2..=6 => return Err(DecodeProblem::Refinement("it is intended for another type").into()),
             _ => payload.skip()?,
         }
     }

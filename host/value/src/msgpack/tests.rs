@@ -165,7 +165,7 @@ fn rejects_too_many_values() {
     };
     let problem = |bytes: &[u8], ty: &Type| decode(bytes, ty).unwrap_err().problem;
     let list = Type::list(Type::Bool);
-    // The list itself is counted too.
+    // The list itself is also counted.
     assert_eq!(
         decode(&input(0xdd, length - 1, &[0xc0]), &list).unwrap().as_elements().unwrap().len(),
         MAX_VALUES - 1

@@ -1,4 +1,4 @@
-//! Arithmetic on numbers.
+//! Computes with numbers as Terraform does.
 
 use num_bigint::{BigInt, BigUint};
 use num_integer::Integer;

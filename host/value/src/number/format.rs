@@ -169,8 +169,8 @@ impl Float {
     }
 
     /// Compares the digits with those of the midpoints to both neighbors until they differ. For a
-    /// power of two, the distance to the lower neighbor is taken to be that to the upper one, as in
-    /// Go's big.Float.
+    /// power of two, the distance to the upper neighbor is also used for the lower one, as in Go's
+    /// big.Float.
     pub(super) fn shortest_digits_by_interval(&self) -> Digits {
         let exact = Digits::exact(&self.mantissa, self.exponent);
         let spare = u64::from(self.precision) + 1 - self.mantissa.bits();

@@ -1,4 +1,4 @@
-//! Parses numbers.
+//! Parses decimal numbers, and integers in other bases.
 
 use num_bigint::{BigInt, BigUint};
 use num_traits::Zero;
@@ -144,7 +144,7 @@ fn exponent(text: &str) -> Result<i64, NumberError> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(NumberError::NotANumber);
     }
-    // The only other reason is an overflow.
+    // Parsing fails only because of an overflow.
     text.parse().map_err(|_| NumberError::OutOfRange)
 }
 

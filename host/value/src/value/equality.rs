@@ -1,4 +1,4 @@
-//! Equality of values: of their representations, and in the language.
+//! Compares values: their representations, and the operator `==`.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::{Content, Value};
 use crate::{Refinement, Type};
 
 /// Compares type, content and marks. An unknown value equals another one with the same refinement:
-/// this compares representations, for tests and change detection. The language's `==` is
+/// representations are compared, for tests and change detection. The operator `==` is
 /// [`Value::equals`].
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
@@ -28,7 +28,7 @@ impl Value {
         }
     }
 
-    /// Evaluates the language's `==`. Returns an unknown bool if the result depends on an unknown
+    /// Evaluates the operator `==`. Returns an unknown bool if the result depends on an unknown
     /// value. Two nulls are equal regardless of their types; otherwise, values of different types
     /// are not equal (no conversion takes place). The refinement of an unknown value can determine
     /// the result. The result has the marks of both values.
@@ -52,7 +52,7 @@ impl Value {
             _ => {}
         }
         if !self.is_known() && !other.is_known() {
-            // Both may be null, of any type.
+            // The two values may turn out to be null, and nulls of all types are equal.
             return None;
         }
         if self.ty != other.ty {
@@ -90,7 +90,7 @@ impl Value {
         }
     }
 
-    /// Returns true if the type of an unknown value in it is unknown, so that the type may change.
+    /// Returns true if the value contains an unknown value of unknown type, whose type may change.
     fn has_unknown_type(&self) -> bool {
         self.inside.unknown && self.ty.has_dynamic()
     }
@@ -117,7 +117,7 @@ fn may_match(a: &Type, b: &Type) -> bool {
 }
 
 /// Compares lists, tuples and objects: the first pair that differs, or whose comparison is unknown,
-/// determines the result. As in Terraform, later pairs are not considered, even if they differ.
+/// determines the result. As in Terraform, later pairs are ignored, even if they differ.
 fn first_undecided<'a>(mut pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<bool> {
     pairs
         .find_map(|(a, b)| match a.compare(b) {

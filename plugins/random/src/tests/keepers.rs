@@ -19,7 +19,7 @@ fn equal_keepers_plan_no_changes() {
 }
 
 #[test]
-fn changed_keepers_replace() {
+fn changed_keepers_force_replacement() {
     check(json!({ "a": "1" }), json!({ "a": "2" }), PlannedAction::Replace);
     check(json!({ "a": "1" }), json!({ "a": "1", "b": "2" }), PlannedAction::Replace);
     check(json!({ "a": "1", "b": "2" }), json!({ "a": "1" }), PlannedAction::Replace);
@@ -65,7 +65,7 @@ fn update_in_place_keeps_value() {
 }
 
 #[test]
-fn unknown_keepers_replace() {
+fn unknown_keepers_force_replacement() {
     let random = random();
     let state = random.create("random_pet", json!({ "keepers": { "a": "1" } })).unwrap();
     let plan = random.plan("random_pet", Some(&state), config(json!({})).unknown("keepers")).unwrap();

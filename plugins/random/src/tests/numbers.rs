@@ -41,7 +41,7 @@ fn invalid_ranges_are_errors() {
 }
 
 #[test]
-fn any_change_replaces_integer() {
+fn any_change_forces_replacement_of_integer() {
     let state = random().create("random_integer", json!({ "min": 1, "max": 9, "seed": "s" })).unwrap();
     assert_eq!(
         action("random_integer", &state, json!({ "min": 1, "max": 9, "seed": "s" })),
@@ -114,7 +114,7 @@ fn shuffle_of_empty_list_is_empty() {
 }
 
 #[test]
-fn any_change_replaces_shuffle() {
+fn any_change_forces_replacement_of_shuffle() {
     let config = json!({ "input": ["a", "b"], "seed": "s", "result_count": 0 });
     let state = random().create("random_shuffle", config.clone()).unwrap();
     assert_eq!(state.get::<String>("id"), "-");

@@ -78,7 +78,7 @@ fn number_and_numeric_are_synchronized() {
 }
 
 #[test]
-fn number_is_unknown_if_numeric_is() {
+fn number_is_unknown_if_numeric_is_unknown() {
     let unknown = hcl("length = 9").unknown("numeric");
     let planned = random().plan("random_string", None, unknown).unwrap().object.unwrap();
     assert!(planned.is_unknown("number") && planned.is_unknown("numeric"));

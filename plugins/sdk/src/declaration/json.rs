@@ -113,7 +113,7 @@ const fn rule(capability: &Capability) -> Rule {
     };
     assert!(!rule.reason.is_empty(), "add a reason: reason: \"...\"");
     let is_said = !rule.lists[0].1.is_empty() || !rule.program.is_empty();
-    assert!(is_said, "the first argument of each capability must list something");
+    assert!(is_said, "the first argument of each capability must not be empty");
     rule
 }
 

@@ -24,8 +24,8 @@ pub(super) fn send(request: &Request) -> Result<Response, Error> {
     let body = outgoing.body().map_err(|()| request.invalid("it has no body"))?;
     let pending = handle(outgoing, options(request)?).map_err(from_code)?;
     write(body, &request.body).or_else(|problem| {
-        // A server may respond before it has read the complete body. In that case, its response is
-        // used.
+        // A server may respond before it has read the complete body. In that case, the server's
+        // response is used.
         pending.subscribe().block();
         if is_body_closed(&problem) { Ok(()) } else { Err(failed(problem.to_string())) }
     })?;
@@ -39,8 +39,8 @@ pub(super) fn send(request: &Request) -> Result<Response, Error> {
     Ok(Response { status, headers, body })
 }
 
-/// Returns whether the host closed the body, which is not a failure to write it. In that case, the
-/// response contains the reason.
+/// Returns whether the host closed the body. This is not a write error, and the response contains
+/// the reason.
 fn is_body_closed(problem: &StreamError) -> bool {
     matches!(problem, StreamError::Closed)
 }
@@ -130,7 +130,7 @@ fn write(body: OutgoingBody, mut bytes: &[u8]) -> Result<(), StreamError> {
             bytes = rest;
         }
     }
-    // The response also contains any error of the body.
+    // An error of the body is also in the response.
     OutgoingBody::finish(body, None).map_err(|_| StreamError::Closed)
 }
 

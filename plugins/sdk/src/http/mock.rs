@@ -11,7 +11,7 @@ thread_local! {
     static MOCKS: RefCell<Vec<Respond>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Removes the mock of [`with_mock_http`] when the function ends, even if it panics.
+/// A guard that removes the mock of [`with_mock_http`] when the function ends, even if it panics.
 struct MockGuard;
 
 impl Drop for MockGuard {
@@ -21,7 +21,7 @@ impl Drop for MockGuard {
 }
 
 /// Runs a function and passes its HTTP requests on this thread to `respond`. Calls can be nested;
-/// the innermost one responds.
+/// the innermost mock responds.
 pub fn with_mock_http<R>(
     respond: impl Fn(&Request) -> Result<Response, Error> + 'static,
     run: impl FnOnce() -> R,

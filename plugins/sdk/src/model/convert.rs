@@ -50,7 +50,7 @@ impl Convert for Object {
         Self::checked(value.clone(), ty.clone())
     }
 
-    // The type is checked by the encoding.
+    // The encoder checks the type.
     fn encode_value(&self, _: &Type) -> Result<Value, ModelError> {
         Ok(self.as_value().clone())
     }

@@ -1,4 +1,4 @@
-//! Errors of conversions between values and Rust types.
+//! The error type of conversions between values and Rust types.
 
 use std::fmt;
 

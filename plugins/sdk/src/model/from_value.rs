@@ -14,7 +14,7 @@ use super::dynamic::DYNAMIC;
 use super::error::{Failure, ModelError};
 use crate::codec;
 
-/// How an unknown value is treated that the Rust type cannot represent.
+/// How an unknown value that the Rust type cannot represent is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknowns {
     /// An error is returned.
@@ -317,7 +317,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
 /// `None` for types that are not structs with a fixed list of fields.
 pub(crate) fn struct_fields<T: DeserializeOwned>() -> Option<&'static [&'static str]> {
     let fields = Cell::new(None);
-    // This always fails, but the probe has recorded the requested fields before.
+    // The deserialization always fails, but the probe has then recorded the requested fields.
     let _ = T::deserialize(Probe(&fields));
     fields.get()
 }

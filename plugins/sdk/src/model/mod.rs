@@ -1,4 +1,4 @@
-//! Conversion between values and Rust types: serde in both directions, driven by the schema's
+//! Converts between values and Rust types: serde in both directions, according to the schema's
 //! type.
 
 mod attr;

@@ -1,4 +1,4 @@
-//! Encodes Rust types to values of a given type.
+//! Encodes Rust types as values of a given type.
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ pub struct ProvisionContext<'a> {
 }
 
 /// The operations that the host provides to a provisioner. The host bindings and
-/// [`testing::ProvisionerHarness`](super::testing::ProvisionerHarness) implement it.
+/// [`testing::ProvisionerHarness`](super::testing::ProvisionerHarness) implement this trait.
 pub trait HostApi {
     /// Shows text to the user.
     fn show(&mut self, text: &str);
@@ -50,7 +50,7 @@ pub enum ProcessEvent {
 pub enum ExitStatus {
     /// The exit code.
     Code(i32),
-    /// The number of the signal that ended the program.
+    /// The number of the signal that terminated the program.
     Signal(i32),
     /// The program was killed after its timeout.
     TimedOut,
@@ -69,7 +69,7 @@ impl fmt::Display for ExitStatus {
 /// The reason why a program was not started, as text for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpawnError {
-    /// Policy does not allow it.
+    /// Policy does not allow the program.
     Denied(String),
     /// The program or its working directory does not exist.
     NotFound(String),
@@ -95,8 +95,7 @@ pub struct Command {
     pub arguments: Vec<String>,
     /// The working directory; by default, that of the root module.
     pub directory: Option<String>,
-    /// Environment variables, in addition to the variables that policy grants. They have
-    /// precedence.
+    /// Environment variables, which have precedence over the variables that policy grants.
     pub environment: Vec<(String, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! The component exports of a provisioner.
+//! Exports a provisioner from a component.
 
 use std::cell::OnceCell;
 use std::marker::PhantomData;
@@ -231,7 +231,7 @@ impl<E: Exported> protocol::Guest for Component<E> {
         })
     }
 
-    // A component executes one call at a time, so there is no other call in flight that could be
+    // A component executes one call at a time, so no other call is in progress that could be
     // stopped.
     fn stop() -> Result<(), String> {
         Ok(())
@@ -242,9 +242,9 @@ impl<E: Exported> protocol::Guest for Component<E> {
 /// is a function without parameters that returns a [`crate::provisioner::Provisioner`]. Expands to
 /// nothing on targets other than WebAssembly.
 ///
-/// After the provisioner, list the capabilities that the component needs, each with a reason, as
-/// for [`crate::export_provider!`]. Users approve them before the component runs, and the host
-/// denies any other access.
+/// The following macro arguments list the capabilities that the component needs, each with a
+/// reason, as for [`crate::export_provider!`]. Users approve them before the component runs, and
+/// the host denies any other access.
 ///
 /// ```
 /// # use wardian_sdk::provisioner::{Provisioner, ProvisionContext};

@@ -8,7 +8,7 @@ const MAX_LINE: usize = 64 << 10;
 pub(super) struct Lines {
     begun: Vec<u8>,
     /// Whether the last byte was a carriage return that ended a line. A line feed directly after it
-    /// belongs to the same line break.
+    /// is part of the same line break.
     after_return: bool,
 }
 

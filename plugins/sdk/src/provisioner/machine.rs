@@ -43,7 +43,7 @@ pub trait MachineApi {
     /// Copies a file or directory to the machine.
     ///
     /// # Errors
-    /// If it was not copied, or not completely.
+    /// If not everything was copied.
     fn upload_path(&mut self, source: &str, destination: &str) -> Result<(), RemoteError>;
 }
 
@@ -79,7 +79,7 @@ pub enum ConnectionOutput {
 pub enum RemoteError {
     /// The configuration has no connection block.
     NoConnection,
-    /// Policy does not allow it.
+    /// Policy does not allow the operation.
     Denied(String),
     /// The machine could not be reached, or the connection was lost.
     Disconnected(String),
@@ -136,7 +136,7 @@ impl<'a> Machine<'a> {
         Ok(self.remote()?.script_path())
     }
 
-    /// Opens the connection if it is not open. All other operations open it as well.
+    /// Opens the connection if it is not open. All other operations also open the connection.
     ///
     /// # Errors
     /// If the connection cannot be opened.
@@ -202,7 +202,7 @@ impl<'a> Machine<'a> {
     /// slash, only its contents are copied.
     ///
     /// # Errors
-    /// If it was not copied, or not completely.
+    /// If not everything was copied.
     pub fn upload_path(&mut self, source: &str, destination: &str) -> Result<(), RemoteError> {
         self.remote()?.upload_path(source, destination)
     }

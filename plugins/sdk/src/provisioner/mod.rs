@@ -70,7 +70,7 @@ pub use context::{
 };
 pub use machine::{ConnectionOutput, Machine, MachineApi, Platform, RemoteError, RunningCommand};
 
-/// A provisioner: runs steps for an object after it is created or before it is destroyed.
+/// A provisioner runs steps for an object after it is created or before it is destroyed.
 pub trait Provisioner: 'static {
     /// The Rust type of the provisioner block's configuration.
     type Config: DeserializeOwned;

@@ -1,4 +1,4 @@
-//! Native unit tests of a provisioner, on the same request path as in a component, with mock
+//! Runs a provisioner in native unit tests, on the same request path as in a component, with mock
 //! programs and a mock machine.
 
 use std::collections::VecDeque;
@@ -83,7 +83,7 @@ impl ProvisionerHarness {
         self
     }
 
-    /// Lets the next start of a program fail.
+    /// Makes the next program start fail.
     #[must_use]
     pub fn with_spawn_error(mut self, why: SpawnError) -> Self {
         self.programs.push_back(Err(why));

@@ -9,8 +9,8 @@ use crate::validate::{self, Validator};
 
 /// An attribute of a schema, a nested attribute or a block.
 ///
-/// A constructor for its type creates it, and chained calls set its properties. By default, it is
-/// optional.
+/// A constructor for its type creates it, and chained calls set its properties. By default, an
+/// attribute is optional.
 pub struct Attribute {
     pub(crate) name: String,
     pub(crate) shape: Shape,
@@ -165,7 +165,7 @@ impl Attribute {
         self
     }
 
-    /// Makes the attribute optional. This is the default, but must be stated together with
+    /// Makes the attribute optional. This is the default, but must be specified together with
     /// [`Attribute::computed`].
     #[must_use]
     pub fn optional(mut self) -> Self {

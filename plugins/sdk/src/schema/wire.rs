@@ -1,5 +1,5 @@
-//! Schemas in the records of the WIT interface. WIT has no recursive types, so blocks and nested
-//! objects are stored in flat lists and refer to each other by index.
+//! Encodes schemas in the records of the WIT interface. WIT has no recursive types, so blocks and
+//! nested objects are stored in flat lists and refer to each other by index.
 
 use super::attribute::Deprecation;
 use super::{Attribute, Block, BlockNesting, Nesting, Root, Schema, Shape};

@@ -1,4 +1,4 @@
-//! Requests for actions.
+//! Handles requests for actions.
 
 use wardian_value::Type;
 

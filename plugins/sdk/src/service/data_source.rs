@@ -1,4 +1,4 @@
-//! Requests for data sources.
+//! Handles requests for data sources.
 
 use wardian_value::Value;
 

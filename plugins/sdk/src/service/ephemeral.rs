@@ -1,4 +1,4 @@
-//! Requests for ephemeral resources.
+//! Handles requests for ephemeral resources.
 
 use std::time::UNIX_EPOCH;
 

@@ -1,4 +1,4 @@
-//! Function calls.
+//! Handles function calls.
 
 use wardian_value::Value;
 

@@ -1,4 +1,4 @@
-//! Requests for identities.
+//! Handles requests for identities.
 
 use super::{Service, bytes, diagnostics_record, find};
 use crate::bindings::exports::wardian::plugin::provider as protocol;

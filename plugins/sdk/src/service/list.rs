@@ -1,4 +1,4 @@
-//! Requests for lists of objects.
+//! Handles requests for lists of objects.
 
 use wardian_value::Type;
 
@@ -63,7 +63,7 @@ impl Service {
 }
 
 impl ListCursor {
-    /// Returns at most `most` further objects; at the end, returns none.
+    /// Returns at most `most` of the remaining objects.
     pub(crate) fn next(&mut self, most: u32) -> Vec<protocol::ListEvent> {
         let mut events = Vec::new();
         while events.len() < most as usize && self.left != Some(0) {

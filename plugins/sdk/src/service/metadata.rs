@@ -1,4 +1,4 @@
-//! Requests for metadata, schemas and functions.
+//! Handles requests for metadata, schemas and functions.
 
 use super::{Service, diagnostics_record};
 use crate::Schema;

@@ -1,5 +1,5 @@
 //! The request path: converts the records of the WIT interface to an operation, and its result to
-//! records. It is the same in a component and in a unit test.
+//! records. The request path is the same in a component and in a unit test.
 
 mod action;
 mod data_source;
@@ -138,7 +138,7 @@ fn bytes(value: &Value, ty: &Type) -> Result<Vec<u8>> {
 }
 
 fn null(ty: &Type) -> Vec<u8> {
-    // A null of any type is one byte; the fallback, an empty input, means null too.
+    // A null of any type is one byte. The fallback, an empty input, is also a null.
     codec::encode(&Value::null(ty.clone()), ty).unwrap_or_default()
 }
 

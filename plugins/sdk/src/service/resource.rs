@@ -1,4 +1,4 @@
-//! Requests for managed resources: validate, upgrade, read, plan, apply.
+//! Handles requests for managed resources: validate, upgrade, read, plan, apply.
 
 use serde_json::Value as Json;
 use wardian_value::{Path, Type, Value};

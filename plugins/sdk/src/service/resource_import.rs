@@ -1,4 +1,5 @@
-//! Requests that add existing objects to the state: imports and moves between resource types.
+//! Handles requests that add existing objects to the state: imports and moves between resource
+//! types.
 
 use super::resource::raw_json;
 use super::{Service, bytes, deferred, diagnostics_record, identity};
@@ -101,8 +102,8 @@ impl Service {
         bytes(&without_write_only(resource.schema(), &state), ty)
     }
 
-    /// Returns an error: this library does not support generating configurations, and does not
-    /// declare the capability.
+    /// Returns an error, since this library neither supports generating configurations nor declares
+    /// the capability.
     pub(crate) fn generate_config(type_name: &str) -> protocol::GenerateResourceConfigResponse {
         let error = Diagnostics::error(
             "Configuration Generation Not Supported",

@@ -1,4 +1,4 @@
-//! Diagnostics and paths in the records of the WIT interface.
+//! Encodes diagnostics and paths in the records of the WIT interface.
 
 use wardian_value::{Path, PathStep};
 

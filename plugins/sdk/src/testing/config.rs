@@ -1,4 +1,4 @@
-//! Configurations in tests.
+//! Creates configurations in tests.
 
 use serde_json::Value as Json;
 use wardian_value::{Str, Value};

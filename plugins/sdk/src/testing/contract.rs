@@ -1,4 +1,4 @@
-//! The host's requirements for plans and new states.
+//! Checks the host's requirements for plans and new states.
 
 use wardian_value::{Path, Type, Value, View};
 

@@ -294,7 +294,7 @@ impl ProviderHarness {
         self.apply(&plan).map(drop)
     }
 
-    /// Reads an object; `None` if it does not exist any more.
+    /// Reads an object; `None` if it no longer exists.
     pub fn read(&self, type_name: &str, state: &State) -> Result<Option<State>, HarnessError> {
         let resource = self.resource(type_name)?;
         let ty = resource.ty();

@@ -1,4 +1,4 @@
-//! Configurations in HCL.
+//! Creates configurations from HCL in tests.
 
 use ::hcl::eval::{Context, Evaluate as _};
 use ::hcl::{Block as HclBlock, Body, Value};
@@ -12,7 +12,8 @@ use crate::{Diagnostics, Explain as _, Result};
 ///
 /// Expressions can contain operators, templates, conditionals and `for` expressions, but no
 /// references and no function calls. Numbers have 64 bits. Errors, including syntax errors, are
-/// returned by the operation that uses the configuration. Only available natively.
+/// returned by the operation that uses the configuration. This function is available only in native
+/// builds.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Unit tests of a provider, without a sandbox.
+//! Runs unit tests of a provider without a sandbox.
 //!
 //! [`ProviderHarness`] replaces the host: it computes proposed states, plans and applies on the
 //! same request path as a component's exports, including the encoding, and checks the responses of

@@ -105,7 +105,7 @@ fn change_makes_computed_values_unknown() {
 }
 
 #[test]
-fn force_new_applies_under_its_condition() {
+fn force_new_applies_if_its_condition_is_true() {
     let harness = harness();
     let state = harness.create("test_thing", json!({ "kind": "common" })).unwrap();
     for (config, action) in [

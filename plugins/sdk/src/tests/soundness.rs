@@ -60,7 +60,7 @@ fn definition_errors_have_locations() {
     let expected = [
         "test_sloppy: registered twice",
         "other_sloppy: the name must start with \"test_\"",
-        "test_sloppy.count: the name is reserved",
+        "test_sloppy.count: Terraform reserves the name",
         "test_sloppy.name: a required attribute cannot be optional or computed",
         "test_sloppy.Name: the name must consist of lower-case letters",
         "test_sloppy.size: the default is string, not number",

@@ -54,7 +54,7 @@ fn whole_type() -> Type {
 }
 
 #[test]
-fn struct_round_trips_through_value() {
+fn struct_is_converted_to_value_and_back() {
     let whole = Whole {
         flag: true,
         big: u64::MAX,

@@ -108,7 +108,7 @@ fn nested_attributes_and_blocks_are_stored() {
 }
 
 #[test]
-fn outside_changes_are_read() {
+fn external_changes_are_read() {
     let project = Project::new();
     let provider = project.provider();
     let state = provider.create(SIMPLE, json!({ "id": "a", "string": "mine" })).unwrap();
@@ -237,7 +237,7 @@ fn numbers_keep_all_digits_and_are_checked() {
 }
 
 #[test]
-fn unknown_configuration_fails_only_where_needed() {
+fn operation_fails_only_if_it_needs_unknown_configuration() {
     let project = Project::new();
     let unknown = |name: &str, rest| {
         let provider = ProviderHarness::new(crate::provider_in(project.0.path()));

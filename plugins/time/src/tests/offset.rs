@@ -61,7 +61,7 @@ fn changed_base_updates_in_place() {
 }
 
 #[test]
-fn sum_is_unknown_if_offset_is() {
+fn sum_is_unknown_if_offset_is_unknown() {
     let harness = harness();
     let state = harness.create("time_offset", json!({ "base_rfc3339": BASE, "offset_days": 1 })).unwrap();
     let unknown = config(json!({ "base_rfc3339": BASE })).unknown("offset_days");

@@ -60,7 +60,7 @@ fn expired_object_is_replaced_without_refresh() {
 }
 
 #[test]
-fn changed_triggers_replace() {
+fn changed_triggers_force_replacement() {
     let config = json!({ "rotation_days": 2, "triggers": { "a": "b" } });
     let plan = harness().plan("time_rotating", Some(&stored(&yesterday(), 2)), config).unwrap();
     assert_eq!(plan.action, PlannedAction::Replace);

@@ -1,4 +1,4 @@
-//! The diagnostics of a configuration, in the recorded form.
+//! Reads the diagnostics of a configuration in their recorded form.
 
 use std::fmt;
 
@@ -26,8 +26,8 @@ const ECHOES: [(&str, &str); 9] = [
 pub struct Answer {
     /// `valid` or `invalid`.
     pub verdict: String,
-    /// Lines such as `error main.tf:3 Unsupported argument`, sorted because programs report
-    /// diagnostics in different orders.
+    /// Lines such as `error main.tf:3 Unsupported argument`, sorted because Terraform and Wardian
+    /// report diagnostics in different orders.
     pub lines: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! A case and its file format.
+//! Reads a case from its file.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -29,7 +29,7 @@ pub struct Case {
     pub files: Vec<(String, String)>,
     /// Terraform's diagnostics.
     pub answer: Answer,
-    /// Lines that only one of the two programs reports.
+    /// Lines that only Terraform or only Wardian reports.
     pub differences: Vec<Difference>,
     path: PathBuf,
     /// The text before the recorded answer, verbatim.
@@ -38,17 +38,16 @@ pub struct Case {
     behind: String,
 }
 
-/// A line that only one of the two programs reports.
+/// A line that only Terraform or only Wardian reports.
 #[derive(Debug)]
 pub enum Difference {
-    /// Only Wardian reports it.
+    /// A line that only Wardian reports.
     Added(String),
-    /// Only Terraform reports it.
+    /// A line that only Terraform reports.
     Left(String),
 }
 
 impl Case {
-    /// Reads a case.
     pub fn read(path: &Path) -> Self {
         let text = fs::read_to_string(path).unwrap();
         let mut case = Self {
@@ -121,7 +120,7 @@ impl Case {
     }
 }
 
-/// Reports whether two lines are equal. A position that Terraform does not report is not a
+/// Returns whether two lines are equal. A position that Terraform does not report is not a
 /// difference.
 fn is_same(expected: &str, said: &str) -> bool {
     let placeless = || {

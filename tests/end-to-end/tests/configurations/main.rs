@@ -1,12 +1,12 @@
-//! Complete configurations with Terraform's result for each: the verdict, and every error and
-//! warning with its file, line and summary. `validate` must report the same.
+//! Compares complete configurations with Terraform's result for each: the verdict, and every error
+//! and warning with its file, line and summary. `validate` must report the same.
 //!
 //! Each case is a file in `tests/configurations/data/valid` or `invalid`: the files of a
 //! configuration, one after the other, then the recorded answer. If Wardian deliberately
 //! differs, the case states the difference and the reason (see [`case::Case`]).
 //!
 //! `WARDIAN_RECORD=1 cargo test --test configurations` runs the `terraform` on PATH again and
-//! rewrites the answers.
+//! rewrites the recorded answers.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -77,21 +77,21 @@ fn compare(folder: &str, verdict: &str) {
     }
     for case in &cases {
         if case.answer.verdict != verdict {
-            failures.push(format!("{} is {} and lies in {folder}", case.name, case.answer.verdict));
+            failures.push(format!("{} is {} and is in {folder}", case.name, case.answer.verdict));
         }
     }
     let failed = failures.len();
     assert!(failures.is_empty(), "{failed} of {} cases differ:\n{}", cases.len(), failures.join("\n"));
 }
 
-/// Returns the cases that do not match yet, by folder and name.
+/// Returns the cases that do not match yet, by directory and name.
 fn open() -> BTreeSet<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/configurations/open.txt");
     let text = fs::read_to_string(path).unwrap();
     text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
 }
 
-/// Returns all cases of a folder, sorted by name.
+/// Returns all cases of a directory, sorted by name.
 fn cases(folder: &str) -> Vec<Case> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/configurations/data").join(folder);
     let mut paths: Vec<PathBuf> =
@@ -144,7 +144,7 @@ fn project(case: &Case) -> Project {
 fn record(terraform: &Terraform, case: &Case) {
     let project = project(case);
     let directory = project.path("");
-    // The command fails if the configuration is invalid, but installs the modules anyway.
+    // The command fails if the configuration is invalid, but still installs the modules.
     terraform.try_ask(&directory, &["init", "-backend=false", "-no-color"]);
     let said = terraform.try_ask(&directory, &["validate", "-json"]);
     let answer = Answer::from_json(&said).unwrap_or_else(|| panic!("{}: {said}", case.name));

@@ -1,4 +1,4 @@
-//! Attacks with their goals. A failed setup is an error, not a success of the defence.
+//! Attacks with their goals. A failed setup is an error, not a successful defense.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub enum Verdict {
     Held,
-    /// What the attacker obtained.
+    /// The goal that the attacker reached.
     Escaped(String),
     /// What the attack cost the host. The attack succeeded if that exceeds the bound.
     Cost(Cost),
@@ -62,7 +62,7 @@ type Run = Box<dyn Fn() -> Outcome + Send + Sync>;
 pub struct Attack {
     pub family: &'static str,
     pub name: String,
-    /// Whether it uses much memory or time, so that it runs alone.
+    /// Whether the attack uses much memory or time, so that it runs alone.
     pub is_heavy: bool,
     pub run: Run,
 }

@@ -1,4 +1,4 @@
-//! Memory, time and file handles of the host.
+//! Attacks on the host's memory, time and file handles.
 
 use std::fs;
 use std::io::Write as _;
@@ -134,7 +134,7 @@ fn packages(table: &mut Table) {
     }
 }
 
-/// Returns local values, each made of the previous one.
+/// Returns local values, each of which doubles the previous one.
 fn doubling(first: &str, next: &str, count: usize) -> String {
     let mut text = format!("locals {{\n  l0 = {first}\n");
     for index in 1..=count {
@@ -212,7 +212,7 @@ fn expressions(table: &mut Table) {
     }
 }
 
-/// Operations of a plugin whose work the host does.
+/// Operations of a plugin that the host performs.
 fn operations(table: &mut Table) {
     fn fill(directory: &std::path::Path, count: usize, length: usize) -> Result<(), String> {
         fs::create_dir_all(directory).map_err(|error| error.to_string())?;
@@ -274,7 +274,7 @@ fn pipe(lab: &Lab, path: &str) -> Result<(), String> {
     ensure(made.is_ok_and(|status| status.success()), || "mkfifo failed".into())
 }
 
-/// Named pipes in the place of files that commands read by themselves.
+/// Named pipes that replace files that commands read automatically.
 fn pipes(table: &mut Table) {
     const LIMIT: Duration = Duration::from_secs(15);
     let main = "module \"m\" {\n  source = \"./module\"\n}\nresource \"terraform_data\" \"x\" {\n}\n";
@@ -362,7 +362,7 @@ fn pipes(table: &mut Table) {
     }
 }
 
-/// Commands that do not end when the user asks them to.
+/// Commands that do not exit when the user requests it.
 fn signals(table: &mut Table) {
     const LIMIT: Duration = Duration::from_secs(25);
     let at = |seconds: u64, signal| Kill { after: Duration::from_secs(seconds), signal };

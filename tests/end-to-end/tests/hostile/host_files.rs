@@ -1,4 +1,4 @@
-//! Files that the host opens for an untrusted configuration.
+//! Attacks through files that the host opens for an untrusted configuration.
 
 use crate::attack::{Table, ensure, escaped_if};
 use crate::lab::{HOSTILE, Lab, SECRET, configuration};
@@ -11,7 +11,7 @@ pub fn attacks() -> Table {
     table
 }
 
-/// Links in an untrusted configuration to files outside.
+/// Symbolic links in an untrusted configuration to files outside of it.
 fn links(table: &mut Table) {
     let cases: Vec<(&str, &str, String, &str)> = vec![
         ("file", "l", "file(\"l\")".into(), SECRET),
@@ -74,7 +74,8 @@ fn links(table: &mut Table) {
     }
 }
 
-/// Two links whose results must not differ: one leads to a file, the other one to nothing.
+/// Two symbolic links whose results must not differ: the target of one exists, and the target of
+/// the other does not.
 fn oracles(table: &mut Table) {
     for (name, expression) in [
         ("listing", "join(\",\", fileset(\".\", \"probe*\"))"),
@@ -123,7 +124,7 @@ fn oracles(table: &mut Table) {
     }
 }
 
-/// Files that commands open by themselves, as links to other directories.
+/// Files that commands open automatically, as symbolic links to other directories.
 fn automatic(table: &mut Table) {
     for (name, link, target, command) in [
         ("variables", "x.auto.tfvars", "../outside/values", "plan -untrusted -input=false"),
@@ -153,7 +154,7 @@ fn automatic(table: &mut Table) {
             escaped_if(run.says(SECRET), "a file outside was quoted")
         });
     }
-    // Directories below .terraform that lead elsewhere, in which init writes.
+    // Directories below .terraform are symbolic links to other directories, in which init writes.
     for (name, link, target) in [
         ("providers", ".terraform/providers", "../../outside/victims"),
         ("provider-host", ".terraform/providers/example.com", "../../../outside/victims"),

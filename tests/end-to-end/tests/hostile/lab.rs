@@ -59,7 +59,7 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Creates a place for the component with network access, which declares what it imports.
+    /// Creates a lab for the component with network access, which declares its imports.
     pub fn with_network() -> Result<Self, String> {
         let lab = Self::new()?;
         let path = test_guest("hostile-network").ok_or("the component hostile-network is not built")?;

@@ -1,4 +1,4 @@
-//! Symbolic links, and paths that change between two runs.
+//! Attacks through symbolic links, and through paths that change between two runs.
 
 use crate::attack::{Table, Verdict, ensure, escaped_if};
 use crate::bounded::{self, MAX_TIME};
@@ -15,7 +15,8 @@ pub fn attacks() -> Table {
 
 type Chain = (&'static str, &'static [&'static str]);
 
-/// An attack in two runs: the first plants a symbolic link, the second reads or writes through it.
+/// An attack in two runs: the first run creates a symbolic link, and the second reads or writes
+/// through it.
 struct Nested {
     name: &'static str,
     policy: fn() -> String,
@@ -328,8 +329,8 @@ fn nested_grants(table: &mut Table) {
     });
 }
 
-/// The steps that create a symbolic link to `outside` in the directory `out`, at a place where its
-/// target is inside.
+/// The steps that create a symbolic link to `outside` in the directory `out`, in a directory for
+/// which its target is inside.
 const PLANT_DIRECTORY: &[&str] =
     &["make-all¦out/1/2", "symlink¦../../outside¦out/1/2/l", "rename¦out/1/2/l¦out/d"];
 const PLANT_FILE: &[&str] =
@@ -500,7 +501,7 @@ fn host_writes(table: &mut Table) {
         let run = lab.run("output -no-color")?;
         escaped_if(run.says(SECRET), "the state of another project is shown")
     });
-    // A later command of the operator writes through a symbolic link that a plugin planted.
+    // A later command of the operator writes through a symbolic link that a plugin created.
     for (name, planted, command) in [
         ("state-is-written-outside", "terraform.tfstate", "apply -auto-approve -input=false"),
         ("backup-is-written-outside", "terraform.tfstate.backup", "apply -auto-approve -input=false"),

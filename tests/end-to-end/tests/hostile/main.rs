@@ -1,14 +1,14 @@
 //! Attacks on the binary with hostile components, configurations and files. An attack succeeds if
-//! the attacker obtains its goal.
+//! the attacker reaches its goal.
 //!
-//! `before.txt` records the result of each attack on a version without a defence, to show that the
+//! `before.txt` records the result of each attack on a version without a defense, to show that the
 //! attack can succeed. `open.txt` lists the attacks that still succeed, with the reasons; an attack
 //! that fails must not be listed.
 //!
-//! `cargo xtask hostile` carries out every attack and prints their numbers by family. Otherwise, a
-//! sample is carried out, which `WARDIAN_HOSTILE_SEED` selects. `WARDIAN_HOSTILE_ONLY` selects
-//! attacks by a part of their names; `WARDIAN_HOSTILE_BEFORE` rewrites `before.txt`;
-//! with `WARDIAN_HOSTILE_REPORT`, results are only printed.
+//! `cargo xtask hostile` runs every attack and prints the numbers of attacks by family. Otherwise,
+//! a sample runs, which `WARDIAN_HOSTILE_SEED` selects. `WARDIAN_HOSTILE_ONLY` selects attacks by a
+//! part of their names; `WARDIAN_HOSTILE_BEFORE` rewrites `before.txt`; with
+//! `WARDIAN_HOSTILE_REPORT`, results are only printed.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test ends there")]
@@ -65,8 +65,8 @@ fn table() -> Vec<Attack> {
     .collect()
 }
 
-/// Returns the attacks to carry out: those with a text in their names, or all, or a sample of those
-/// that are cheap.
+/// Returns the attacks to run: those with a text in their names, or all, or a sample of the cheap
+/// ones.
 fn selected() -> Vec<Attack> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let attacks = table().into_iter();
@@ -77,7 +77,7 @@ fn selected() -> Vec<Attack> {
         return attacks.collect();
     }
     let seed = variable("WARDIAN_HOSTILE_SEED").unwrap_or_default();
-    println!("a sample with the seed {seed:?}; `cargo xtask hostile` carries out every attack");
+    println!("a sample with the seed {seed:?}; `cargo xtask hostile` runs every attack");
     attacks
         .filter(|attack| !attack.is_heavy && hash(&seed, &attack.full_name()).is_multiple_of(SAMPLE))
         .collect()
@@ -154,7 +154,7 @@ fn every_attack_fails() {
     let counted = attacks
         .iter()
         .filter(|attack| before.get(&attack.full_name()).is_some_and(|result| result == "escaped"));
-    println!("{} of {} attacks succeeded before the defences", counted.count(), attacks.len());
+    println!("{} of {} attacks succeeded without the defenses", counted.count(), attacks.len());
     if std::env::var_os("WARDIAN_HOSTILE_REPORT").is_some() {
         return;
     }
@@ -194,8 +194,8 @@ fn attacks_are_recorded() {
     }
 }
 
-/// Merges results into the recorded ones. If an attack could not be carried out, that is recorded:
-/// its target did not exist in that version.
+/// Merges results into the recorded ones. An attack that could not run is recorded as such: its
+/// target did not exist in that version.
 fn record(outcomes: &[(&Attack, Outcome)]) {
     let mut before = listed("before.txt");
     let known: BTreeSet<String> = table().iter().map(Attack::full_name).collect();
@@ -209,7 +209,7 @@ fn record(outcomes: &[(&Attack, Outcome)]) {
         before.insert(attack.full_name(), result.to_owned());
     }
     let lines: String = before.iter().map(|(name, result)| format!("{name}: {result}\n")).collect();
-    let head = "# The result of each attack against the version before the defences, from\n\
+    let head = "# The result of each attack against a version without the defenses, from\n\
                 # `cargo xtask hostile --binary PATH --record`.\n";
     std::fs::write(file("before.txt"), format!("{head}{lines}")).unwrap();
 }

@@ -1,5 +1,5 @@
-//! Names and addresses that lead elsewhere than policy allows, and requests that are not the ones
-//! that were checked.
+//! Attacks with names and addresses that lead to destinations that policy does not allow, and with
+//! requests that differ from the checked requests.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, UdpSocket};
@@ -26,7 +26,7 @@ fn policy(allow: &str, deny: &str) -> String {
     format!("plugin \"{NETWORK}\" {{\n  allow network {{\n    {allow}\n  }}\n  {deny}\n}}\n")
 }
 
-/// Whether the log contains an access to this address that was allowed.
+/// Returns whether the log contains an allowed access to this address.
 fn is_allowed(log: &str, address: &str) -> Result<bool, String> {
     let records: Vec<&str> = log.lines().filter(|line| line.contains(address)).collect();
     ensure(!records.is_empty(), || format!("the log does not contain {address}: {log}"))?;
@@ -94,7 +94,7 @@ fn embedded_addresses(table: &mut Table) {
                 let mapped = shortest.to_ipv4_mapped().map(|address| address.to_string());
                 let shown = [Some(shortest.to_string()), mapped, Some(address.to_owned())];
                 let named = shown.iter().flatten().find(|address| log.contains(&***address));
-                // Some addresses are refused before they are recorded.
+                // Some addresses are rejected before they are recorded.
                 let Some(named) = named else {
                     ensure(run.says("refused") || run.says("denied"), || run.text())?;
                     return Ok(Verdict::Held);

@@ -1,4 +1,4 @@
-//! Granted programs: their environment, working directory and lookup.
+//! Attacks on granted programs: their environment, working directory and lookup.
 
 use crate::attack::{Outcome, Table, Verdict, ensure, escaped_if};
 use crate::lab::{HOSTILE, Lab, PROVISIONER, SECRET, grant, program};
@@ -56,7 +56,7 @@ fn with_file(
         lab.probe(&steps)?;
         for (path, content) in files {
             let is_written = lab.read(path) == *content;
-            // Policy protects Git's files, so that the attack ends earlier.
+            // Policy protects Git's files, so that the attack fails earlier.
             if !is_written && path.contains(".git") {
                 return Ok(Verdict::Held);
             }

@@ -1,5 +1,5 @@
-//! States, plans and their secrets: plugins that read them, and untrusted configurations that show
-//! them under `-untrusted`.
+//! Attacks on states, plans and their secrets: plugins that read them, and untrusted configurations
+//! that show them under `-untrusted`.
 
 use crate::attack::{Outcome, Table, ensure, escaped_if};
 use crate::lab::{HOSTILE, Lab, OTHER, SECRET, grant, grant_access};
@@ -130,7 +130,7 @@ fn plugins(table: &mut Table) {
         "read¦.tfdata/backup.tfstate",
         &[("TF_DATA_DIR", ".tfdata")],
     );
-    // With write access, the file gets a harmless name first.
+    // A plugin with write access can first rename or link the file to a harmless name.
     for (name, steps) in [
         ("renamed", &["honest", "rename¦terraform.tfstate¦x.txt", "read¦x.txt"] as &[&str]),
         ("linked", &["honest", "link¦terraform.tfstate¦x.txt", "read¦x.txt"]),
@@ -274,7 +274,7 @@ fn with_password() -> Result<(Lab, String), String> {
 
 const PASSWORD: &str = "resource \"random_password\" \"p\" {\n  length = 24\n  special = false\n}\nresource \"terraform_data\" \"t\" {\n  input = random_password.p.result\n}\noutput \"o\" {\n  value = random_password.p.result\n  sensitive = true\n}\n";
 
-/// Whether a text contains the password, also with separators, backwards or in hexadecimal.
+/// Returns whether a text contains the password, also with separators, backwards or in hexadecimal.
 fn shows(text: &str, password: &str) -> bool {
     let plain: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
     let backwards: String = password.chars().rev().collect();
@@ -488,7 +488,7 @@ fn values(table: &mut Table) {
 fn untrusted_plan_shows(lab: &Lab, password: &str) -> Outcome {
     let run = lab.run("plan -untrusted -input=false")?;
     ensure(run.code.is_some(), || run.text())?;
-    // Errors that mean that the setup is broken for another reason.
+    // These errors mean that the setup failed for another reason.
     for problem in
         ["Module not installed", "Required plugins are not installed", "Inconsistent dependency lock file"]
     {

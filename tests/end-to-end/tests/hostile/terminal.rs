@@ -1,4 +1,4 @@
-//! Text that plugins, configurations, states and files bring to the terminal.
+//! Attacks with text that plugins, configurations, states and files print on the terminal.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -12,7 +12,8 @@ use crate::lab::{HOSTILE, Lab, PROVISIONER, configuration, program, quoted};
 /// A text that clears the screen, sets the clipboard, reorders letters and forges lines.
 const PAYLOAD: &str =
     "MARK\u{1b}[2JA\u{1b}]52;c;eA==\u{7}B\u{9b}3JC\u{202e}D\u{2066}E\u{2028}F\rG\u{8}H\u{85}I";
-/// The same without characters that the configuration language or a file name cannot contain.
+/// The same payload without characters that the configuration language or a file name cannot
+/// contain.
 const IN_NAME: &str = "MARK\u{1b}[2JA\u{9b}3JC\u{202e}D\u{2028}F\rG";
 
 pub fn attacks() -> Table {
@@ -28,7 +29,7 @@ pub fn attacks() -> Table {
     table
 }
 
-/// The attack escaped if a control character reached an output.
+/// Returns an escape if a control character reached an output.
 fn raw(run: &Run) -> Outcome {
     let mut found = Vec::new();
     for bytes in [&run.out, &run.errors] {
@@ -575,7 +576,7 @@ fn files(table: &mut Table) {
     });
 }
 
-/// Arguments, which a script passes on from elsewhere.
+/// Arguments, which a script passes on from another source.
 fn arguments(table: &mut Table) {
     for (name, before, after) in [
         ("unknown-command", &[] as &[&str], &[] as &[&str]),

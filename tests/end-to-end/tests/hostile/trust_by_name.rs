@@ -1,4 +1,5 @@
-//! Grants that a plugin receives by its name, and archives that are not what their names say.
+//! Attacks through grants that a plugin receives by its name, and through archives whose content
+//! does not match their names.
 
 use std::fs;
 use std::io::Write as _;
@@ -80,7 +81,7 @@ fn default_grants(table: &mut Table) {
             escaped_if(run.says("PRIVATE"), "another component received the default grants")
         });
     }
-    // The same component, packed as a program for other hosts.
+    // The same component is packed as a program for other hosts.
     for (name, option) in [
         ("bundle-as-local", "-address=hashicorp/local"),
         ("bundle-as-local-in-full", "-address=registry.terraform.io/hashicorp/local"),
@@ -222,7 +223,7 @@ fn archive(others: &[(&str, &[u8])]) -> Result<Vec<u8>, String> {
     Ok(archive.finish().map_err(text)?.into_inner())
 }
 
-/// Declarations that show one name and mean another one.
+/// Declarations that show one name and mean another.
 fn declarations(table: &mut Table) {
     for (name, host) in [
         ("cyrillic-letter", "\u{430}pi.example.com"),

@@ -1,4 +1,4 @@
-//! Components that are small and cost much, byte by byte.
+//! Builds components that are small and expensive, byte by byte.
 
 const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 const MODULE: &[u8] = b"\0asm\x01\0\0\0";
@@ -21,7 +21,7 @@ fn vector(count: usize, item: &[u8]) -> Vec<u8> {
     [number(count), item.repeat(count)].concat()
 }
 
-/// Components within each other, each with several instances of the next one.
+/// Nested components, each with several instances of the next one.
 pub fn nested_components(depth: usize, instances: usize) -> Vec<u8> {
     let mut component = COMPONENT.to_vec();
     for _ in 0..depth {
@@ -82,7 +82,7 @@ pub fn many_locals(functions: usize) -> Vec<u8> {
     module_of_functions(functions, &body)
 }
 
-/// Blocks within each other.
+/// Nested blocks.
 pub fn nested_blocks(depth: usize) -> Vec<u8> {
     let body = [vec![0], [0x02, 0x40].repeat(depth), [0x0b].repeat(depth), vec![0x0b]].concat();
     module_of_functions(1, &body)

@@ -1,4 +1,4 @@
-//! The result of a command, as text for comparison:
+//! Converts the result of a command to text for comparison.
 //!
 //! ```text
 //! $ apply -auto-approve
@@ -151,7 +151,7 @@ fn files(before: &Folder, after: &Folder, names: &mut Names) -> String {
     text
 }
 
-/// Reports whether two texts are the same state, even if it was written again.
+/// Returns whether two texts are the same state, even if it was written again.
 fn is_same_snapshot(earlier: &str, later: &str) -> bool {
     let snapshot = |text: &str| {
         let state: Value = serde_json::from_str(text).ok()?;

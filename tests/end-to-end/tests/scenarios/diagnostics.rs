@@ -1,5 +1,5 @@
 //! Extracts diagnostics from human-readable text: the severity, the position and the summary. The
-//! detail differs between the programs.
+//! details of Terraform and Wardian differ.
 
 use std::sync::LazyLock;
 

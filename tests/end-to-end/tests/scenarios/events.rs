@@ -1,4 +1,4 @@
-//! The stream of events that a run prints with `-json`.
+//! Parses the stream of events that a run prints with `-json`.
 
 use serde_json::{Map, Value, json};
 
@@ -34,12 +34,12 @@ fn kind(event: &Value) -> &str {
     event["type"].as_str().unwrap_or_default()
 }
 
-/// Reports whether an event only occurs in slow runs.
+/// Returns whether an event occurs only in slow runs.
 fn is_about_time(event: &Value) -> bool {
     kind(event).ends_with("_progress") && kind(event) != "provision_progress"
 }
 
-/// Reports whether the order of this event and events of other objects may differ.
+/// Returns whether the order of this event and events of other objects may differ.
 fn is_step(event: &Value) -> bool {
     event.get("hook").is_some()
 }

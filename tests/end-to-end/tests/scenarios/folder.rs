@@ -1,4 +1,4 @@
-//! A snapshot of the files in a folder.
+//! A snapshot of the files in a directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,12 +26,11 @@ impl Folder {
         Self(files)
     }
 
-    /// Returns a file's text.
     pub fn get(&self, path: &str) -> Option<&str> {
         self.0.get(path).map(String::as_str)
     }
 
-    /// Returns the changes from this folder to a later snapshot of it.
+    /// Returns the changes from this snapshot to a later one.
     pub fn changes<'a>(&'a self, after: &'a Self) -> Vec<(&'a str, Fate)> {
         let paths: BTreeSet<&str> = self.0.keys().chain(after.0.keys()).map(String::as_str).collect();
         paths

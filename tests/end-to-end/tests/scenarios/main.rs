@@ -1,10 +1,10 @@
-//! Scenarios: several commands in one folder, with the result of each, compared with Terraform's
+//! Scenarios: several commands in one directory, and the result of each, compared with Terraform's
 //! results.
 //!
 //! A scenario is a file `data/GROUP/NAME.txt` (see [`scenario`] for its format), and its recorded
 //! answer is `data/GROUP/NAME.answer` (see [`answer`]). Scenarios that do not match yet are listed
-//! in `open.txt`, each with the reason; a listed scenario that matches is a failure too, so that
-//! the list stays correct.
+//! in `open.txt`, each with the reason; a listed scenario that matches is also a failure, so that
+//! the list remains correct.
 //!
 //! `WARDIAN_RECORD=1 cargo test --test scenarios` runs the `terraform` on PATH again and
 //! rewrites the answers, except for handwritten ones, which Terraform cannot produce.
@@ -34,7 +34,6 @@ use run::Program;
 use scenario::Scenario;
 use wardian_end_to_end::terraform;
 
-/// The minimum number of scenarios.
 const MIN_SCENARIOS: usize = 120;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Replaces values that differ in every run by stable names.
+//! Replaces values that differ in every run with stable names.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,7 +27,8 @@ static HASH: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\$2[aby]\$\d\d\$[./
 #[derive(Debug)]
 pub struct Names {
     known: BTreeMap<String, String>,
-    /// Keys of deposed objects. They are so short that they are recognized only by their position.
+    /// Keys of deposed objects. The keys are so short that they are recognized only by their
+    /// position.
     deposed: BTreeMap<String, String>,
     folders: Vec<PathBuf>,
 }
@@ -39,7 +40,7 @@ impl Names {
         Self { known: BTreeMap::new(), deposed: BTreeMap::new(), folders }
     }
 
-    /// Replaces values in a text by stable names.
+    /// Replaces values in text with stable names.
     pub fn text(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
         for folder in &self.folders {
@@ -55,7 +56,7 @@ impl Names {
         TIME.replace_all(&text, "[TIME]").into_owned()
     }
 
-    /// Replaces values in JSON by stable names.
+    /// Replaces values in JSON with stable names.
     pub fn value(&mut self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(&text)),

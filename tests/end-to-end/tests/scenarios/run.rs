@@ -12,7 +12,7 @@ use crate::folder::Folder;
 use crate::names::Names;
 use crate::scenario::{CommandLine, Scenario, Step};
 
-/// The program that runs.
+/// Terraform or Wardian.
 #[derive(Debug)]
 pub enum Program {
     Wardian,
@@ -45,7 +45,7 @@ pub fn all_steps(program: &Program, scenario: &Scenario) -> String {
             }
             Step::Copy { from, to } => {
                 // If a failed command did not create the file, the results of later commands show
-                // that.
+                // the failure.
                 let _ = fs::copy(project.path(from), project.path(to));
             }
             Step::Command(command) => {
@@ -71,8 +71,8 @@ pub fn all_steps(program: &Program, scenario: &Scenario) -> String {
     answer
 }
 
-/// Writes a file. Placeholders are replaced by values of this machine: the platform and the path of
-/// the native plugin. Scripts are made executable.
+/// Writes a file. Placeholders are replaced with values of this machine: the platform and the path
+/// of the native plugin. Scripts are made executable.
 fn write(project: &Project, path: &str, text: &str) {
     let path = path.replace("[PLATFORM]", &platform());
     let plugin = binary().with_file_name("wardian-native-plugin");
@@ -86,7 +86,7 @@ fn saved_plan(command: &CommandLine) -> Option<&str> {
     command.line.split(' ').find_map(|word| word.strip_prefix("-out="))
 }
 
-/// Reports whether a configuration calls modules, so that `init` is required.
+/// Returns whether a configuration calls modules, so that `init` is required.
 fn calls_modules(project: &Project) -> bool {
     fs::read_dir(project.path("")).unwrap().flatten().any(|entry| {
         let path = entry.path();
@@ -113,7 +113,7 @@ impl Program {
             .stderr(Stdio::piped());
         let mut child = process.spawn().unwrap();
         if let Some(mut stdin) = child.stdin.take() {
-            // A command that does not read its input may already have ended.
+            // A command that does not read its input may already have exited.
             let _ = stdin.write_all(command.input.as_bytes());
         }
         let output = child.wait_with_output().unwrap();

@@ -1,9 +1,9 @@
-//! A scenario and its file format.
+//! Reads a scenario from its file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Steps in one folder. The file format:
+/// Steps in one directory. The file format:
 ///
 /// ```text
 /// The purpose of the scenario, if the name does not state it.
@@ -32,23 +32,18 @@ pub struct Scenario {
     pub name: String,
     /// The steps, in order.
     pub steps: Vec<Step>,
-    /// Lines that occur in the answer of only one of the programs.
+    /// Lines that occur only in Terraform's or only in Wardian's answer.
     pub differences: Vec<Difference>,
     /// The reason for a handwritten answer.
     pub by_hand: Option<String>,
     path: PathBuf,
 }
 
-/// One step.
 #[derive(Debug)]
 pub enum Step {
-    /// Writes a file.
     Write { path: String, text: String },
-    /// Removes a file.
     Remove { path: String },
-    /// Copies a file.
     Copy { from: String, to: String },
-    /// Runs a command.
     Command(CommandLine),
 }
 
@@ -57,15 +52,13 @@ pub enum Step {
 pub struct CommandLine {
     /// The arguments, separated by spaces.
     pub line: String,
-    /// Environment variables and their values.
     pub variables: Vec<(String, String)>,
-    /// Standard input.
     pub input: String,
     /// Whether the order of steps is compared: the command does nothing concurrently.
     pub in_order: bool,
 }
 
-/// A line that occurs only in the answer of one of the programs.
+/// A line that occurs only in Terraform's or only in Wardian's answer.
 #[derive(Debug)]
 pub struct Difference {
     /// The number of the command, from 1.
@@ -74,7 +67,7 @@ pub struct Difference {
     pub line: String,
 }
 
-/// The program whose answer contains a line.
+/// Terraform's or Wardian's answer, which contains a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Ours,
@@ -82,7 +75,6 @@ pub enum Side {
 }
 
 impl Scenario {
-    /// Reads a scenario.
     pub fn read(path: &Path) -> Self {
         let text = fs::read_to_string(path).unwrap();
         let group = path.parent().unwrap().file_name().unwrap().to_string_lossy();
@@ -153,7 +145,6 @@ impl Scenario {
         }
     }
 
-    /// Returns the command lines.
     pub fn commands(&self) -> impl Iterator<Item = &CommandLine> {
         self.steps.iter().filter_map(|step| match step {
             Step::Command(command) => Some(command),

@@ -33,7 +33,7 @@ fn section(id: u8, content: &[u8]) -> Vec<u8> {
     [&[id][..], &number(content.len()), content].concat()
 }
 
-/// Returns a custom section of declarations.
+/// Returns a custom section with declarations.
 pub(crate) fn declaring(text: &[u8]) -> Vec<u8> {
     let name = b"wardian:capabilities";
     section(0, &[&number(name.len())[..], name, text].concat())
@@ -143,7 +143,8 @@ fn plugin_inspect_reads_the_content_of_packages() {
     );
 }
 
-/// The declaration of the SDK's macro is preserved by compiling and linking.
+/// The declaration that the SDK's macro writes is still in the component after compiling and
+/// linking.
 #[test]
 fn embedded_plugins_declare_their_capabilities() {
     let project = Project::new(&[]);
@@ -159,7 +160,7 @@ fn embedded_plugins_declare_their_capabilities() {
     }
 }
 
-/// The grants of embedded plugins need no consent and leave no file.
+/// The default grants of embedded plugins need no consent, and no file is written.
 #[test]
 fn embedded_plugins_need_no_consent() {
     let project = Project::new(&[(
@@ -183,7 +184,7 @@ fn init_without_input_rejects_plugins_without_consent() {
     for file in [".terraform.lock.hcl", ".wardian.lock.hcl", "wardian.policy.hcl", ".terraform/providers"] {
         assert!(!project.has(file), "{file}");
     }
-    // The suggested rule contains exactly the missing rule.
+    // The suggested rule grants exactly the denied access.
     let refused = project.run("init -input=false").ended_with(1);
     let rule: String = refused
         .errors
@@ -350,7 +351,7 @@ fn init_asks_for_consent() {
     let shown = terminal.until("Enter a value: ");
     assert!(shown.contains("+ network       https to api.example.com"), "{shown}");
     assert!(shown.contains("it reads what zones there are"), "{shown}");
-    terminal.types("no\r", "was not granted its requests");
+    terminal.types("no\r", "were not granted");
     assert!(!project.has("wardian.policy.hcl") && !project.has(".terraform.lock.hcl"));
 
     let mut terminal = Terminal::running("init", &project, &variables);

@@ -1,4 +1,4 @@
-//! `console` on a terminal.
+//! The command `console` on a terminal.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use nix::pty::openpty;
 use wardian_end_to_end::Project;
 
-/// The prompt.
 const PROMPT: &str = "> ";
 
 /// A command with its terminal.
@@ -19,7 +18,7 @@ pub(crate) struct Terminal {
     child: Child,
     keyboard: File,
     screen: Receiver<Vec<u8>>,
-    /// Output that was not consumed yet.
+    /// Output that has not been consumed yet.
     shown: Vec<u8>,
 }
 
@@ -55,7 +54,7 @@ impl Terminal {
         Self { child, keyboard, screen, shown: Vec::new() }
     }
 
-    /// Waits for a text, and returns the output up to and including it.
+    /// Waits for text, and returns the output up to and including it.
     #[track_caller]
     pub(crate) fn until(&mut self, text: &str) -> String {
         let deadline = Instant::now() + Duration::from_mins(2);
@@ -75,14 +74,14 @@ impl Terminal {
         }
     }
 
-    /// Types keys, waits for a text, and returns the output up to it.
+    /// Types keys, waits for text, and returns the output up to it.
     #[track_caller]
     pub(crate) fn types(&mut self, keys: &str, until: &str) -> String {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
         self.until(until)
     }
 
-    /// Types keys, and checks that the command then ends successfully.
+    /// Types keys, and checks that the command then exits successfully.
     #[track_caller]
     pub(crate) fn ends(mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();

@@ -1,8 +1,8 @@
-//! The main workflow: create objects, change them, and destroy them.
+//! The main workflow: objects are created, changed and destroyed.
 
 use wardian_end_to_end::{Project, assert_seen};
 
-/// `keepers` and lengths keep the output free of random values.
+/// `keepers` and lengths, so that the output contains no random values.
 pub(crate) const MAIN: &str = r#"
 terraform {
   required_providers {

@@ -1,12 +1,12 @@
-//! Ephemeral values are passed to providers, but written to no file.
+//! Ephemeral values, which are passed to providers but written to no file.
 
 use std::fs;
 use std::path::Path;
 
 use wardian_end_to_end::Project;
 
-/// A password of a single repeated letter, so that it can be found. The provider `tfcoremock` is
-/// configured with a part of it, which its errors reveal.
+/// A password of a single repeated letter, so that the test can find it. The provider `tfcoremock`
+/// is configured with a part of the password, which its errors reveal.
 const MAIN: &str = r#"
 terraform {
   required_providers {
@@ -46,7 +46,7 @@ resource "terraform_data" "plain" {
 
 const SECRET: &str = "%%%%%%%%%%%%%%%%%%%%%%%%";
 
-/// Counts the files below a folder, and collects those that contain the secret.
+/// Counts the files below a directory, and collects those that contain the secret.
 #[allow(clippy::unwrap_used, reason = "a test ends there")]
 fn looked_through(folder: &Path, holders: &mut Vec<String>) -> usize {
     let mut count = 0;
@@ -87,7 +87,7 @@ fn no_file_contains_an_ephemeral_password() {
     let plan = project.read("plan.json");
     assert!(plan.contains(r#""mode":"managed""#) && !plan.contains(r#""mode":"ephemeral""#));
 
-    // The value was passed: the provider reports its length, which is redacted.
+    // The provider received the value: it reports the value's length, which is redacted.
     assert!(project.read("events.json").contains("(sensitive value)"));
     assert!(project.has("terraform.resource/made.json") && project.has("trace.log"));
     assert!(project.read("values.txt").contains("nothing is left"));

@@ -1,4 +1,4 @@
-//! The record of the directories that granted paths lead to.
+//! The record of the directories to which granted paths lead.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

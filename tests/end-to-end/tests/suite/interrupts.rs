@@ -1,4 +1,4 @@
-//! Ctrl-C, once and twice, and killed commands.
+//! Interrupts: Ctrl-C, once and twice, and killed commands.
 
 use std::time::{Duration, Instant};
 
@@ -44,14 +44,14 @@ fn first_interrupt_finishes_changes_in_progress() {
 }
 
 #[test]
-fn second_interrupt_stops_at_once() {
+fn second_interrupt_stops_immediately() {
     let project = project(300);
     project.run("init").success();
     let mut apply = project.start("apply -auto-approve");
     apply.wait_for("time_sleep.slow: Creating...");
     let started = Instant::now();
     apply.interrupt();
-    // Two simultaneous interrupts would count as one.
+    // Two simultaneous interrupts would be received as one.
     apply.wait_for("Interrupt received.");
     apply.interrupt();
     let (status, seen) = apply.finish(Duration::from_mins(1));

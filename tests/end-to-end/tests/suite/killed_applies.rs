@@ -117,7 +117,7 @@ fn killed_apply_neither_loses_nor_duplicates_objects() {
         let projects: Vec<_> = (0..PROJECTS)
             .map(|number| {
                 scope.spawn(move || {
-                    // With zero, the generator would return only zeros.
+                    // A seed of zero would generate only zeros.
                     let mut chance = Chance((seed ^ (number as u64 + 1)).wrapping_mul(0x9E37_79B9) | 1);
                     let project = Project::new(&[("main.tf", MAIN)]);
                     project.run("init").success();

@@ -1,5 +1,5 @@
-//! Errors of `local-exec` commands: the tables in `docs/provisioners.md` are compared with the
-//! output of runs. `WARDIAN_RECORD=1` writes the results to the page.
+//! Errors of `local-exec` commands, compared with the tables in `docs/provisioners.md`.
+//! `WARDIAN_RECORD=1` writes the results to the page.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -51,7 +51,7 @@ fn project(block: &str) -> Project {
     Project::new(&[("main.tf", &main), ("wardian.policy.hcl", POLICY)])
 }
 
-/// Returns the processes that the run left behind: they have its home directory.
+/// Returns the processes that the run left behind, which have its home directory.
 fn left(project: &Project) -> Vec<i32> {
     let home = format!("HOME={}\0", project.path("home").display());
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! The visible behavior of each command.
+//! End-to-end tests of each command's behavior.
 
 mod capability_consent;
 mod command_line;

@@ -69,7 +69,7 @@ fn replaced_component_is_not_loaded() {
     assert_seen!("plugin_exchanged_plan", project.run("plan").ended_with(1));
 }
 
-/// Each error names the plugin, the call and the resource, and the host continues.
+/// Checks that each error names the plugin, the call and the resource, and that the host continues.
 #[test]
 fn misbehaving_components_are_reported() {
     let Some(hostile) = test_guest("hostile") else { return };
@@ -92,7 +92,7 @@ fn component_in_endless_loop_is_stopped() {
     assert!(seen.errors.contains("hostile_loop.a"), "{}", seen.text());
 }
 
-/// The component runs, and its requests are denied and reported.
+/// Checks that the component runs, and that its requests are denied and reported.
 #[test]
 fn component_without_network_grant_is_denied() {
     let Some(hostile) = test_guest("hostile-network") else { return };

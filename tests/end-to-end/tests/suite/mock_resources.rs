@@ -342,8 +342,8 @@ fn files_outside_the_project_are_denied() {
     let data = |directory: &str, id: &str| resource(directory, id).replace("resource \"tfc", "data \"tfc");
     let far = format!("../../../../../..{directory}");
     for (directory, message) in [
-        (directory.as_str(), "is outside the directories that the provider has access to"),
-        (far.as_str(), "is outside the directories that the provider has access to"),
+        (directory.as_str(), "is outside of the directories to which the provider has access"),
+        (far.as_str(), "is outside of the directories to which the provider has access"),
     ] {
         project.write("main.tf", resource(directory, "new"));
         assert_says(&project.run("apply -auto-approve").ended_with(1), message);
@@ -385,7 +385,7 @@ fn unknown_directory_requires_no_grant_before_apply() {
     project.run("plan -detailed-exitcode").success();
     let unknown = project.run("plan -var again=1").ended_with(1);
     assert_says(&unknown, "Error: Provider configuration not known yet");
-    assert_says(&unknown, "determines where resources are stored");
+    assert_says(&unknown, "determines the directory of resources");
     project
         .write("main.tf", format!("{main}data \"tfcoremock_simple_resource\" \"d\" {{\n  id = \"a\"\n}}\n"));
     project.run("plan -detailed-exitcode").success();

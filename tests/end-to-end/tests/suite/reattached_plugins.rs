@@ -14,7 +14,7 @@ const VARIABLE: &str = "TF_REATTACH_PROVIDERS";
 /// The plugin, started as a debugger would start it.
 struct Debugged {
     process: Child,
-    /// The text that it prints for the variable.
+    /// The value of the variable that the plugin prints.
     text: String,
     _sockets: tempfile::TempDir,
 }
@@ -79,7 +79,7 @@ fn lock_entry_of_reattached_provider_is_preserved() {
 }
 
 #[test]
-fn ended_reattached_provider_is_reported() {
+fn exited_reattached_provider_is_reported() {
     let Some(debugged) = Debugged::start() else { return };
     let project = Project::new(&[("main.tf", CONFIGURATION)]);
     let text = debugged.text.clone();

@@ -25,7 +25,7 @@ fn graph_matches_terraform() {
 
 /// Terraform lists modules and providers in random order.
 #[test]
-fn providers_matches_terraform() {
+fn providers_command_matches_terraform() {
     assert_recorded("providers", |out| {
         let mut lines: Vec<&str> =
             out.lines().map(|line| line.trim_start_matches(['│', '├', '└', '─', ' '])).collect();
@@ -133,7 +133,7 @@ fn plan_and_state_json_match_terraform() {
 }
 
 /// The keys, their order and the messages must match; for diagnostics, only the members that do not
-/// depend on wording. Events of different objects may be in any order.
+/// depend on the wording. Events of different objects may be in any order.
 #[test]
 fn json_events_of_runs_match_terraform() {
     let sorted = |out: String| {

@@ -1,4 +1,4 @@
-//! Errors of connections to provisioned machines: the rows of the error table in
+//! Errors of connections to provisioned machines, which are rows of the error table in
 //! `docs/provisioners.md`.
 
 use std::fs;
@@ -53,7 +53,7 @@ fn settled(is_so: impl Fn() -> bool) -> bool {
     false
 }
 
-/// Reports whether the process with this ID runs a program.
+/// Returns whether the process with this ID runs a program.
 fn runs(pid: &str, program: &str) -> bool {
     let command = fs::read(format!("/proc/{}/cmdline", pid.trim())).unwrap_or_default();
     command.starts_with(program.as_bytes())
@@ -117,7 +117,7 @@ fn missing_or_unreadable_source_is_reported() {
     };
     let seen = failed(&sshd.project(&copy("nope")));
     assert_contains(&seen, &["file provisioner error", "there is no file or directory", "nope"]);
-    // Root can read every file, so a broken symbolic link serves as the unreadable file.
+    // Root can read every file, so a broken symbolic link is used as the unreadable file.
     let project = sshd.project(&copy("tree"));
     project.write("tree/a", "a");
     std::os::unix::fs::symlink("nowhere", project.path("tree/b")).unwrap();

@@ -1,6 +1,6 @@
-//! `file` and `remote-exec` on a machine that is accessed over SSH: the output, the positions of
-//! errors, the state, and the resulting files on the machine are compared with Terraform's.
-//! `WARDIAN_RECORD=1` records Terraform's results again if `terraform` is on PATH.
+//! The provisioners `file` and `remote-exec` on a machine that is accessed over SSH: the output,
+//! the positions of errors, the state, and the resulting files on the machine are compared with
+//! Terraform's. `WARDIAN_RECORD=1` records Terraform's results again if `terraform` is on PATH.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 
@@ -284,7 +284,7 @@ const SCENARIOS: [Scenario; 18] = [
     ),
 ];
 
-/// The program that runs.
+/// Terraform or Wardian.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Wardian,
@@ -346,7 +346,7 @@ fn shown(sshd: &Sshd, transcript: &str, text: &mut String) {
     let transcript = COLOR.replace_all(transcript, "");
     for line in transcript.lines().map(|line| line.trim_start_matches(['│', ' ']).trim_end()) {
         if OF_PROVISIONERS.is_match(line) {
-            // The message about withheld output differs between the programs.
+            // The messages about withheld output differ between Terraform and Wardian.
             let line = if line.contains("ensitive") { "remote-exec (withheld)" } else { line };
             let transcript = format!("says {}\n", OWN.replace_all(&sshd.emptied(line), "[OWN]"));
             // The message may be repeated for each line.

@@ -1,4 +1,4 @@
-//! A temporary sshd on the loopback address with its own keys, which serves as the provisioned
+//! Runs a temporary sshd on the loopback address with its own keys, which serves as the provisioned
 //! machine. Its files are in a directory of this machine.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
@@ -106,12 +106,10 @@ impl Sshd {
         self.directory.path().join(name)
     }
 
-    /// Returns the server's port.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Returns the server's log.
     pub fn log(&self) -> String {
         fs::read_to_string(self.path("log")).unwrap_or_default()
     }
@@ -126,9 +124,9 @@ impl Sshd {
         let _ = Command::new("pkill").args(["-KILL", "-P", &self.child.id().to_string()]).status();
     }
 
-    /// Creates a project with a configuration whose words in capitals are replaced: `KEY` by a
-    /// connection block with the right key, `PORT`, `PASSWORD`, `THERE` by a directory on the
-    /// machine, `PLACE` by the directory of the machine's own files.
+    /// Creates a project with a configuration whose words in capitals are replaced: `KEY` with a
+    /// connection block that contains the right key, `PORT`, `PASSWORD`, `THERE` with a directory
+    /// on the machine, `PLACE` with the directory of the machine's own files.
     pub fn project(&self, configuration: &str) -> Project {
         let project = Project::new(&[("main.tf", &self.filled(configuration))]);
         for name in ["id", "other", "host.pub", "other.pub"] {

@@ -1,4 +1,4 @@
-//! Unreadable states cause an error, and the file is unchanged.
+//! Unreadable states, which cause an error and are not changed.
 
 use wardian_end_to_end::{Project, assert_seen};
 

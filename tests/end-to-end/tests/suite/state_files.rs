@@ -88,7 +88,7 @@ fn show_and_state_pull_print_the_state() {
 }
 
 #[test]
-fn closed_pipe_does_not_end_the_run() {
+fn closed_pipe_does_not_stop_the_run() {
     let project = Project::new(&[("main.tf", MAIN)]);
     let mut child = Command::new(binary())
         .args(["apply", "-auto-approve"])

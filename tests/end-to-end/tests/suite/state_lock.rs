@@ -1,4 +1,4 @@
-//! The state lock.
+//! Conflicts over the state lock.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn lock_error_names_holder_and_time() {
     assert_seen!("state_locked", seen);
     let waited = project.run("apply -auto-approve -lock-timeout=1s").ended_with(1);
     assert!(waited.out.starts_with("Waiting for the state lock"), "{}", waited.text());
-    // A command that does not lock is not rejected.
+    // A command that does not lock the state is not rejected.
     project.run("plan -lock=false").success();
     apply.interrupt();
     apply.wait_for("Interrupt received.");

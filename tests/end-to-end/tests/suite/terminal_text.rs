@@ -1,9 +1,9 @@
-//! External text never controls a terminal.
+//! Tests that external text never controls a terminal.
 //!
 //! Each attack passes escape sequences, a carriage return, a C1 control character, a bidirectional
-//! override, a line separator and a forged line through one channel. Nothing of that may be in the
-//! output: neither on a terminal nor in a file, because the log of a build is shown on a terminal
-//! later. The attack must also reach the output, since otherwise it tests nothing.
+//! override, a line separator and a forged line through one channel. None of these may be in the
+//! output, neither on a terminal nor in a file, because the log of a build is shown on a terminal
+//! later. The other text of the attack must reach the output, since otherwise it tests nothing.
 
 use std::process::{Output, Stdio};
 
@@ -14,7 +14,7 @@ use crate::capability_consent::declaring;
 #[cfg(unix)]
 use crate::console_terminal::Terminal;
 
-/// A text that no output may contain in this form; it can also be a file name.
+/// A text that no output may contain unescaped; it can also be a file name.
 const PAYLOAD: &str = "pay\u{1b}]52;c;eA==\u{7}\u{1b}[2J\rload\u{9b}2K\u{7f}\u{8}\u{202e}\u{2066}\u{2028}\u{200b}\u{feff}\u{e0041}\nForged line";
 
 /// The payload without its line break, for formats in which a text cannot contain one.
@@ -134,7 +134,7 @@ fn stored_objects_are_escaped() {
 
 #[cfg(unix)]
 #[test]
-fn approval_is_asked_below_an_honest_plan() {
+fn approval_prompt_follows_complete_plan() {
     let project = Project::new(&[("terraform.tfstate", &hostile_state()), ("main.tf", "")]);
     let mut terminal = Terminal::running("apply -no-color", &project, &[("TERM", "xterm")]);
     let screen = terminal.until("Enter a value: ").replace("\r\n", "\n");
@@ -142,7 +142,7 @@ fn approval_is_asked_below_an_honest_plan() {
     assert_printable(&screen, "apply on a terminal");
     terminal.ends("yes\r");
     let project = Project::new(&[("terraform.tfstate", &hostile_state())]);
-    // Programs get each byte; a person at a terminal gets no control characters.
+    // Programs receive each byte; a person at a terminal receives no control characters.
     let raw = project.command("output -raw o").output().expect("wardian runs");
     assert_eq!(String::from_utf8(raw.stdout).expect("the output is UTF-8"), PAYLOAD);
     let mut terminal = Terminal::running("output -raw o", &project, &[]);
@@ -152,7 +152,7 @@ fn approval_is_asked_below_an_honest_plan() {
 }
 
 #[test]
-fn configuration_is_escaped() {
+fn text_of_configuration_is_escaped() {
     let data = |body: serde_json::Value| json!({"resource": {"terraform_data": {"a": body}}});
     let configurations = [
         ("resource name", json!({"resource": {"terraform_data": {PAYLOAD: {}}}})),
@@ -229,7 +229,7 @@ fn configuration_is_escaped() {
         if !name.starts_with("output") {
             shown.push_str(&outputs(&project, &["apply", "-auto-approve"], &[]));
         }
-        // A file name that is too deceptive is not always shown.
+        // A file name with too many deceptive characters is not always shown.
         assert!(name == "backend path" || shown.contains("pay"), "{name} is not shown: {shown}");
     }
 }
@@ -438,9 +438,9 @@ fn log_lines_are_escaped() {
     }
 }
 
-/// A hostile plugin's declaration, schemas, diagnostics, values and log lines.
+/// Tests a hostile plugin's declaration, schemas, diagnostics, values and log lines.
 #[test]
-fn plugins_are_escaped() {
+fn plugin_text_is_escaped() {
     let Some(hostile) = wardian_end_to_end::test_guest("hostile") else { return };
     let guest = std::fs::read(hostile).unwrap_or_default();
     let declaration =

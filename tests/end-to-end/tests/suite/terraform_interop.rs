@@ -1,4 +1,4 @@
-//! Terraform reads the state and the lock file that Wardian writes.
+//! Terraform's commands on the state and the lock file that Wardian writes.
 
 use serde_json::Value;
 use wardian_end_to_end::{Terraform, terraform};

@@ -1,4 +1,5 @@
-//! `file` and `remote-exec` on machines that are accessed over WinRM, or over SSH through a proxy.
+//! The provisioners `file` and `remote-exec` on machines that are accessed over WinRM, or over SSH
+//! through a proxy.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 

@@ -1,6 +1,6 @@
 //! Files that cannot be written during an apply: no object is lost, and the messages are helpful. A
-//! limit on the file size simulates a full disk; a removed directory simulates one without write
-//! permission (tests may run as root).
+//! limit on the file size simulates a full disk; a removed directory simulates a directory without
+//! write permission (tests may run as root).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
@@ -124,7 +124,7 @@ fn unwritable_backup_leaves_an_errored_state() {
     assert_eq!(project.read("terraform.tfstate"), before);
     project.run("state push errored.tfstate").success();
     assert_eq!(project.run("output o").success().out, "2\n");
-    // From then on, an older state is rejected.
+    // After the repair, an older state is rejected.
     project.write("old.tfstate", &before);
     let seen = project.run("state push old.tfstate").ended_with(1);
     assert!(seen.errors.contains("Failed to write state"), "{}", seen.text());

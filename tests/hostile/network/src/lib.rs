@@ -1,7 +1,7 @@
 //! The hostile provider with network access: `wasi:http` through the SDK and directly, and
 //! `wasi:sockets` through Rust's standard library.
 #![cfg(target_family = "wasm")]
-#![allow(clippy::panic, clippy::unwrap_used, reason = "it is written to do harm")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a hostile plugin may panic")]
 
 #[path = "../../src/behaviour.rs"]
 mod behaviour;

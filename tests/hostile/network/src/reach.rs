@@ -1,4 +1,4 @@
-//! Attempts to access the network over HTTP. Each returns its outcome.
+//! Attempts to access the network over HTTP. Each attempt returns its outcome.
 
 use std::cell::RefCell;
 
@@ -36,7 +36,7 @@ pub(crate) fn reach_out(verb: &str, object: &str) -> String {
     }
 }
 
-/// Sends a request: `METHOD|URL`, then headers as `name=value`, each after a further `|`.
+/// Sends a request: `METHOD|URL`, then headers as `name=value`, each after another `|`.
 fn http(object: &str) -> String {
     let mut parts = object.split('|');
     let method = parts.next().unwrap_or_default();

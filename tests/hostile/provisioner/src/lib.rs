@@ -1,7 +1,7 @@
 //! A malicious provisioner: it runs a chain of file operations and starts programs with any
 //! environment, in any directory.
 #![cfg(target_family = "wasm")]
-#![allow(clippy::panic, clippy::unwrap_used, reason = "it is written to do harm")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a hostile plugin may panic")]
 
 #[path = "../../src/libc.rs"]
 mod libc;
@@ -12,11 +12,9 @@ use serde::Deserialize;
 use wardian_sdk::provisioner::{Command, ProvisionContext, Provisioner};
 use wardian_sdk::{Attribute, Result, Schema};
 
-/// The provisioner `hostile`.
 #[derive(Clone, Copy, Debug)]
 pub struct Hostile;
 
-/// The arguments of the block.
 #[derive(Debug, Deserialize)]
 pub struct Config {
     steps: String,
@@ -56,8 +54,8 @@ fn spawn(fields: &[&str], context: &mut ProvisionContext<'_>) -> String {
     let mut command = Command::new(fields[0], std::iter::empty::<String>());
     for field in &fields[1..] {
         if let Some(variable) = field.strip_prefix('+') {
-            // Names that contain `=` are attacks too: the last one separates if there are two
-            // in a row.
+            // Names that contain `=` are also attacks: if there are two equals signs in a row, the
+            // last one is the separator.
             let (name, value) = match variable.split_once("==") {
                 Some((name, value)) => (format!("{name}="), value),
                 None => {

@@ -227,22 +227,22 @@ pub(crate) async fn everything_of(plugin: &NativePlugin) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn protocol_6_over_a_unix_socket_with_tls() {
+async fn protocol_6_works_over_unix_socket_with_tls() {
     everything("", Security::MutualTls).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn protocol_5_over_a_unix_socket_with_tls() {
+async fn protocol_5_works_over_unix_socket_with_tls() {
     everything("5", Security::MutualTls).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn protocol_6_over_tcp_with_tls() {
+async fn protocol_6_works_over_tcp_with_tls() {
     everything("tcp", Security::MutualTls).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn protocol_5_over_tcp_without_tls() {
+async fn protocol_5_works_over_tcp_without_tls() {
     everything("5,tcp", Security::Plain).await;
 }
 

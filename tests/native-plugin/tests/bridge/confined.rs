@@ -1,4 +1,4 @@
-//! Confinement of a plugin by the kernel.
+//! Confinement of a native plugin by the kernel.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -73,7 +73,7 @@ async fn only_granted_files_are_accessible() {
         assert!(message.contains("Permission denied"), "{denied}: {message}");
     }
     assert!(!path("read").join("new").exists() && !path("secret").join("new").exists());
-    // Neither a link nor another process's open files lead outside the grant.
+    // Neither a symbolic link nor another process's open files lead outside the grant.
     std::os::unix::fs::symlink(path("secret"), path("write").join("link")).unwrap();
     let by_link = format!("read:{}/link/file", path("write").display());
     assert!(attempt(granted(), &by_link).await.contains("Permission denied"));

@@ -1,4 +1,4 @@
-//! Each call of a provider, made for `fake_thing.a`, and the resulting error.
+//! Every provider call, made for `fake_thing.a`, and the error that it returns.
 
 use wardian_plugin::{
     ActionRequest, ApplyRequest, CallContext, ClientCapabilities, ConfigKind, ConfigureRequest, Continue,

@@ -1,4 +1,4 @@
-//! The start and the end of plugin processes.
+//! The start and the termination of plugin processes.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -141,7 +141,7 @@ async fn process_that_ignores_exit_is_killed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn dropped_plugin_ends_its_process() {
+async fn process_of_dropped_plugin_is_killed() {
     let mark = mark("dropped");
     {
         let (_bridge, plugin) = fake(&mark);
@@ -152,7 +152,7 @@ async fn dropped_plugin_ends_its_process() {
     wait_for_no_zombies().await;
 }
 
-/// Not a test itself: the next test runs it in a process that is killed.
+/// Runs in a process that the next test kills.
 #[tokio::test(flavor = "multi_thread")]
 async fn held_until_killed() {
     let Ok(mark) = std::env::var("WARDIAN_HELD_UNTIL_KILLED") else { return };
@@ -163,7 +163,7 @@ async fn held_until_killed() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
-async fn plugin_ends_when_its_host_is_killed() {
+async fn plugin_exits_when_its_host_is_killed() {
     let mark = mark("orphan");
     let mut host = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "ends::held_until_killed"])
@@ -178,13 +178,14 @@ async fn plugin_ends_when_its_host_is_killed() {
     };
     wait_until("the plugin is there", || plugins().len() == 1).await;
     let id = plugins()[0];
-    // The socket exists before the host connects; wait until the plugin has started completely.
+    // The socket exists before the host connects, so the test waits until the plugin has started
+    // completely.
     tokio::time::sleep(Duration::from_millis(300)).await;
     host.kill().unwrap();
     host.wait().unwrap();
     wait_until("the plugin is gone", || {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-        // Once the host is gone, there may be no parent to reap it.
+        // Once the host has exited, there may be no parent to reap the process.
         stat.is_empty() || stat.contains(") Z ")
     })
     .await;

@@ -1,4 +1,4 @@
-//! All faults of a native plugin, with the resulting errors.
+//! All faults of a native plugin, and the resulting errors.
 //!
 //! The table is in `docs/native-plugins.md`. This test generates it and compares it with the
 //! page; `WARDIAN_RECORD=1` writes it to the page.

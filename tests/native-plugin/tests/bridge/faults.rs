@@ -1,4 +1,4 @@
-//! Faults in calls: the errors name the plugin, the call and the resource.
+//! Faults in calls, whose errors name the plugin, the call and the resource.
 
 use std::time::{Duration, Instant};
 
@@ -99,7 +99,7 @@ async fn later_calls_report_ended_process() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn concurrent_calls_end_with_the_process() {
+async fn concurrent_calls_fail_when_the_process_exits() {
     let (_bridge, plugin) = fake("hang@PlanResourceChange,hang@ReadResource");
     let provider = configured(&plugin).await;
     let (first, second) = tokio::join!(plan(&*provider), async {

@@ -69,12 +69,12 @@ async fn shows_output_before_handshake() {
 async fn shows_stderr_of_exited_plugin() {
     let message = about("#!/bin/sh\necho 'no licence found' >&2\nexit 3\n").await;
     assert!(message.starts_with(TABLE_START), "{message}");
-    assert!(message.contains("FILE ended (exit status: 3) before its handshake"), "{message}");
+    assert!(message.contains("FILE terminated (exit status: 3) before its handshake"), "{message}");
     assert!(message.ends_with("Its output:\nno licence found"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ends_plugin_without_handshake() {
+async fn plugin_without_handshake_is_terminated() {
     let message = about("#!/bin/sh\nexec sleep 600\n").await;
     assert!(message.contains("FILE printed no handshake within 20 s"), "{message}");
     let message = about("#!/bin/sh\nexec >&-\nexec sleep 600\n").await;
@@ -101,9 +101,7 @@ async fn explains_files_that_cannot_run() {
     assert!(about_elf.contains(&format!("it is for Linux on {}", other.1)), "{about_elf}");
     assert!(message(b"MZ\x90\0").await.contains("it is for Windows"));
     assert!(message(b"").await.contains("the file is empty"));
-    assert!(
-        message(b"#!/srv/no/such/interpreter\n").await.contains("the interpreter that it names is missing")
-    );
+    assert!(message(b"#!/srv/no/such/interpreter\n").await.contains("its interpreter may be missing"));
 
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
     assert!(message(b"#!/bin/sh\n").await.contains("it is not executable (its mode is 0644)"));
@@ -123,7 +121,7 @@ async fn requires_announced_certificate() {
     let (_bridge, other) = fake("other-certificate");
     let message = refusal(&other).await;
     assert!(
-        message.contains("the listener there has another certificate than the plugin announced"),
+        message.contains("the listener there has a different certificate than the plugin announced"),
         "{message}"
     );
     let (_bridge, plain) = fake("plain");

@@ -111,7 +111,7 @@ async fn protocol_6_plugin_is_not_a_provisioner() {
 }
 
 #[tokio::test]
-async fn dropped_provisioner_ends_its_process() {
+async fn process_of_dropped_provisioner_is_killed() {
     let (bridge, plugin) = fake("5,marked-provisioner");
     assert_eq!(plugin.provisioner().validate_config(&CallContext::default(), config("right")).await, []);
     assert_eq!(crate::processes_with("marked-provisioner").len(), 1);

@@ -25,7 +25,7 @@ async fn create(provider: &dyn Provider, type_name: &str) -> Option<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_plugins_are_served_as_one() {
+async fn two_plugins_are_served_as_one_provider() {
     for words in ["serves-both", "serves-both,serves-5"] {
         let mark = format!("{words},both-{}", std::process::id());
         let (_bridge, plugin) = fake(&mark);
@@ -58,7 +58,7 @@ async fn two_plugins_are_served_as_one() {
 async fn duplicate_types_are_rejected_at_start() {
     let (_bridge, plugin) = fake("serves-twice");
     let message = call_error(&*plugin.provider(), "GetProviderSchema").await;
-    assert!(message.contains("ended (exit status: 1) before its handshake"), "{message}");
+    assert!(message.contains("terminated (exit status: 1) before its handshake"), "{message}");
     assert!(message.contains("acme/fake and acme/other both have the resource fake_thing"), "{message}");
 }
 
@@ -66,7 +66,7 @@ async fn duplicate_types_are_rejected_at_start() {
 async fn nested_attributes_are_rejected_in_protocol_5() {
     let (_bridge, plugin) = fake("serves-5,nested");
     let message = call_error(&*plugin.provider(), "GetProviderSchema").await;
-    assert!(message.contains("ended (exit status: 1) before its handshake"), "{message}");
+    assert!(message.contains("terminated (exit status: 1) before its handshake"), "{message}");
     let expected =
         "is a nested attribute, which protocol 5 cannot express; serve this plugin with protocol 6";
     assert!(message.contains("fake_nest") && message.contains(expected), "{message}");

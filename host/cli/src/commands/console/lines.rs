@@ -1,4 +1,4 @@
-//! A line editor with a stored history.
+//! Reads lines with a line editor that stores its history.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ impl Lines {
 
     /// Adds a line to the history.
     pub(super) fn remember(&mut self, typed: &str) {
-        // An error of the history must not end the console.
+        // A history error must not end the console.
         let _ = self.editor.add_history_entry(typed);
     }
 
@@ -82,13 +82,14 @@ impl Lines {
         let Some(path) = &self.history else { return };
         let is_there = path.parent().is_some_and(|directory| std::fs::create_dir_all(directory).is_ok());
         if is_there {
-            // An error of the history must not end the console.
+            // A history error must not end the console.
             let _ = self.editor.save_history(path);
         }
     }
 }
 
-/// Records whether the line is empty when it is interrupted; the editor handles everything else.
+/// A handler that records whether the line is empty when it is interrupted; the editor handles
+/// everything else.
 struct NoteOnInterrupt(Arc<AtomicBool>);
 
 impl ConditionalEventHandler for NoteOnInterrupt {

@@ -1,4 +1,4 @@
-//! Graphs for Graphviz.
+//! Renders graphs for Graphviz.
 
 use wardian_engine::{GraphNode, GraphNodeKind};
 
@@ -78,7 +78,7 @@ pub(super) fn whole(nodes: &[GraphNode], draw_cycles: bool) -> PrintableText {
     text
 }
 
-/// Quotes a string.
+/// Quotes a string for Graphviz.
 fn quoted(text: &str) -> PrintableText {
     printable!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -1,4 +1,4 @@
-//! Graphs for Mermaid.
+//! Renders graphs for Mermaid.
 
 use wardian_engine::{GraphNode, GraphNodeKind};
 

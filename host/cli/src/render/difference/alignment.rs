@@ -6,7 +6,7 @@
 //! between several longest subsequences, and between several positions, is the same as in
 //! Terraform.
 //!
-//! The cost of the longest common subsequence is the product of both lengths. If that is too
+//! The cost of the longest common subsequence is the product of the two lengths. If that is too
 //! high, equal elements at both ends are set aside first; if the middle is still too long, only
 //! elements that occur once on each side serve as anchors.
 
@@ -70,7 +70,7 @@ pub(in crate::render) fn line_identities(lines: &[&str]) -> Vec<u64> {
         .collect()
 }
 
-/// Returns pairs in display order. `alike` decides whether two different elements are shown as one
+/// Returns pairs in display order. `alike` returns whether two different elements are shown as one
 /// element that changes.
 pub(in crate::render) fn align(
     before: &[u64],
@@ -170,7 +170,7 @@ fn common(before: &[u64], after: &[u64]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Returns whether the product of the lengths is at most a constant per element.
+/// Returns whether the product of the lengths is small enough for the quadratic algorithm.
 fn is_affordable(before: usize, after: usize) -> bool {
     before.saturating_mul(after) <= (1 << 16) + 256 * (before + after)
 }

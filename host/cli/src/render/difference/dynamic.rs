@@ -29,7 +29,6 @@ fn kind(value: &Value) -> Kind {
     }
 }
 
-/// Returns the difference between two values.
 pub(in crate::render) fn difference(sides: Sides<'_>) -> Difference<'_> {
     let (before, after) = sides.secrecy(false);
     let shown = revealed(sides);

@@ -1,4 +1,4 @@
-//! The summary of an audit log, as JSON.
+//! Renders the summary of an audit log as JSON.
 
 use serde::Serialize;
 use wardian_monitor::{Summary, UseKey, UseTotals};
@@ -46,7 +46,6 @@ struct Resource<'a> {
 }
 
 impl<'a> AuditDocument<'a> {
-    /// Returns the document for the summary of an audit log.
     pub(crate) fn new(summary: &'a Summary) -> Self {
         let plugins = summary.plugins.iter().map(|(address, plugin)| Plugin {
             address,

@@ -1,4 +1,4 @@
-//! Changes of objects and outputs, as JSON.
+//! Renders changes of objects and outputs as JSON.
 
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};

@@ -1,4 +1,4 @@
-//! Results of conditions, as JSON.
+//! Renders the results of conditions as JSON.
 
 use serde::Serialize;
 use wardian_address::{InstanceKey, ResourceAddress, ResourceInstanceAddress};

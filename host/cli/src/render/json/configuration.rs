@@ -1,4 +1,4 @@
-//! A configuration as JSON: in the form in which it is written, without evaluation.
+//! Renders a configuration as JSON, as it is written, without evaluation.
 
 use std::collections::BTreeMap;
 

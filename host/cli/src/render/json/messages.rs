@@ -1,4 +1,4 @@
-//! JSON messages of a run: one JSON document per line.
+//! Renders the JSON messages of a run: one JSON document per line.
 //!
 //! The keys, their order and the texts of `@message` are defined by the format: programs search for
 //! them.
@@ -27,11 +27,10 @@ const FORMAT_VERSION: &str = "1.2";
 
 /// One line.
 pub(crate) enum Message<'a> {
-    /// The version of Terraform with which the program is compatible. This is the first message.
+    /// The version of Terraform with which Wardian is compatible. This is the first message.
     Version(&'a str),
     /// Text that only people read.
     Log(&'a str),
-    /// An error or a warning.
     Diagnostic(&'a Diagnostic),
     /// An object that changed outside of Wardian.
     Drift(&'a ResourceChange),
@@ -52,7 +51,7 @@ pub(crate) enum Message<'a> {
 pub(crate) enum Summary {
     /// A plan.
     Plan,
-    /// An apply, whatever the mode of the plan.
+    /// An apply in any plan mode.
     Apply,
     /// The command `destroy`.
     Destroy,

@@ -1,4 +1,4 @@
-//! Modules and objects of a state, as JSON.
+//! Renders the modules and objects of a state as JSON.
 
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
@@ -89,7 +89,6 @@ impl<'a> Index<'a> {
     }
 }
 
-/// Returns the name of a mode.
 pub(super) fn mode_name(mode: ResourceMode) -> &'static str {
     match mode {
         ResourceMode::Data => "data",

@@ -99,7 +99,6 @@ pub(crate) fn reported_drift(plan: &Plan) -> impl Iterator<Item = &ResourceChang
 }
 
 impl<'a> PlanDocument<'a> {
-    /// Returns the document of a plan that was made from a configuration.
     pub(crate) fn new(terraform_version: &'a str, from: PlanJson<'a>) -> Self {
         let PlanJson { plan, configuration, schemas, prior_objects } = from;
         let outputs = prior_outputs(plan, configuration);
@@ -133,8 +132,8 @@ impl<'a> PlanDocument<'a> {
     }
 }
 
-/// Returns the values of variables. The plan does not store ephemeral values: their defaults are
-/// used instead.
+/// Returns the variable values. The plan does not store ephemeral values: their defaults are used
+/// instead.
 fn variables<'a>(plan: &'a Plan, configuration: &'a Configuration) -> BTreeMap<&'a str, VariableValue<'a>> {
     let declared = &configuration.root().module.variables;
     declared
@@ -184,7 +183,7 @@ fn planned_objects(changes: &[ResourceChange]) -> ModuleTree<'_> {
     }))
 }
 
-/// Returns the outputs of the prior state, which contains the new values as far as they are known.
+/// Returns the outputs of the prior state, which contains the new values that are known.
 fn prior_outputs<'a>(plan: &'a Plan, configuration: &Configuration) -> BTreeMap<&'a str, (bool, &'a Value)> {
     let declared = &configuration.root().module.outputs;
     let stored = plan.prior_state.outputs.iter();

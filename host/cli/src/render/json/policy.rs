@@ -1,4 +1,4 @@
-//! The effective policy of a plugin, as JSON.
+//! Renders the effective policy of a plugin as JSON.
 
 use serde::Serialize;
 use wardian_policy::{CredentialSource, Explained, ExplainedCredential, Explanation, SourceLocation};
@@ -68,7 +68,6 @@ struct Credential<'a> {
 }
 
 impl<'a> PolicyDocument<'a> {
-    /// Returns the document of an explanation.
     pub(crate) fn new(explanation: &'a Explanation) -> Self {
         let files = explanation.files.iter().map(|file| File {
             level: file.level.name(),

@@ -1,5 +1,5 @@
-//! Provider schemas and function signatures: `providers schema -json` and `metadata functions
-//! -json`.
+//! Renders provider schemas and function signatures: `providers schema -json` and `metadata
+//! functions -json`.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use wardian_value::Str;
 use super::compact;
 use super::values::TypeDocument;
 
-/// The version of both formats.
+/// The format version of schemas and functions.
 const FORMAT_VERSION: &str = "1.0";
 
 /// Returns the provider schemas: one line, without a line break at its end.

@@ -14,14 +14,14 @@ use crate::render::state::tests::{objects, recorded};
 use crate::render::value::render_outputs;
 
 #[test]
-fn state_matches_terraforms_document() {
+fn state_document_matches_terraform() {
     let state = recorded();
     let json = state_json("1.11.4", objects(&state), &state.outputs, state.check_results.as_deref());
     assert_eq!(json, include_str!("../snapshots/state.json"));
 }
 
 #[test]
-fn outputs_match_terraforms_document() {
+fn outputs_document_matches_terraform() {
     let outputs = recorded().outputs;
     assert_eq!(outputs_json(&outputs) + "\n", include_str!("../snapshots/outputs.json"));
     assert_eq!(render_outputs(&outputs).as_str(), include_str!("../snapshots/outputs.txt"));

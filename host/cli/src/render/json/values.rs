@@ -1,4 +1,4 @@
-//! Values, types, and the sensitive or unknown parts of values, as JSON.
+//! Renders values, types, and the sensitive or unknown parts of values, as JSON.
 
 use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
@@ -37,7 +37,6 @@ fn serialize_number<S: Serializer>(number: &Number, serializer: S) -> Result<S::
     }
 }
 
-/// A type.
 pub(super) struct TypeDocument<'a>(pub(super) &'a Type);
 
 impl Serialize for TypeDocument<'_> {
@@ -64,12 +63,10 @@ pub(super) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Returns the sensitive parts.
     pub(super) fn sensitive(value: &'a Value) -> Self {
         Self { question: Question::Sensitive, value }
     }
 
-    /// Returns the unknown parts.
     pub(super) fn unknown(value: &'a Value) -> Self {
         Self { question: Question::Unknown, value }
     }

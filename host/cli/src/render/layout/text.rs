@@ -1,5 +1,5 @@
-//! Scalars as text. For strings with several lines, or with JSON, only the changes in the string
-//! are shown.
+//! Renders scalars as text. For strings with several lines, or with JSON, only the changes in the
+//! string are shown.
 
 use wardian_printable::{PrintableText, append, append_line};
 use wardian_value::{Value, View, go_quote, json};
@@ -49,7 +49,7 @@ impl<'a> Shape<'a> {
             View::Number(number) => Self::Plain(number.to_string()),
             View::String(text) => Self::from_string(text),
             View::Unknown => Self::Plain("(known after apply)".into()),
-            // Only reached if a value does not conform to its schema.
+            // This case occurs only if a value does not conform to its schema.
             _ => Self::Plain("(...)".into()),
         }
     }
@@ -180,10 +180,9 @@ fn heredoc_line(page: &mut Page, effect: Effect, line: &str, indent: usize, cont
     page.push("\n");
 }
 
-/// Returns a line of a string: tabs and the carriage return of a Windows line end, which moves
-/// nothing, are shown, and other invisible characters are escaped.
-/// Otherwise, a provider's response could move the terminal's cursor and overwrite the plan that
-/// the user is reading.
+/// Returns a line of a string: tabs and the carriage return of a Windows line end, which does not
+/// move the cursor, are shown, and other invisible characters are escaped. Otherwise, a provider's
+/// response could move the terminal's cursor and overwrite the plan that the user is reading.
 pub(in crate::render) fn escaped_line(line: &str) -> PrintableText {
     let (line, end) = line.strip_suffix('\r').map_or((line, ""), |line| (line, "\r"));
     let mut shown = PrintableText::new();
@@ -269,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escaped_line_moves_no_cursor() {
+    fn escaped_line_does_not_move_the_cursor() {
         assert_eq!(escaped_line("a\tb\u{e9} \"q\" \\\r").as_str(), "a\tb\u{e9} \"q\" \\\r");
         assert_eq!(escaped_line("\u{1b}[2Jgone\r\u{202e}").as_str(), "\\u{1b}[2Jgone\\r\\u{202e}");
     }

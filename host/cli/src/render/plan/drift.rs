@@ -1,4 +1,4 @@
-//! Changes outside of Wardian that are relevant to people.
+//! Renders the changes outside of Wardian that are relevant to people.
 //!
 //! A refresh-only plan shows all of them. Any other plan shows only changes that may have affected
 //! it, and only if the plan itself has changes: for each object, the attributes to which the plan

@@ -1,4 +1,4 @@
-//! The comment above each change of a plan: the action and its reason.
+//! Renders the comment above each change of a plan: the action and its reason.
 
 use wardian_address::{InstanceKey, ResourceInstanceAddress, ResourceMode};
 use wardian_engine::{Action, ActionReason, Importing, ResourceChange};
@@ -42,7 +42,7 @@ fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
             page.paint(Style::BoldRed, "destroyed");
         }
         (Action::Delete, Cause::Drift) => page.push(" has been deleted"),
-        // Has its own header.
+        // Such a change has its own header.
         (Action::Forget, _) => {}
         (Action::DeleteThenCreate | Action::CreateThenDelete, _) => replacement(page, change.reason),
     }

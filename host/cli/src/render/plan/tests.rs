@@ -81,7 +81,7 @@ fn rendered(change: &ResourceChange) -> String {
     page.finish().into_string()
 }
 
-/// Builds a value from JSON. Two further documents of the same structure contain `true` for unknown
+/// Builds a value from JSON. Two other documents of the same structure contain `true` for unknown
 /// and for sensitive parts.
 fn value_of(json: &Json, unknown: &Json, sensitive: &Json) -> Value {
     let value = if *unknown == Json::Bool(true) {
@@ -109,7 +109,7 @@ fn value_of(json: &Json, unknown: &Json, sensitive: &Json) -> Value {
 }
 
 #[test]
-fn changes_are_rendered_like_terraforms() {
+fn changes_are_rendered_as_in_terraform() {
     compare(include_str!("../snapshots/terraform_data.json"), |_| terraform_data());
 }
 

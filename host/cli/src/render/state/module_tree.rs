@@ -1,4 +1,4 @@
-//! The objects of a state, grouped by module.
+//! Groups the objects of a state by module.
 
 use std::collections::BTreeMap;
 
@@ -33,12 +33,10 @@ impl<'a> ModuleTree<'a> {
         root
     }
 
-    /// Returns whether the tree has no objects.
     pub(in crate::render) fn is_empty(&self) -> bool {
         self.objects.is_empty() && self.children.is_empty()
     }
 
-    /// Returns the module instance's address.
     pub(in crate::render) fn address(&self) -> &ModuleInstance {
         &self.address
     }

@@ -83,7 +83,7 @@ fn schema<const N: usize>(attributes: [(&str, Type); N]) -> Schema {
 }
 
 #[test]
-fn state_is_rendered_like_terraforms() {
+fn state_is_rendered_as_in_terraform() {
     let state = recorded();
     let text = render_state(objects(&state), &state.outputs, RenderOptions::default()).into_string();
     assert_eq!(text, include_str!("../snapshots/state.txt"));

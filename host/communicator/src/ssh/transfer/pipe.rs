@@ -160,7 +160,7 @@ impl Pipe {
         self.wait_for_end().await;
     }
 
-    /// Waits a few seconds for the end of the program's output.
+    /// Waits a few seconds for the program's output to end.
     pub(crate) async fn wait_for_end(&mut self) {
         let ending = async { while self.reading.wait().await.map(|message| self.take(message)).is_some() {} };
         let _ = timeout(Duration::from_secs(5), ending).await;

@@ -61,7 +61,7 @@ fn lines(text: &[&str]) -> String {
 }
 
 #[test]
-fn arguments_are_sorted_aligned_and_unset_ones_null() {
+fn arguments_are_sorted_and_unset_arguments_are_null() {
     let schema = schema(
         &[
             ("id", attribute(Type::String, Setting::OptionalComputed)),

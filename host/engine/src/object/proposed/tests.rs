@@ -139,7 +139,7 @@ proptest! {
     }
 
     #[test]
-    fn unchanged_object_is_proposed_as_is(prior in object(Of::State)) {
+    fn unchanged_object_is_proposed_again(prior in object(Of::State)) {
         let block = schema();
         let config = asked_for(&block, &prior);
         let proposed = proposed_new(&block, &prior, &config);

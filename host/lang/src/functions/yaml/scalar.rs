@@ -1,4 +1,4 @@
-//! The values of plain scalars in YAML.
+//! Resolves the values of plain scalars in YAML.
 //!
 //! | text | value |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! JSON values as expressions.
+//! Converts JSON values to expressions.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ fn first_of_name<'a>(
 
 fn defined_twice(first: &Member, second: &Member, file: &Arc<SourceFile>) -> Diagnostic {
     let detail = format!(
-        "The property \"{}\" is already set at {}. Keep one of them.",
+        "The property \"{}\" is already set at {}. Remove one of the two.",
         second.name(),
         first.name.span(file)
     );

@@ -24,7 +24,7 @@ pub(super) fn file(file: &Arc<SourceFile>) -> (Json, Diagnostics) {
     let value = parser.value();
     let next = parser.scanner.peek();
     if parser.problems.is_empty() && next.kind != TokenKind::End {
-        let detail = "The value ends before this; remove the rest.";
+        let detail = "A file contains only one value; remove the rest.";
         parser.problem("Extraneous data after value", detail, next.place());
     }
     (value, parser.problems)
@@ -103,8 +103,8 @@ impl Parser<'_> {
                 self.problem("Missing value", "The file ends where a value is required.", token.place());
             }
             _ if self.scanner.text_of(token) == "\u{feff}" => {
-                let detail = "The file begins with a byte order mark, which JSON does not allow. Save it \
-                    without one.";
+                let detail = "The file begins with a byte order mark, which JSON does not allow. Save the \
+                    file without the mark.";
                 self.problem("Invalid start of value", detail, token.place());
             }
             _ => self.problem("Invalid start of value", needed, token.place()),
@@ -133,7 +133,7 @@ impl Parser<'_> {
                     let comma = self.scanner.read();
                     if self.scanner.peek().kind == TokenKind::CloseBrace {
                         let detail = "JSON does not allow a comma after the last property of an object. \
-                            Remove it.";
+                            Remove the comma.";
                         self.problem("Trailing comma in object", detail, comma.place());
                         return None;
                     }
@@ -154,7 +154,7 @@ impl Parser<'_> {
                     let stray = self.scanner.read();
                     self.recover(stray, TokenKind::OpenBrace, TokenKind::CloseBrace);
                     let detail = format!(
-                        "Properties of an object must be separated by commas: one is missing before {}.",
+                        "Properties of an object must be separated by commas: a comma is missing before {}.",
                         Span::new(self.file, stray.start, stray.end)
                     );
                     self.problem("Missing attribute seperator comma", detail, self.scanner.peek().place());
@@ -225,7 +225,7 @@ impl Parser<'_> {
                     let comma = self.scanner.read();
                     if self.scanner.peek().kind == TokenKind::CloseBracket {
                         let detail =
-                            "JSON does not allow a comma after the last value of an array. Remove it.";
+                            "JSON does not allow a comma after the last value of an array. Remove the comma.";
                         self.problem("Trailing comma in array", detail, comma.place());
                         return None;
                     }
@@ -239,14 +239,15 @@ impl Parser<'_> {
                 }
                 TokenKind::Colon => (
                     "Invalid array value",
-                    "Values of an array have no names; write an object in braces. There is a colon at",
+                    "Array elements have no names; to name values, use an object, in braces. There is a \
+                     colon at",
                 ),
                 TokenKind::CloseBrace => {
                     ("Mismatched brackets", "An array ends with a bracket, not with the brace at")
                 }
                 _ => (
                     "Missing attribute seperator comma",
-                    "Values of an array must be separated by commas. One is missing before",
+                    "Values of an array must be separated by commas. A comma is missing before",
                 ),
             };
             let stray = self.scanner.read();

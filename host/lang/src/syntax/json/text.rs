@@ -1,4 +1,4 @@
-//! JSON strings: their escapes, and the source position of each character.
+//! Decodes JSON strings: resolves their escapes, and records the source position of each character.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ pub(super) struct Unescaped<'t> {
     offsets: Vec<(usize, usize)>,
 }
 
-/// Removes the quotes of a string that begins at `start` of its file, and resolves its escapes;
-/// unpaired surrogates become replacement characters.
+/// Removes the quotes of a string that begins at offset `start` of its file, and resolves its
+/// escapes; unpaired surrogates become replacement characters.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Bodies: attributes and blocks.
+//! Parses bodies: attributes and blocks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Parser<'_> {
                     Some(Item::Attribute(attribute)) => match names.get(&attribute.name) {
                         Some(first) => {
                             let detail = format!(
-                                "The argument \"{}\" already has a value, set at {first}. Keep one of them.",
+                                "The argument \"{}\" is already set at {first}. Remove one of the two.",
                                 attribute.name
                             );
                             let place = (attribute.name_span.start, attribute.name_span.end);
@@ -70,12 +70,12 @@ impl Parser<'_> {
         let bad = self.read();
         let (summary, detail, place) = match bad.kind {
             TokenKind::OpenQuote => {
-                ("Invalid argument name", "An argument's name has no quotes around it.", bad.place())
+                ("Invalid argument name", "An argument name must not be quoted.", bad.place())
             }
             TokenKind::End => (
                 "Unclosed configuration block",
-                "The file ends, but the block that begins here has no closing brace. One may be missing \
-                 elsewhere in the file, too.",
+                "The file ends, but the block that begins here has no closing brace. A closing brace may \
+                 also be missing elsewhere in the file.",
                 opening.place(),
             ),
             _ => (
@@ -104,8 +104,8 @@ impl Parser<'_> {
     fn refuse_lone_name(&mut self, name: Token) {
         self.recover_behind_item();
         let detail = format!(
-            "What is \"{0}\"? An argument continues with \"=\" and a value; a block continues with labels \
-             and \"{{\".",
+            "\"{0}\" is neither an argument nor a block. An argument continues with \"=\" and a value; a \
+             block continues with labels and \"{{\".",
             self.text_of(name)
         );
         self.problem(ITEM_REQUIRED, &detail, name.place());
@@ -137,12 +137,12 @@ impl Parser<'_> {
                     (
                         "Unexpected comma after argument",
                         "Arguments are not separated by commas. End the line here; the next argument begins \
-                         on a line of its own.",
+                         on a new line.",
                     )
                 } else {
                     (
                         "Missing newline after argument",
-                        "The argument's value ends before this. Put the rest on a new line.",
+                        "A line break is required after the argument's value. Put the rest on a new line.",
                     )
                 };
                 self.problem_unless_recovering(summary, detail, end.place());
@@ -188,7 +188,7 @@ impl Parser<'_> {
         } else {
             self.problem_unless_recovering(
                 "Missing newline after block definition",
-                "The block ends before this. Put the rest on a new line.",
+                "A line break is required after the block. Put the rest on a new line.",
                 behind.place(),
             );
             self.recover_behind_item();
@@ -229,7 +229,7 @@ impl Parser<'_> {
         let before = self.problems.len();
         let attribute = self.lone_attribute();
         let inner_end = self.previous().end;
-        // Errors about the line precede errors in the argument.
+        // Errors of the line precede errors of the argument.
         let of_attribute: Vec<_> = self.problems.split_off(before);
         self.end_of_one_line_body(opening);
         self.problems.extend(of_attribute);

@@ -1,4 +1,4 @@
-//! Function calls.
+//! Parses function calls.
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ impl Parser<'_> {
                 ),
                 _ => self.problem(
                     "Missing argument separator",
-                    "The argument ends before this. Separate function arguments with commas.",
+                    "A comma is required between function arguments.",
                     separator.place(),
                 ),
             }

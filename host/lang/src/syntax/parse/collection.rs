@@ -1,4 +1,4 @@
-//! Tuples and objects.
+//! Parses tuples and objects.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Parser<'_> {
                     ),
                     _ => parser.problem_unless_recovering(
                         "Missing item separator",
-                        "The element ends before this. Separate elements with commas.",
+                        "A comma is required between elements.",
                         next.place(),
                     ),
                 }
@@ -83,7 +83,7 @@ impl Parser<'_> {
                     TokenKind::End => parser.refuse_open_object(opening),
                     _ => parser.problem_unless_recovering(
                         "Missing attribute separator",
-                        "The value ends before this. Separate attributes with line breaks or commas.",
+                        "A line break or a comma is required between attributes.",
                         next.place(),
                     ),
                 }
@@ -138,10 +138,9 @@ impl Parser<'_> {
             TokenKind::End => self.refuse_open_object(opening),
             kind => {
                 let detail = if kind == TokenKind::Identifier {
-                    "The key ends before this, where \"=\" is required. Put a key with dots or spaces in \
-                     quotes."
+                    "\"=\" is required after the key. Put a key with dots or spaces in quotes."
                 } else {
-                    "The key ends before this, where \"=\" is required."
+                    "\"=\" is required after the key."
                 };
                 self.problem_unless_recovering("Missing key/value separator", detail, next.place());
             }
@@ -149,7 +148,7 @@ impl Parser<'_> {
     }
 }
 
-/// How the parsing of an item ended.
+/// The result of parsing an item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
     Item,

@@ -1,4 +1,4 @@
-//! Conditionals, operators and terms.
+//! Parses conditionals, operators and terms.
 
 use std::sync::Arc;
 
@@ -53,8 +53,8 @@ impl Parser<'_> {
             if colon.kind != TokenKind::Colon {
                 self.problem(
                     "Missing false expression in conditional",
-                    "A conditional has two results: condition ? one : other. The colon and the other one are \
-                     missing.",
+                    "A conditional expression has two results: condition ? first : second. The colon and the \
+                     second result are missing.",
                     colon.place(),
                 );
                 break condition;
@@ -107,7 +107,7 @@ impl Parser<'_> {
         self.node(Kind::Chain { first: Arc::new(waiting.first), rest: waiting.rest }, place)
     }
 
-    /// Returns the expression in front of the operator whose right side is invalid.
+    /// Returns the expression before the operator whose right operand is invalid.
     fn without_last(&mut self, pending: Vec<Pending>, operand: Node) -> Node {
         let Some(waiting) = pending.into_iter().next() else { return operand };
         let Some(last) = waiting.rest.last() else { return waiting.first };
@@ -208,7 +208,7 @@ impl Parser<'_> {
             }
             let closing = parser.peek();
             if closing.kind != TokenKind::CloseParenthesis {
-                let detail = "The expression ends before this, where its closing parenthesis is required.";
+                let detail = "A closing parenthesis is required after the expression.";
                 parser.problem("Unbalanced parentheses", detail, closing.place());
                 parser.recovering = true;
             }

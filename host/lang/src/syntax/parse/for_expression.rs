@@ -1,4 +1,4 @@
-//! `[for a in b : c]` and `{for a, b in c : d => e... if f}`.
+//! Parses `[for a in b : c]` and `{for a, b in c : d => e... if f}`.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl<'a> Parser<'a> {
         }
         let colon = self.peek();
         if colon.kind != TokenKind::Colon {
-            let detail = "The collection ends before this, where a colon is required.";
+            let detail = "A colon is required after the collection.";
             self.problem_unless_recovering(SUMMARY, detail, colon.place());
             return self.abandon(opening, end);
         }
@@ -117,7 +117,7 @@ impl<'a> Parser<'a> {
         let closing = if closing.kind == end {
             self.read()
         } else {
-            let detail = "The \"for\" ends before this, where its closing bracket is required.";
+            let detail = "A closing bracket is required at the end of the \"for\".";
             self.problem_unless_recovering(SUMMARY, detail, closing.place());
             self.recover(end)
         };
@@ -127,18 +127,20 @@ impl<'a> Parser<'a> {
     fn refuse_wrong_kind(&mut self, makes_object: bool, body: &BodyOfFor) {
         if makes_object {
             if body.key.is_none() {
-                let detail =
-                    "A \"for\" in braces makes an object: before the value it needs a key and \"=>\".";
+                let detail = "A \"for\" expression in braces creates an object, so a key and \"=>\" are \
+                    required before the value.";
                 self.problem(SUMMARY, detail, (body.value.start, body.value.end));
             }
             return;
         }
         if let Some(key) = &body.key {
-            let detail = "A \"for\" in brackets makes a tuple, which has no keys. Use braces for an object.";
+            let detail = "A \"for\" expression in brackets creates a tuple, which has no keys. Use braces \
+                for an object.";
             self.problem(SUMMARY, detail, (key.start, key.end));
         }
         if let Some(place) = body.ellipsis {
-            let detail = "Only a \"for\" in braces, which makes an object, can group values with \"...\".";
+            let detail = "Only a \"for\" expression in braces, which creates an object, can group values \
+                with \"...\".";
             self.problem(SUMMARY, detail, place);
         }
     }

@@ -1,4 +1,4 @@
-//! The text of literals, with escapes.
+//! Parses the text of literals, with escapes.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Recovery after invalid code, and tokens that are always errors.
+//! Recovers after invalid code, and reports tokens that are always errors.
 
 use super::Parser;
 use crate::syntax::scan::{Token, TokenKind};
@@ -39,8 +39,8 @@ impl Parser<'_> {
         self.recover(TokenKind::CloseParenthesis);
     }
 
-    /// Skips to the end of the line. Line breaks inside brackets that are opened in the meantime
-    /// are ignored.
+    /// Skips to the end of the line. Line breaks inside brackets that are opened on the way are
+    /// ignored.
     pub(super) fn recover_behind_item(&mut self) {
         self.recovering = true;
         let mut open: Vec<TokenKind> = Vec::new();
@@ -64,7 +64,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reports tokens that do not exist in the language, before parsing.
+    /// Reports tokens that Terraform's syntax does not have, before parsing.
     pub(super) fn refuse_unknown_tokens(&mut self) {
         let mut seen = Seen::default();
         for index in 0..self.tokens.len() {

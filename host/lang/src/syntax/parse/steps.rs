@@ -1,4 +1,4 @@
-//! The steps after a term: attributes, indexes and splats.
+//! Parses the steps after a term: attributes, indexes and splats.
 
 use std::sync::Arc;
 
@@ -89,8 +89,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses the required closing bracket. If it is missing, the error is reported at the position
-    /// where it is found later, or at the end.
+    /// Parses the required closing bracket. If it is missing, the error is reported at the next
+    /// closing bracket, or at the end of the text.
     fn closing_bracket(&mut self, summary: &str, detail: &str) -> Token {
         let closing = self.read();
         if closing.kind == TokenKind::CloseBracket || self.recovering {
@@ -101,7 +101,7 @@ impl Parser<'_> {
         closing
     }
 
-    /// Parses the attributes that belong to `.*`; returns `None` if they are invalid.
+    /// Parses the attributes that follow `.*`; returns `None` if they are invalid.
     fn attributes_behind_splat(&mut self, star: Token) -> Option<Vec<Step>> {
         let mut steps = Vec::new();
         while self.peek().kind == TokenKind::Dot {
@@ -184,9 +184,8 @@ impl Parser<'_> {
     }
 }
 
-const INDEX_OPEN: &str = "An index ends before this without its closing bracket.";
-const SPLAT_OPEN: &str = "A splat before this lacks its closing bracket, which must directly follow the \
-    \"*\".";
+const INDEX_OPEN: &str = "A closing bracket is required after the index.";
+const SPLAT_OPEN: &str = "A closing bracket is required directly after the \"*\" of a splat.";
 const NAME_REQUIRED: &str = "A dot must be followed by the name of an attribute.";
 
 impl Source {

@@ -1,4 +1,4 @@
-//! Templates: quoted strings, heredocs and template files.
+//! Parses templates: quoted strings, heredocs and template files.
 //!
 //! Strip markers and the indentation of `<<-` apply to the text between directives regardless of
 //! nesting, one literal at a time; in multi-line text each line is one literal. Therefore a
@@ -14,7 +14,7 @@ use super::{ByteRange, MAX_NESTING, Newlines, Parser};
 use crate::node::{Kind, Node};
 use crate::syntax::scan::{Token, TokenKind};
 
-/// How spaces at the start of lines are treated.
+/// How indentation at the start of lines is treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Indentation {
     Kept,
@@ -148,8 +148,8 @@ impl Parser<'_> {
             ),
             _ => (
                 "Extra characters after interpolation expression",
-                "The expression ends before this, where its closing brace is required. If the text is meant \
-                 for another language, such as a shell, write \"$${\" for a literal \"${\".",
+                "A closing brace is required after the expression. If the text is meant for another \
+                 language, such as a shell, write \"$${\" for a literal \"${\".",
                 close.place(),
             ),
         };
@@ -204,7 +204,7 @@ impl Parser<'_> {
             layout.close_sequence(close);
         } else {
             let summary = format!("Extra characters in {name} marker");
-            let detail = "The directive ends before this, where its closing brace is required.";
+            let detail = "A closing brace is required at the end of the directive.";
             self.problem_unless_recovering(&summary, detail, close.place());
             self.recover(TokenKind::CloseSequence);
         }

@@ -1,4 +1,4 @@
-//! The literal text in templates.
+//! Scans the literal text in templates.
 
 use super::{Open, Scanner, TokenKind};
 
@@ -6,7 +6,8 @@ use super::{Open, Scanner, TokenKind};
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Template {
     Quoted,
-    /// The marker's bytes in the file, and whether the scanner is at the start of a line.
+    /// The byte range of the heredoc marker in the file, and whether the scanner is at the start of
+    /// a line.
     Heredoc {
         marker: (usize, usize),
         line_start: bool,

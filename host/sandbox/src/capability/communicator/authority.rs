@@ -1,4 +1,4 @@
-//! Decides on each access over a connection, and records it.
+//! Checks each access over a connection, and records it.
 
 use std::fs::Metadata;
 use std::net::IpAddr;
@@ -14,8 +14,8 @@ use wardian_monitor::{Capability, Use};
 
 use crate::capability::filesystem::{FileError, FileGuard};
 
-/// A call that uses a connection: its plugin's monitor decides on the accesses, which are recorded
-/// for the call's resource.
+/// A call that uses a connection: its plugin's monitor checks the accesses, which are recorded for
+/// the call's resource.
 pub(super) struct CallAuthority {
     guard: FileGuard,
     used: Mutex<Used>,
@@ -27,7 +27,7 @@ struct Used {
     attempts: Option<mpsc::UnboundedSender<Attempt>>,
 }
 
-/// The destination, or a bastion or proxy on the way to it.
+/// The destination, or a bastion or proxy on the route to it.
 struct Machine {
     host: String,
     port: u16,

@@ -1,5 +1,5 @@
-//! The description of a connection attempt: destination and method. It states whether a secret is
-//! set, but never contains the secret.
+//! Describes a connection attempt: destination and method. The description states whether a secret
+//! is set, but never contains the secret.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use wardian_communicator::{
     WinRmAuthentication, WinRmSettings, WinRmTransport,
 };
 
-/// Shown once a connection is established.
+/// The message that is shown once a connection is established.
 pub(super) const CONNECTED: &str = "Connected!";
 
 /// Returns the message that is shown before each attempt.

@@ -1,9 +1,9 @@
-//! Access checks for files: every access is submitted to the monitor under every name that a
-//! policy has for the file.
+//! Access checks for files: each access is submitted to the monitor under every name that a policy
+//! uses for the file.
 //!
 //! An access is allowed if one of the names is granted and none is denied. Opened files, listed
 //! directories and all changes are recorded. Metadata lookups (such as a file's existence or size)
-//! are also decided, but recorded only if they are denied.
+//! are also checked, but recorded only if they are denied.
 
 use std::fmt;
 use std::io;
@@ -25,7 +25,7 @@ use crate::cpu_budget::{CpuClock, HAND_OVER};
 use crate::current_call::{CallNumber, CurrentCall};
 use crate::limits::{Bound, WroteTooMuch};
 
-/// Decides an instance's file accesses. Clones share their state.
+/// Checks an instance's file accesses. Clones share their state.
 #[derive(Clone)]
 pub(crate) struct FileGuard(Arc<GuardState>);
 
@@ -41,7 +41,7 @@ struct GuardState {
 /// An error of a file operation.
 #[derive(Debug)]
 pub(crate) enum FileError {
-    /// Policy does not allow it.
+    /// Policy does not allow the access.
     Denied(Denied),
     /// The system reported an error.
     System(io::Error),
@@ -89,12 +89,10 @@ impl FileGuard {
         &self.0.clock
     }
 
-    /// Returns the monitor that decides the plugin's accesses.
     pub(crate) fn monitor(&self) -> &Monitor {
         self.0.call.monitor()
     }
 
-    /// Returns the current call.
     pub(crate) fn call(&self) -> PluginCall {
         self.0.call.get()
     }
@@ -103,7 +101,7 @@ impl FileGuard {
         &self.0.files
     }
 
-    /// Begins an access if it is allowed. `path` contains no links.
+    /// Begins an access if it is allowed. `path` contains no symbolic links.
     pub(crate) fn begin(
         &self,
         path: &Path,
@@ -113,7 +111,7 @@ impl FileGuard {
         self.begin_as(path, &[], access, extent, ProtectedClasses::NONE)
     }
 
-    /// Replaces an access that has begun if the file, or a file below it, belongs to further
+    /// Replaces an access that has begun if the file, or a file below it, belongs to other
     /// classes of protected files.
     pub(crate) fn classify(
         &self,
@@ -130,7 +128,7 @@ impl FileGuard {
         self.begin_as(path, &[], access, extent, classes)
     }
 
-    /// Like [`FileGuard::begin`], for a file with further names or classes.
+    /// Like [`FileGuard::begin`], for a file with additional names or classes.
     fn begin_as(
         &self,
         path: &Path,
@@ -143,7 +141,7 @@ impl FileGuard {
         Ok(self.monitor().begin(&self.call(), request)?)
     }
 
-    /// Returns a granted request if there is one, otherwise the request whose denial is reported.
+    /// Returns a granted request if there is one, or else the request whose denial is reported.
     fn deciding(
         &self,
         path: &Path,
@@ -206,24 +204,24 @@ impl FileGuard {
     /// denied even if its target is granted, since the target can be reached under its own
     /// directory's name.
     pub(crate) fn refuse_outside(&self, path: &Path, access: FileOperation) -> FileError {
-        self.refuse(path, access, "the path leads out of the directory that it begins at")
+        self.refuse(path, access, "the path leads out of the directory at which it begins")
     }
 
     /// Returns the denial of a path that does not begin with the name of a granted directory. Every
     /// directory that a policy grants has a name here.
     pub(crate) fn refuse_unnamed(&self, path: &Path, access: FileOperation) -> FileError {
-        self.refuse(path, access, "the path does not begin with the name of a directory that is granted")
+        self.refuse(path, access, "the path does not begin with the name of a granted directory")
     }
 
-    /// Refuses to move, remove or replace something that a rule of a policy names, or that
-    /// contains it: the rule would then apply to something else.
+    /// Rejects moving, removing or replacing a file or directory that a rule of a policy names, or
+    /// that contains such a path: the rule would then apply to a different file.
     pub(crate) fn check_fixed(&self, path: &Path) -> Result<(), FileError> {
         let Some(fixed) = self.0.files.names().fixed_at_or_below(path) else { return Ok(()) };
-        let reason = format!("a rule of a policy names {}, which must stay in its place", fixed.display());
+        let reason = format!("a policy rule names {}, which must not be moved or replaced", fixed.display());
         Err(self.reject(path, reason))
     }
 
-    /// Refuses an access that no rule can allow.
+    /// Rejects an access that no rule can allow.
     pub(crate) fn refuse(&self, path: &Path, access: FileOperation, reason: impl fmt::Display) -> FileError {
         if let Ok(request) = request(path, access, AccessExtent::Path, ProtectedClasses::NONE)
             && !self.monitor().policy().decide(&request).is_allowed()
@@ -239,8 +237,8 @@ impl FileGuard {
         self.monitor().reject(&self.call(), Capability::Filesystem, target, reason).into()
     }
 
-    /// Checks a file with several hard links. It counts as every file that a policy names and that
-    /// is the same file: access to its content is decided under those names too.
+    /// Checks a file with several hard links. The file is treated as every file that a policy names
+    /// and that is the same file: access to its content is also checked under those names.
     pub(crate) fn check_hard_links(
         &self,
         path: &Path,
@@ -257,8 +255,8 @@ impl FileGuard {
         let protected = self.monitor().policy().protected_paths();
         let named = self.0.files.names().named().iter().chain(protected);
         let same: Vec<&Path> = named.filter(is_same).map(PathBuf::as_path).collect();
-        // The files that are protected against reading only by their names, states and plans, are
-        // also recognized by their content.
+        // Files that are protected against reading only by their names, states and plans, are also
+        // recognized by their content.
         let classes = match access {
             FileOperation::Write => classes_of_links(self.0.files.root_module(), about)?,
             FileOperation::Read => ProtectedClasses::NONE,
@@ -273,7 +271,7 @@ impl FileGuard {
         self.begin_as(path, &same, access, AccessExtent::Path, classes).map(drop)
     }
 
-    /// Deducts bytes that are about to be written from the limit.
+    /// Deducts the number of bytes of a write from the limit.
     fn take(&self, bytes: u64) -> Result<(), WroteTooMuch> {
         let Some(limit) = &self.0.limit else { return Ok(()) };
         let taken =
@@ -295,8 +293,8 @@ fn request(
 /// A file that a guest has opened. Its accesses end, and are recorded, when the guest has dropped
 /// it and its streams.
 ///
-/// If it is still open when the next call begins, accesses in that call are decided and recorded
-/// for that call.
+/// If the file is still open when the next call begins, accesses in that call are checked and
+/// recorded for that call.
 pub(crate) struct OpenFile {
     guard: FileGuard,
     path: PathBuf,
@@ -337,8 +335,8 @@ impl OpenFile {
         }
     }
 
-    /// Charges a read or write that wasmtime performs on threads of its own. The charge is an
-    /// estimate below the real cost.
+    /// Charges a read or write that wasmtime performs on its own threads. The charge is an estimate
+    /// below the real cost.
     fn charge_transfer(&self, bytes: u64) {
         self.guard.clock().charge(HAND_OVER + Duration::from_nanos(bytes / 8));
     }

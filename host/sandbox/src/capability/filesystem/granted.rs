@@ -35,9 +35,9 @@ pub(crate) struct Granted {
 
 /// A directory and everything below it.
 ///
-/// It need not exist: a policy may apply to many machines, and a plugin with write access may
-/// create it. It is opened on the first access after it exists. What its path leads to is
-/// determined when it is granted, and is the same from then on.
+/// The directory need not exist: a policy may apply to many machines, and a plugin with write
+/// access may create the directory. It is opened on the first access after it exists. The target of
+/// its path is determined when the directory is granted, and does not change afterwards.
 #[derive(Debug)]
 pub(crate) struct Root {
     path: PathBuf,
@@ -148,7 +148,7 @@ impl Root {
         root
     }
 
-    /// Returns its path as in policies.
+    /// Returns the directory's path in policies.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -186,7 +186,7 @@ impl Root {
     }
 
     /// Creates the directory and its missing parents, and returns it. `decide` receives its path
-    /// without links.
+    /// without symbolic links.
     pub(crate) fn create<E>(
         &self,
         mode: u32,
@@ -215,20 +215,20 @@ fn create_unless_exists(directory: &Directory, name: &OsStr, mode: u32) -> io::R
 /// The reason why a granted directory cannot be used.
 #[derive(Debug)]
 pub(crate) enum RootError {
-    /// It is not the directory that was granted.
+    /// The path no longer leads to the granted directory.
     Changed(String),
     System(io::Error),
 }
 
 /// The names that policies use for a path.
 ///
-/// An opened file is identified by its path without links. A policy may name the same file by a
-/// path with links; its rules for that name then apply too.
+/// An opened file is identified by its path without symbolic links. A policy may name the same file
+/// by a path with symbolic links; its rules for that name then also apply.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     named: Vec<PathBuf>,
     aliases: Vec<Alias>,
-    /// The paths in the rules of all plugins, and the same without links; sorted.
+    /// The paths in the rules of all plugins, and the same paths without symbolic links; sorted.
     fixed: Vec<PathBuf>,
 }
 
@@ -241,7 +241,7 @@ struct Alias {
 impl Names {
     fn from_policy(policy: &PluginPolicy, writable_directories: &WritableDirectories) -> Self {
         let named: Vec<PathBuf> = policy.named_paths().into_iter().map(Path::to_owned).collect();
-        // A rule that denies a path applies to whatever the path leads to.
+        // A rule that denies a path also applies to the target of the path.
         let anywhere = WritableDirectories::default();
         let real = |path: &PathBuf| anywhere.real_path(path).ok();
         let alias = |named: &PathBuf| Some(Alias { real: real(named)?, named: named.clone() });

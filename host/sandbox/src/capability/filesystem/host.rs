@@ -1,8 +1,8 @@
 //! `wasi:filesystem` on top of [`super::operations`].
 //!
-//! Operations on paths are implemented there. Operations on open files are performed by wasmtime's
-//! own implementation after they were allowed. The handles are wasmtime's too; a table with the
-//! same numbers contains the directory or file of each handle.
+//! That module implements operations on paths. wasmtime's own implementation performs operations on
+//! open files after they have been allowed. The handles are also wasmtime's; a table with the same
+//! numbers contains the directory or file of each handle.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
@@ -127,8 +127,8 @@ fn dir(base: &wardian_files::Directory, is_writable: bool) -> FsResult<Dir> {
 impl preopens::Host for GuestState {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
         let guard = self.files().guard().clone();
-        // The handle's directory is resolved when it is used: directories that do not exist yet,
-        // or are not granted, have handles too.
+        // The handle's directory is resolved when it is used: directories that do not exist yet, or
+        // are not granted, also have handles.
         let root = wardian_files::Directory::root()?;
         let nowhere = || dir(&root, false).map_err(|error| wasmtime::format_err!("{error}"));
         let mut handles = Vec::new();
@@ -281,7 +281,10 @@ impl HostDescriptor for GuestState {
         path: String,
     ) -> FsResult<MetadataHashValue> {
         let about = self.look_at(&handle, flags, path).await?;
-        #[allow(clippy::useless_conversion, reason = "their widths differ between systems")]
+        #[allow(
+            clippy::useless_conversion,
+            reason = "the widths of st_dev and st_ino differ between platforms"
+        )]
         Ok(identity(u64::from(about.st_dev), u64::from(about.st_ino)))
     }
 
@@ -309,7 +312,8 @@ impl HostDescriptor for GuestState {
                 operations::list(guard, directory)
             })
             .await?;
-        // wasmtime defines the type of the handle. Its own listing would be read as a whole.
+        // wasmtime defines the type of the handle, but its own implementation would read the whole
+        // listing.
         let listing: Resource<OpenListing> = self.table().push(listing)?;
         Ok(Resource::new_own(listing.rep()))
     }

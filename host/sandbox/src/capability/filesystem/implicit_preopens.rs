@@ -1,15 +1,15 @@
 //! Paths that do not begin with the name of a granted directory: they begin at `.` or at `/`.
 //!
-//! Every guest has both as preopens, so that such accesses reach the host, where they are decided
-//! and recorded, instead of failing in the guest's C library. Neither preopen is a grant: paths
-//! that begin there are denied unless the root module's directory, or `/`, is granted.
+//! Every guest has both as preopens, so that such accesses reach the host, which checks and records
+//! them, instead of failing in the guest's C library. Neither preopen is a grant: paths that begin
+//! there are denied unless the root module's directory, or `/`, is granted.
 //!
-//! C libraries strip `.` and `/` from the names of preopens, and the leading slash from paths;
-//! so one handle receives both `tmp/x` and `/tmp/x`, as `tmp/x`. A guest that has changed to its
+//! C libraries strip `.` and `/` from the names of preopens, and the leading slash from paths; so
+//! one handle receives both `tmp/x` and `/tmp/x`, as `tmp/x`. A guest that has changed to its
 //! working directory passes absolute paths only: the host assumes this of a guest that has
-//! requested its initial working directory. For other guests, a path is taken as absolute if its
-//! first component exists in `/` and not in the root module's directory. This assumption grants
-//! no access: the path is decided in the form that was assumed.
+//! requested its initial working directory. For other guests, a path is considered absolute if its
+//! first component exists in `/` and not in the root module's directory. This assumption grants no
+//! access: the path is checked in the assumed form.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -117,7 +117,7 @@ impl Start {
     }
 }
 
-/// Whether a path without a leading slash was probably written with one.
+/// Returns whether a path without a leading slash probably had one.
 fn is_absolute(root_module: &Path, path: &str, access: FileOperation) -> bool {
     let mut names = path.split('/').filter(|name| !name.is_empty());
     let Some(first) = names.next().filter(|name| !matches!(*name, "." | "..")) else { return false };

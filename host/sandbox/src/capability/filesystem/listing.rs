@@ -1,6 +1,5 @@
-//! Listings of directories: read piece by piece, when the guest asks for the names. So the memory
-//! that an instance's listings occupy depends on their number, which is limited, and not on the
-//! size of the directories.
+//! Lists directories in pieces, when the guest requests the names. So the memory of an instance's
+//! listings depends on their number, which is limited, and not on the size of the directories.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::vec;
@@ -28,7 +27,7 @@ impl OpenListing {
         Self { pieces, pending: Vec::new().into_iter(), is_at_end: false }
     }
 
-    /// Whether another piece has to be added before the next entry.
+    /// Returns whether another piece must be added before the next entry.
     pub(crate) fn needs_piece(&self) -> bool {
         self.pending.as_slice().is_empty() && !self.is_at_end
     }
@@ -42,7 +41,6 @@ impl OpenListing {
         self.pending = piece.into_iter();
     }
 
-    /// Returns the next entry of the piece.
     pub(crate) fn next(&mut self) -> Option<DirectoryEntry> {
         self.pending.next()
     }

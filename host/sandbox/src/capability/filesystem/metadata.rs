@@ -34,11 +34,11 @@ pub(super) fn descriptor_type(kind: FileType) -> DescriptorType {
     }
 }
 
-/// Times before 1970 are not representable in WASI.
+/// WASI cannot represent times before 1970.
 #[allow(
     clippy::useless_conversion,
     clippy::unnecessary_fallible_conversions,
-    reason = "widths differ between systems"
+    reason = "the widths of the types differ between platforms"
 )]
 pub(super) fn described(about: &Stat) -> DescriptorStat {
     let at = |seconds: i64, nanoseconds: Option<u32>| {

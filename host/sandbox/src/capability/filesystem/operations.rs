@@ -1,11 +1,12 @@
-//! File operations. Each is performed only after it was allowed, and blocks the thread.
+//! File operations. Each operation is performed only after it has been allowed, and blocks the
+//! thread.
 //!
-//! A decision still holds when the operation is performed because the system receives a name in a
-//! directory that is held open, and does not follow links there. A plugin cannot move a directory
-//! that contains, or is contained in, anything denied, and cannot link or rename a denied file, no
-//! matter which of its calls run concurrently. So whatever a name refers to after the decision was
-//! covered by that decision. Programs outside the sandbox can move files at any time; in that case,
-//! the decision concerned the file that had the name a moment earlier.
+//! A decision is still valid when the operation is performed, because the system receives a name in
+//! an open directory and does not follow symbolic links. A plugin cannot move a directory that
+//! contains, or is contained in, a denied path, and cannot link or rename a denied file, no matter
+//! which of its calls run concurrently. So the decision covers every file to which the name can
+//! refer afterwards. Programs outside the sandbox can move files at any time; in that case, the
+//! decision applied to the file that had the name before the move.
 
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt as _;
@@ -56,8 +57,8 @@ impl Directory {
         }
     }
 
-    /// The same as [`Directory::base`], but creates a missing granted directory. What is created
-    /// is decided by its path without links.
+    /// The same as [`Directory::base`], but creates a missing granted directory, whose path without
+    /// symbolic links is checked.
     fn base_to_write(&self, guard: &FileGuard) -> Result<wardian_files::Directory, FileError> {
         let root = match (self, self.base(guard)) {
             (Self::Granted(root), Err(FileError::System(error)))
@@ -84,7 +85,7 @@ impl Directory {
         find(guard, &self.base(guard)?, path, last, access)
     }
 
-    /// Resolves the path of a new file, directory or link.
+    /// Resolves the path of a new file, directory or symbolic link.
     fn find_new(&self, guard: &FileGuard, path: &str, last: LastLink) -> Result<ResolvedPath, FileError> {
         find(guard, &self.base_to_write(guard)?, path, last, FileOperation::Write)
     }
@@ -115,14 +116,13 @@ impl Opening {
     }
 }
 
-/// An opened file or directory.
 pub(crate) enum Opened {
     File(File, Arc<OpenFile>),
     Directory(wardian_files::Directory),
 }
 
-/// Resolves a path. The paths that the result reveals must be readable as well: the existence of
-/// a directory or link in a denied directory is not revealed either.
+/// Resolves a path. The paths that the result reveals must also be readable, so that the existence
+/// of a directory or symbolic link in a denied directory is not revealed.
 fn find(
     guard: &FileGuard,
     base: &wardian_files::Directory,
@@ -153,7 +153,6 @@ fn refuse_root(guard: &FileGuard, root: &Root, error: RootError) -> FileError {
     }
 }
 
-/// Opens a file or a directory.
 pub(crate) fn open(
     guard: &FileGuard,
     directory: &Directory,
@@ -178,7 +177,7 @@ pub(crate) fn open(
         directory.check_writable()?;
     }
     let mut read = match (is_directory, reads) {
-        // Reading a directory means listing it, which is decided separately.
+        // Reading a directory means listing it, which is checked separately.
         (true, _) => guard.look(&path).map(|()| None)?,
         (false, true) => Some(guard.begin(&path, FileOperation::Read, AccessExtent::Path)?),
         (false, false) => None,
@@ -258,7 +257,7 @@ pub(crate) fn create_directories(
         let kind = place.kind().map_err(|error| refuse(guard, &place.path(), error, FileOperation::Read))?;
         if kind == Some(FileType::Directory) { Ok(()) } else { Err(FileError::from(Errno::NOTDIR)) }
     };
-    // First upwards to the first directory that exists or can be created, then down again.
+    // The loop goes up to the first directory that exists or can be created, and then down again.
     let mut missing = vec![path];
     while let Some(path) = missing.last().copied() {
         match create_directory(guard, directory, path, mode) {
@@ -281,7 +280,6 @@ pub(crate) fn create_directories(
     Ok(())
 }
 
-/// Sets the mode of a file or directory to exactly this one.
 pub(crate) fn set_mode(
     guard: &FileGuard,
     directory: &Directory,
@@ -314,7 +312,7 @@ pub(crate) fn set_mode(
     if last.kind() != std::io::ErrorKind::PermissionDenied {
         return Err(last.into());
     }
-    // Its owner can neither read nor write it.
+    // The owner can neither read nor write the file.
     let closed = place.parent.open_closed(place.name());
     set(&closed.map_err(|error| refuse(guard, &path, error, FileOperation::Write))?)
 }
@@ -336,7 +334,7 @@ pub(crate) fn look_at(
     Ok(about)
 }
 
-/// Returns a link's target. This counts as a metadata lookup.
+/// Returns a symbolic link's target, which is a metadata lookup.
 pub(crate) fn read_link(guard: &FileGuard, directory: &Directory, path: &str) -> Result<String, FileError> {
     let place = directory.find(guard, path, LastLink::Keep, FileOperation::Read)?;
     guard.look(&place.path())?;
@@ -364,12 +362,13 @@ pub(crate) fn set_times(
     Ok(())
 }
 
-/// Creates a link to something in its own directory or below it.
+/// Creates a symbolic link to a file in its own directory or below it.
 ///
-/// The target is decided when the link is followed in the sandbox. But programs outside of the
-/// sandbox follow it too, and so does the host when it reads what a configuration names. A link
-/// may be moved later, with any of the directories that contain it. So its target must be below
-/// it wherever the link is: it is neither absolute nor has `..`.
+/// The target is checked when the symbolic link is followed in the sandbox. However, programs
+/// outside of the sandbox also follow the link, and so does the host when it reads files that a
+/// configuration names. A symbolic link may be moved later, together with any of the directories
+/// that contain it. Therefore its target must be below its directory wherever the link is: the
+/// target is neither absolute nor contains `..`.
 pub(crate) fn create_link(
     guard: &FileGuard,
     directory: &Directory,
@@ -382,7 +381,7 @@ pub(crate) fn create_link(
     directory.check_writable()?;
     if !stays_beneath(target.as_ref(), 0) {
         drop(making);
-        let reason = "plugins create no links that are absolute or contain \"..\"";
+        let reason = "plugins cannot create symbolic links that are absolute or contain \"..\"";
         return Err(guard.refuse(&place.parent.path().join(target), FileOperation::Write, reason));
     }
     guard.check_fixed(&path)?;
@@ -434,8 +433,8 @@ pub(crate) struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Decides both paths. A plugin that can read the file under its new name must be allowed to
-    /// read it under its old one.
+    /// Checks both paths. A plugin that can read the file under its new name must be allowed to
+    /// read it under its old name.
     fn decide(
         &self,
         guard: &FileGuard,
@@ -464,13 +463,14 @@ impl Pair<'_> {
         Ok((from, to, [taking, putting]))
     }
 
-    /// Checks that no link that gets another directory leads out of what is moved, and that no
-    /// link or directory takes the place of a path that a rule names. A file may: what replaces
-    /// it is a file.
+    /// Checks that no symbolic link that is moved to another directory leads out of the moved
+    /// directory, and that no symbolic link or directory replaces a path that a rule names. A
+    /// regular file may replace such a path.
     fn check_links(guard: &FileGuard, from: &ResolvedPath, to: &ResolvedPath) -> Result<(), FileError> {
         let refuse = |error| match error {
             FileAccessError::Outside { path } => {
-                let reason = "a link would lead elsewhere from its new directory; remove the link first";
+                let reason = "a symbolic link would lead to another file from its new directory; remove the \
+                    link first";
                 guard.refuse(&path, FileOperation::Write, reason)
             }
             error => refuse(guard, &from.path(), error, FileOperation::Write),
@@ -496,7 +496,6 @@ pub(crate) fn create_hard_link(guard: &FileGuard, pair: &Pair<'_>) -> Result<(),
     Ok(())
 }
 
-/// Renames a file or directory.
 pub(crate) fn rename(guard: &FileGuard, pair: &Pair<'_>) -> Result<(), FileError> {
     let (from, to, uses) = pair.decide(guard)?;
     guard.check_fixed(&from.path())?;

@@ -1,5 +1,5 @@
-//! Classes of protected files that a path does not reveal: those of a file's content, of the names
-//! below a directory that is moved, and of other names of the same file.
+//! Determines classes of protected files that a path does not identify: from a file's content, from
+//! the names below a directory that is moved, and from other names of the same file.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -19,8 +19,8 @@ pub(super) fn classes_of_content(file: &File) -> ProtectedClasses {
     class.map_or(ProtectedClasses::NONE, ProtectedClasses::from)
 }
 
-/// Returns the classes of a file by its content, or those of the names below a directory, without
-/// following a link. Something that does not exist or cannot be read has none.
+/// Returns the classes of a file by its content, or of the names below a directory, without
+/// following a symbolic link. A path that does not exist or cannot be read has no classes.
 ///
 /// # Errors
 /// If a directory has too many entries to compare.

@@ -1,10 +1,10 @@
-//! Two plugins that do random file operations in turn, with an oracle that detects escapes.
+//! Two plugins that perform random file operations in turn, with an oracle that detects escapes.
 //!
-//! The plugins have different, also nested grants. Between the operations the run ends and
-//! another one begins, whose grants are resolved anew, and the host reads files for the
-//! operator. The oracle does not use this crate's resolution: the kernel reports the path of
-//! each opened file, and each file that no plugin may read contains its path. An escape is an
-//! access outside of the grants, and each change of a file outside of them.
+//! Each plugin has its own grants, which may be nested in the other's. Between operations, a new
+//! run may begin, which resolves the grants again, and the host reads files for the operator. The
+//! oracle does not use this crate's resolution: the kernel reports the path of each opened file,
+//! and each file that no plugin may read contains its path. An escape is an access to a file, or a
+//! change to one, outside of the grants.
 //!
 //! Most paths are chosen among those that exist, so that most operations get past the resolution
 //! of their paths. Many are in directories that both plugins may access.
@@ -36,7 +36,7 @@ use crate::cpu_budget::CpuClock;
 use crate::current_call::CurrentCall;
 use crate::limits::{EffectiveLimits, SandboxLimits};
 
-/// Chooses what happens next.
+/// Chooses the next steps of the simulation.
 pub trait Choices {
     /// Returns a number less than `count`; `None` ends the simulation.
     fn choose(&mut self, count: usize) -> Option<usize>;
@@ -181,7 +181,7 @@ const LINKS: [(&str, &str); 6] = [
     ("project/shared/a/up", "../../private"),
     ("project/alias", "shared"),
 ];
-/// The times at which everything is put back.
+/// The number of operations after which all files are restored.
 const OPERATIONS_PER_WORLD: u64 = 2_000;
 /// The times at which the paths that exist are listed.
 const OPERATIONS_PER_LISTING: u64 = 16;
@@ -228,8 +228,8 @@ struct World<'a> {
     simulated: Simulated,
 }
 
-/// Simulates two plugins in an empty directory, which is given by its path without links, until
-/// the choices end.
+/// Simulates two plugins until the choices end, in an empty directory whose path contains no
+/// symbolic links.
 ///
 /// # Errors
 /// Returns the description of an escape, or of a failure to prepare the files.
@@ -578,7 +578,7 @@ impl<'a> World<'a> {
     }
 
     /// Returns the directory at which a plugin's path begins, and the rest of the path.
-    #[allow(clippy::type_complexity, reason = "it is used in one place")]
+    #[allow(clippy::type_complexity, reason = "the type is used only once")]
     fn choose_start(
         &self,
         index: usize,
@@ -642,8 +642,8 @@ impl<'a> World<'a> {
         };
         let mut handle = handle.map_err(|error| error.to_string())?;
         let real = real_path(&handle)?;
-        // Another plugin may have moved the directory of a handle that is held: then the file is
-        // at least one of that plugin's.
+        // Another plugin may have moved the directory of a handle: then the file is in a directory
+        // that is granted to that plugin.
         let checks: &[usize] = if is_held { &[0, 1] } else { std::slice::from_ref(&index) };
         let allowed = |access| {
             checks
@@ -767,7 +767,7 @@ mod tests {
         assert!(all.opened * 20 >= all.operations && all.shared * 50 >= all.operations, "{all:?}");
     }
 
-    /// The oracle detects an escape.
+    /// Checks that the oracle detects an escape.
     #[test]
     fn changes_outside_are_detected() {
         let root = tempfile::tempdir().unwrap();

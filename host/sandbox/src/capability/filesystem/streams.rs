@@ -1,4 +1,4 @@
-//! Streams of open files. Reads and writes count as accesses to the file.
+//! Streams of open files. Reads and writes are accesses to the file.
 
 use wasmtime_wasi_io::streams::{StreamError, StreamResult};
 

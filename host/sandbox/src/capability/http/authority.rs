@@ -1,4 +1,4 @@
-//! Decides on a request: asks the plugin's monitor on behalf of the current call.
+//! Submits a request to the plugin's monitor on behalf of the current call.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

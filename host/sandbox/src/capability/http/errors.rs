@@ -1,4 +1,4 @@
-//! Errors of requests, for log lines and for the guest.
+//! Converts errors of requests to log lines, and to error codes for the guest.
 
 use wardian_access::ReachError;
 use wardian_network::{NetworkError, TlsError};
@@ -10,7 +10,8 @@ pub(super) fn log_error(call: &PluginCall, error: &NetworkError) {
     tracing::debug!(target: "wardian::network", %call, "{error}");
 }
 
-/// Whether the request was rejected before the policy's decision, so that no record exists yet.
+/// Returns whether the request was rejected before the policy's decision, so that no record exists
+/// yet.
 pub(super) fn is_refusal(error: &NetworkError) -> bool {
     matches!(
         error,

@@ -1,4 +1,4 @@
-//! An instance's active requests, which end with the operation they belong to.
+//! An instance's active requests, which end with the operation to which they belong.
 //!
 //! A guest can keep a handle for as long as the instance lives. So the host owns the response
 //! bodies that are being read, and drops them when the operation has ended: the guest's handles
@@ -22,7 +22,7 @@ use super::errors::{error_for_guest, log_error};
 pub(super) struct Exchanges(Arc<Mutex<OpenExchanges>>);
 
 struct OpenExchanges {
-    /// Is replaced when the operation has ended, which closes the channel.
+    /// The sender is replaced when the operation has ended, which closes the channel.
     work: watch::Sender<()>,
     bodies: HashMap<u64, Weak<Mutex<Option<ResponseBody>>>>,
     next: u64,

@@ -19,7 +19,7 @@ const PORTION: usize = 64 << 10;
 /// Maximum number of characters of an invalid destination in a record.
 const SHOWN: usize = 200;
 
-/// Everything that is needed to send an instance's requests.
+/// The data that is required to send an instance's requests.
 pub(crate) struct Requests {
     pub(crate) context: WasiHttpCtx,
     pub(crate) sender: Sender,
@@ -47,8 +47,7 @@ type Sending = dyn Future<Output = Result<(http::Response<WasiBody>, Finishing),
 type Finishing = Box<dyn Future<Output = Result<(), Error>> + Send>;
 
 impl WasiHttpHooks for Sender {
-    /// Returns false: the network client sets the `Host` header, from the destination that was
-    /// decided.
+    /// Returns false: the network client sets the `Host` header, from the allowed destination.
     fn set_host_header(&mut self) -> bool {
         false
     }
@@ -108,7 +107,7 @@ fn timeouts(options: RequestOptions) -> Timeouts {
     }
 }
 
-/// Returns the destination of a request that could not be decided, without components that may
+/// Returns the destination of a request that could not be checked, without components that may
 /// contain secrets.
 fn destination(uri: &http::Uri) -> String {
     let authority = uri.authority().map(http::uri::Authority::as_str).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! TCP connections. In each call that uses it, a connection counts as one network access.
+//! TCP connections. In each call that uses it, a connection is one network access.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -18,15 +18,15 @@ use crate::limits::Bound;
 pub(super) struct Connections {
     /// A connection that was allowed, before its socket is known.
     beginning: Option<Arc<Connection>>,
-    /// Has at most as many entries as the instance may have sockets.
+    /// The connections by socket, at most as many as the instance may have sockets.
     of_sockets: HashMap<u32, Arc<Connection>>,
 }
 
 /// A connection, from the decision to allow it until its socket and both of its streams are
-/// gone, or the connection fails.
+/// dropped, or the connection fails.
 ///
 /// The access is recorded for the call that began it. If a later call uses the connection, the
-/// access is decided again, and recorded for that call.
+/// access is checked again, and recorded for that call.
 pub(super) struct Connection {
     current_call: CurrentCall,
     request: AccessRequest,
@@ -47,11 +47,11 @@ struct State {
 
 /// A connection, or a peer of datagrams, sent more than allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("more than {} bytes came from there in one call{}", .0.value, .0.origin())]
+#[error("more than {} bytes were received from this peer in one call{}", .0.value, .0.origin())]
 pub(super) struct ReceivedTooMuch(pub(super) Bound<u64>);
 
 impl Connections {
-    /// Prepares for the next socket: connections that begin from now on belong to it.
+    /// Prepares for the next socket, to which subsequent connections belong.
     pub(super) fn before_connecting(&mut self) {
         self.beginning = None;
     }
@@ -76,7 +76,7 @@ impl Connections {
         self.of_sockets.remove(&socket);
     }
 
-    /// Returns the number of sockets that are connected or about to be.
+    /// Returns the number of sockets that are connected or connecting.
     pub(super) fn count(&self) -> usize {
         self.of_sockets.values().filter(|connection| connection.state().permit.is_some()).count()
     }

@@ -1,4 +1,4 @@
-//! Destinations of datagrams. In each call, every destination counts as one network access.
+//! Destinations of datagrams. In each call, every destination is one network access.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use wardian_monitor::Use;
 use super::connections::ReceivedTooMuch;
 use crate::limits::Bound;
 
-/// Maximum number of active accesses in one call. Each further one ends the oldest.
+/// Maximum number of active accesses in one call. Each additional access ends the oldest one.
 const MAX_PEERS: usize = 1_000;
 
 /// The allowed destinations of datagrams in this call, which are also the allowed senders.

@@ -1,4 +1,4 @@
-//! Decides which destinations an instance's sockets may contact.
+//! Checks the destinations that an instance's sockets contact.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -23,7 +23,7 @@ const MAX_NAMES: usize = 8;
 /// A future that returns whether a socket may be used.
 type Permission = Pin<Box<dyn Future<Output = bool> + Send + Sync>>;
 
-/// Decides the destinations of one instance's sockets, and holds the accesses that it allowed.
+/// Checks the destinations of one instance's sockets, and holds the accesses that it allowed.
 pub(crate) struct SocketEgress {
     current_call: CurrentCall,
     network: Arc<ProviderNetwork>,
@@ -50,8 +50,8 @@ impl SocketEgress {
         &self.current_call
     }
 
-    /// Ends the current accesses when a call begins or the operation has ended: later traffic does
-    /// not belong to the previous call.
+    /// Ends the current accesses when a call begins or the operation has ended: subsequent traffic
+    /// is not part of the previous call.
     pub(super) fn end_uses(&self) {
         self.connections().end_uses();
         self.peers().end_uses();
@@ -98,8 +98,8 @@ impl SocketEgress {
 
     /// Whether a socket may be used for this purpose.
     pub(super) fn permits(&self, address: SocketAddr, purpose: SocketAddrUse) -> Permission {
-        // The decision concerns the address that is actually contacted: an IPv4-mapped IPv6
-        // address is an IPv4 address.
+        // The address that is actually contacted is checked: an IPv4-mapped IPv6 address is an IPv4
+        // address.
         let address = canonical(address);
         let permits = match purpose {
             SocketAddrUse::TcpConnect => match self.may_connect(address) {
@@ -122,7 +122,7 @@ impl SocketEgress {
         Box::pin(std::future::ready(permits))
     }
 
-    /// Decides a connection. An allowed connection then waits for a permit.
+    /// Checks a connection. An allowed connection then waits for a permit.
     fn may_connect(&self, address: SocketAddr) -> Option<(Arc<Connection>, Ticket)> {
         let request = self.choose_request(Scheme::Tcp, address)?;
         let monitor = self.current_call.monitor();
@@ -134,8 +134,8 @@ impl SocketEgress {
         }
         let mut connections = self.connections();
         let limiter = self.network.limiter();
-        // An instance that already holds every permit would wait for itself, so the connection is
-        // refused at once.
+        // An instance that holds every permit would wait for itself, so the connection is refused
+        // immediately.
         if connections.count() >= limiter.limit() {
             let origin = self.network.concurrent().origin();
             let most = limiter.limit();
@@ -164,8 +164,7 @@ impl SocketEgress {
         true
     }
 
-    /// Chooses the name, or the address itself, under which to decide: a granted one if there is
-    /// one.
+    /// Chooses the name, or the address itself, that is checked: a granted one if there is one.
     fn choose_request(&self, scheme: Scheme, address: SocketAddr) -> Option<AccessRequest> {
         let policy = self.current_call.monitor().policy();
         let mut requests = Vec::new();

@@ -78,7 +78,7 @@ fn resolve(state: &GuestState, name: &str) -> Result<Answers, ErrorCode> {
         current_call.monitor().reject(&current_call.get(), Capability::NameLookUp, target, reason);
         ErrorCode::InvalidArgument
     })?;
-    // An address needs no resolution, and is decided when it is used.
+    // An address needs no resolution, and is checked when it is used.
     let text: Box<str> = match &host {
         Host::Address(address) => return Ok(Answers::KnownNames(Ok(vec![*address].into_iter()))),
         Host::Name(text) => text.clone(),

@@ -1,5 +1,5 @@
 //! `wasi:sockets/tcp`: wasmtime's implementation, except for the functions that begin and end a
-//! connection, because the access is recorded there.
+//! connection, in which the access is recorded.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -55,8 +55,8 @@ fn start_connect(
     if let Err(error) = state.sockets().start_connect(socket, network, address) {
         return error.downcast().map(Err);
     }
-    // wasmtime defers all work until the guest waits. At this point the decided connection is
-    // known, so the connection is started at once.
+    // wasmtime defers all work until the guest waits. At this point the allowed connection is
+    // known, so the connection is started immediately.
     let socket = state.table().get_mut(&Resource::<TcpSocket>::new_borrow(number))?;
     let _ = pin!(socket.ready()).as_mut().poll(&mut Context::from_waker(Waker::noop()));
     state.egress().connections().keep(number);

@@ -1,5 +1,5 @@
-//! Files: every probe must be denied, no file may change, and the audit log must have a record of
-//! each denial.
+//! Attacks on files: every probe must be denied, no file may change, and the audit log must have a
+//! record of each denial.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -119,7 +119,7 @@ const REACHES: &[(With, &str)] = &[
     (With::Two, "read:/etc/passwd"),
 ];
 
-/// Probes that fail without a decision: a mode with setuid, a pipe, a path through a missing
+/// Probes that fail before a decision: a mode with setuid, a pipe, a path through a missing
 /// directory.
 const NOT_DECIDED: &[&str] = &["create:4755|mine", "read:pipe", "write:.terraform/providers/x"];
 

@@ -1,4 +1,5 @@
-//! Denial of service: the call fails or its output is truncated, and at most its instance is lost.
+//! Denial-of-service attacks: the call fails or its output is truncated, and at most its instance
+//! is lost.
 
 use std::time::Duration;
 

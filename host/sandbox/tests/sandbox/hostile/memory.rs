@@ -1,4 +1,5 @@
-//! Data that is retained after a call, or leaks from one configuration to another.
+//! Attempts to read data that is retained after a call, or that leaks from one configuration to
+//! another.
 
 use std::fs;
 use std::sync::Arc;
@@ -52,7 +53,7 @@ async fn past_a_crash() -> Attempt {
     Attempt::new("memory", "state past a crash", got, held)
 }
 
-/// Access through a file from an earlier call is decided as a new access of the current call: a
+/// Access through a file from an earlier call is checked as a new access of the current call: a
 /// grant for one resource is not silently used for another.
 async fn a_file_past_its_call() -> Attempt {
     let place = tempfile::tempdir().unwrap();

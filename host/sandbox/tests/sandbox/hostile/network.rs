@@ -1,12 +1,12 @@
-//! The network: a destination that is not granted is not reached under any name, and each denial is
-//! recorded in the audit log.
+//! Attacks on the network: a destination that is not granted is not reached under any name, and
+//! each denial is recorded in the audit log.
 
 use wardian_monitor::Outcome;
 
 use super::{Attempt, answer, is_well, limits};
 use crate::server::{Reaching, datagram_server, echo_server, http_server};
 
-/// Grants every name and every port, but public addresses only.
+/// Grants every name and every port, but only public addresses.
 const PUBLIC: &str =
     "allow network {\n hosts = [\"**\"]\n schemes = [\"http\", \"tcp\", \"udp\"]\n ports = [\"*\"]\n}";
 
@@ -46,7 +46,7 @@ pub(crate) const DISGUISES: &[&str] = &[
 struct Round<'a> {
     rules: &'a str,
     probes: Vec<String>,
-    /// Whether a decision is made about the probes, or they fail before it.
+    /// Whether the probes reach a decision, or fail before it.
     is_decided: bool,
 }
 
@@ -158,7 +158,8 @@ pub(super) async fn attempts() -> Vec<Attempt> {
     attempts
 }
 
-/// The name has an unused address at first, and this machine's address from the second lookup on.
+/// The name resolves to an unused address at first, and to this machine's address from the second
+/// lookup on.
 async fn rebinding(port: u16, before: usize) -> Attempt {
     let reaching = Reaching::with(PUBLIC, limits(), Vec::new());
     let mut got = Vec::new();

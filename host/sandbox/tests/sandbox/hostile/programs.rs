@@ -1,4 +1,5 @@
-//! Programs, run by the real local-exec provisioner under a policy that allows one program.
+//! Attacks through programs: the real local-exec provisioner runs under a policy that allows one
+//! program.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use wardian_value::{Type, Value};
 use super::Attempt;
 use crate::guest::{embedded, launcher, sandbox, short};
 
-/// Allows `touch -- allowed-*` only.
+/// Allows only `touch -- allowed-*`.
 const RULES: &str = r#"plugin "terraform.io/builtin/local-exec" {
   allow process {
     program   = "/usr/bin/touch"

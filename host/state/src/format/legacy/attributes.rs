@@ -1,4 +1,5 @@
-//! Lengths in flat attributes: `l.#` is the length of a list or set, `m.%` the length of a map.
+//! Renames lengths in flat attributes: `l.#` is the length of a list or set, `m.%` the length of a
+//! map.
 
 use std::collections::{BTreeMap, HashMap};
 

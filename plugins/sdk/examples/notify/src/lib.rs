@@ -10,9 +10,9 @@
 //! }
 //! ```
 //!
-//! `cargo build --target wasm32-wasip2` builds the component. If it is in a plugin directory as
-//! `terraform-provisioner-notify_v1.0.0.wasm`, it is used with `provisioner "notify"`; if it is in
-//! a mirror, below `registry.terraform.io/acme/provisioner-notify/1.0.0/`, with `provisioner
+//! `cargo build --target wasm32-wasip2` builds the component. In a plugin directory, with the file
+//! name `terraform-provisioner-notify_v1.0.0.wasm`, its label is `provisioner "notify"`; in a
+//! mirror, below `registry.terraform.io/acme/provisioner-notify/1.0.0/`, its label is `provisioner
 //! "acme/notify"`.
 
 use serde::Deserialize;
@@ -26,7 +26,7 @@ const LEVELS: [&str; 4] = ["debug", "info", "notice", "warning"];
 #[derive(Clone, Copy, Debug)]
 pub struct Notify;
 
-/// The arguments of the block.
+/// The arguments of the provisioner.
 #[derive(Debug, Deserialize)]
 pub struct Config {
     message: String,

@@ -1,4 +1,5 @@
-//! Expressions: constants with their values, all other expressions with their references.
+//! Renders expressions as JSON: constants with their values, all other expressions with their
+//! references.
 
 use std::collections::BTreeMap;
 

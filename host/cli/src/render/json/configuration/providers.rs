@@ -131,7 +131,7 @@ impl<'a> ProviderConfigs<'a> {
     }
 }
 
-/// Returns the providers of objects that are imported to resources that have no block yet.
+/// Returns the providers of objects that are imported to resources without a block.
 fn to_be_written(configuration: &Configuration, node: &ModuleNode) -> impl Iterator<Item = ProviderAddress> {
     let blocks = node.module.imports.iter();
     let open = blocks.filter(|import| {

@@ -7,7 +7,7 @@ use crate::render::value::render_value;
 
 const SECRET: &str = "s3cr3t";
 
-/// A deterministic generator of pseudo-random numbers.
+/// A deterministic pseudo-random number generator.
 struct Dice(u64);
 
 impl Dice {

@@ -92,7 +92,7 @@ fn bare() -> Arc<Schema> {
 }
 
 #[test]
-fn all_nestings_are_rendered_like_terraforms() {
+fn all_nestings_are_rendered_as_in_terraform() {
     compare(include_str!("../../snapshots/schemas.json"), |address| {
         if address.starts_with("mock_bare") { bare() } else { thing() }
     });

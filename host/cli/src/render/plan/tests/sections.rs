@@ -79,7 +79,7 @@ To perform exactly these actions, run:
 }
 
 #[test]
-fn plan_uses_terraforms_colors() {
+fn plan_colors_match_terraform() {
     let plan = with_changes(vec![change(
         "terraform_data.a",
         Action::CreateThenDelete,
@@ -180,7 +180,7 @@ infrastructure is changed.
 }
 
 #[test]
-fn outputs_are_rendered_like_terraforms() {
+fn outputs_are_rendered_as_in_terraform() {
     let recorded: Json = serde_json::from_str(include_str!("../../snapshots/output_changes.json")).unwrap();
     let mut plan = empty_plan(Mode::Normal);
     for (name, case) in recorded["changes"].as_object().unwrap() {

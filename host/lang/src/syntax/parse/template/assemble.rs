@@ -12,7 +12,7 @@ use crate::node::{Kind, Part};
 
 type Flat = Peekable<IntoIter<Piece>>;
 
-const UNBALANCED: &str = "The directives of this template do not match: this one has no start.";
+const UNBALANCED: &str = "The directives of this template do not match: this directive has no start.";
 
 impl Parser<'_> {
     pub(super) fn assembled(&mut self, layout: Layout) -> Kind {
