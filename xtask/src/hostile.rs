@@ -90,14 +90,15 @@ fn compare_costs(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let (now, is_success) = attack(workspace, &Options { only, ..Options::default() })?;
     let mut rows = String::new();
     for (name, cost) in &now.costs {
-        let before = before.costs.get(name).map_or("no cost: refused in another way", String::as_str);
+        let before = before.costs.get(name).map_or("another result, in before.txt", String::as_str);
         writeln!(rows, "| {name} | {before} | {cost} |")?;
     }
     let path = workspace.root.join(COSTS);
     let head = "# What hostile components, packages and expressions cost\n\n\
                 The highest resident memory and the CPU time of the command that reads the input, from\n\
                 `cargo xtask hostile --costs --binary PATH`. A command is killed at 3 GiB, and an expression's\n\
-                after 25 s. The bound of each row is 512 MiB and 30 s.\n\n\
+                after 25 s. The bound of each row is 512 MiB and 30 s. A command that ends before the first\n\
+                measurement, within some 10 ms, has 0 MiB.\n\n\
                 | input | before the defences | now |\n|---|---|---|\n";
     std::fs::write(&path, format!("{head}{rows}"))
         .with_context(|| format!("could not write {}", path.display()))?;
