@@ -89,31 +89,38 @@ fn held_by(path: &Path, holder: Option<&LockInfo>) -> String {
     }
 }
 
-/// The locks that this process holds, for a process that ends at once.
-static HELD: Mutex<Vec<Sidecar>> = Mutex::new(Vec::new());
+/// The files of the locks that this process holds. [`remove_lock_information`] removes them if the
+/// process ends and drops no lock.
+static HELD: Mutex<Vec<LockFiles>> = Mutex::new(Vec::new());
 
-/// The files that a lock leaves if it is not dropped.
+/// The files that are removed together with a lock.
 #[derive(Clone, Debug)]
-struct Sidecar {
+struct LockFiles {
     id: String,
     info_path: PathBuf,
-    /// The state's file, if the lock created it.
-    created: Option<PathBuf>,
+    /// The state file, if the lock created it.
+    created_state: Option<PathBuf>,
+}
+
+impl LockFiles {
+    /// Removes the lock information unless another lock has replaced it, and a created state file
+    /// if it is unused.
+    fn remove(&self, is_unused: impl FnOnce(&Path) -> bool) {
+        if read_info(&self.info_path).is_some_and(|info| info.id == self.id) {
+            let _ = fs::remove_file(&self.info_path);
+        }
+        if let Some(state) = self.created_state.as_deref().filter(|state| is_unused(state)) {
+            let _ = fs::remove_file(state);
+        }
+    }
 }
 
 /// Removes the lock information of all locks that this process holds. The system releases the locks
 /// themselves when the process ends, which must be at once.
 pub fn remove_lock_information() {
     let held = std::mem::take(&mut *HELD.lock().unwrap_or_else(PoisonError::into_inner));
-    for lock in held {
-        if read_info(&lock.info_path).is_some_and(|info| info.id == lock.id) {
-            let _ = fs::remove_file(&lock.info_path);
-        }
-        if let Some(path) = lock.created
-            && fs::metadata(&path).is_ok_and(|metadata| metadata.len() == 0)
-        {
-            let _ = fs::remove_file(&path);
-        }
+    for files in held {
+        files.remove(|state| fs::metadata(state).is_ok_and(|metadata| metadata.len() == 0));
     }
 }
 
@@ -121,10 +128,8 @@ pub fn remove_lock_information() {
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: Option<File>,
-    path: PathBuf,
     info: LockInfo,
-    info_path: PathBuf,
-    created_file: bool,
+    files: LockFiles,
 }
 
 impl Lock {
@@ -180,17 +185,15 @@ impl Lock {
                 created: format!("{:.9}", jiff::Timestamp::now()),
                 path: path.display().to_string(),
             };
-            let lock = Self { file: Some(file), path: path.to_owned(), info, info_path, created_file };
+            let created_state = created_file.then(|| path.to_owned());
+            let files = LockFiles { id: info.id.clone(), info_path, created_state };
+            let lock = Self { file: Some(file), info, files };
             lock.write_info().map_err(|error| LockError::Io {
                 doing: "write the lock information",
-                path: lock.info_path.clone(),
+                path: lock.files.info_path.clone(),
                 error,
             })?;
-            HELD.lock().unwrap_or_else(PoisonError::into_inner).push(Sidecar {
-                id: lock.info.id.clone(),
-                info_path: lock.info_path.clone(),
-                created: created_file.then(|| lock.path.clone()),
-            });
+            HELD.lock().unwrap_or_else(PoisonError::into_inner).push(lock.files.clone());
             return Ok(lock);
         }
     }
@@ -201,7 +204,7 @@ impl Lock {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let text = serde_json::to_string(&self.info)?;
-        open_no_follow(&self.info_path, &options)?.write_all(text.as_bytes())
+        open_no_follow(&self.files.info_path, &options)?.write_all(text.as_bytes())
     }
 
     pub(crate) fn info(&self) -> &LockInfo {
@@ -220,13 +223,8 @@ impl Drop for Lock {
             return;
         };
         HELD.lock().unwrap_or_else(PoisonError::into_inner).retain(|held| held.id != self.info.id);
-        if read_info(&self.info_path).is_some_and(|info| info.id == self.info.id) {
-            let _ = fs::remove_file(&self.info_path);
-        }
-        let untouched = file.metadata().is_ok_and(|metadata| metadata.len() == 0);
-        if self.created_file && untouched && is_same_file(&file, &self.path) {
-            let _ = fs::remove_file(&self.path);
-        }
+        let is_empty = file.metadata().is_ok_and(|metadata| metadata.len() == 0);
+        self.files.remove(|state| is_empty && is_same_file(&file, state));
     }
 }
 
