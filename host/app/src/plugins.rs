@@ -238,7 +238,7 @@ impl Plugins {
             let load = move || {
                 let (digest, policy) = (*component.sha256.as_bytes(), monitor.as_ref().map(Monitor::policy));
                 sandbox
-                    .load_by_policy(name, component.bytes(), Some(digest), policy, &tell)
+                    .load(name, component.bytes(), Some(digest), policy, &tell)
                     .map_err(|error| error.to_string())
             };
             tokio::task::spawn_blocking(load).await.map_err(|error| error.to_string()).flatten()

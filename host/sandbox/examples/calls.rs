@@ -33,10 +33,10 @@ async fn measure(bytes: &[u8], type_name: &str) -> Result<(), Failed> {
 
     let compiling = Instant::now();
     let sandbox = sandbox(&place)?;
-    let plugin = sandbox.load("bench", bytes, None, &|_| {})?;
+    let plugin = sandbox.load("bench", bytes, None, None, &|_| {})?;
     print("load cold", compiling.elapsed(), Unit::Milliseconds);
     let digest = *plugin.digest();
-    let load = |known| sandbox.load("bench", bytes, known, &|_| {}).map(drop).map_err(Failed::from);
+    let load = |known| sandbox.load("bench", bytes, known, None, &|_| {}).map(drop).map_err(Failed::from);
     let warm = median(30, || load(Some(digest)))?;
     print("load warm", warm, Unit::Milliseconds);
     let unknown = median(30, || load(None))?;

@@ -34,7 +34,7 @@ fn main() -> Result<(), Failed> {
 
 async fn measure(bytes: &[u8]) -> Result<(), Failed> {
     let port = server().await?;
-    let plugin = Sandbox::new(SandboxOptions::default())?.load("bench", bytes, None, &|_| {})?;
+    let plugin = Sandbox::new(SandboxOptions::default())?.load("bench", bytes, None, None, &|_| {})?;
     let quiet = plugin.provider(grants(port, AuditLog::disabled())?);
     let log = std::env::temp_dir().join(format!("wardian-requests-{}.jsonl", std::process::id()));
     let recorded = plugin.provider(grants(port, AuditLog::open(&log)?)?);

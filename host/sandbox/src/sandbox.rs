@@ -120,22 +120,8 @@ impl Sandbox {
     /// Loads a provisioner from a component's bytes. See [`Sandbox::load`] for the arguments.
     ///
     /// # Errors
-    /// If the component cannot be read, or is not a provisioner that this host can run.
-    pub fn load_provisioner(
-        &self,
-        name: impl Into<Arc<str>>,
-        bytes: &[u8],
-        known: Option<ComponentDigest>,
-        tell: &dyn Fn(LoadEvent),
-    ) -> Result<LoadedProvisioner, LoadError> {
-        self.load_provisioner_by_policy(name, bytes, known, None, tell)
-    }
-
-    /// Loads a provisioner within the limits of a policy.
-    ///
-    /// # Errors
     /// If the component cannot be read or compiled, or is not a provisioner that this host can run.
-    pub fn load_provisioner_by_policy(
+    pub fn load_provisioner(
         &self,
         name: impl Into<Arc<str>>,
         bytes: &[u8],
@@ -167,24 +153,13 @@ impl Sandbox {
     /// Loads a provider from a component's bytes.
     ///
     /// `name` is its name in messages. `known` is the SHA-256 of `bytes`, if the caller has
-    /// verified it (for an embedded plugin, or a file that has just been checked), so that it is
-    /// not computed again. Compiling can take seconds on all cores and blocks the thread; `tell`
-    /// receives the events.
-    pub fn load(
-        &self,
-        name: impl Into<Arc<str>>,
-        bytes: &[u8],
-        known: Option<ComponentDigest>,
-        tell: &dyn Fn(LoadEvent),
-    ) -> Result<LoadedPlugin, LoadError> {
-        self.load_by_policy(name, bytes, known, None, tell)
-    }
-
-    /// Loads a provider within the limits of a policy.
+    /// verified it (for an embedded plugin, or a file that has just been checked). `policy` limits
+    /// the compilation; without it, the limits of the host apply. Compiling can take seconds on all
+    /// cores and blocks the thread; `tell` receives the events.
     ///
     /// # Errors
     /// If the component cannot be read or compiled, or is not a provider that this host can run.
-    pub fn load_by_policy(
+    pub fn load(
         &self,
         name: impl Into<Arc<str>>,
         bytes: &[u8],

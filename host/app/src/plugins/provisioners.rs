@@ -141,7 +141,7 @@ impl Plugins {
         let policy = monitor.policy().clone();
         let load = move || {
             let digest = *component.sha256.as_bytes();
-            sandbox.load_provisioner_by_policy(name, component.bytes(), Some(digest), Some(&policy), &tell)
+            sandbox.load_provisioner(name, component.bytes(), Some(digest), Some(&policy), &tell)
         };
         let loaded = match tokio::task::spawn_blocking(load).await {
             Ok(loaded) => loaded.map_err(|error| error.to_string()),

@@ -33,7 +33,7 @@ impl Place {
                 *compiled.lock().unwrap() = true;
             }
         };
-        let plugin = self.sandbox().load("acme/hostile", &bytes("hostile"), None, &tell).unwrap();
+        let plugin = self.sandbox().load("acme/hostile", &bytes("hostile"), None, None, &tell).unwrap();
         assert_well(&*plugin.provider(Grants::nothing())).await;
         compiled.into_inner().unwrap()
     }

@@ -81,7 +81,7 @@ pub(crate) fn sandbox(limits: SandboxLimits) -> Sandbox {
 }
 
 pub(crate) fn load(limits: SandboxLimits) -> LoadedPlugin {
-    sandbox(limits).load("acme/hostile", &bytes("hostile"), None, &|_| {}).unwrap()
+    sandbox(limits).load("acme/hostile", &bytes("hostile"), None, None, &|_| {}).unwrap()
 }
 
 pub(crate) fn provider(limits: SandboxLimits) -> Arc<dyn Provider> {

@@ -9,7 +9,7 @@ const COMPONENT_HEADER: [u8; 8] = [0, b'a', b's', b'm', 0x0d, 0, 1, 0];
 const MODULE_HEADER: [u8; 8] = [0, b'a', b's', b'm', 1, 0, 0, 0];
 
 fn load_error(bytes: &[u8]) -> String {
-    match uncached().load("acme/x", bytes, None, &|_| {}) {
+    match uncached().load("acme/x", bytes, None, None, &|_| {}) {
         Ok(_) => panic!("it was loaded"),
         Err(error) => error.to_string(),
     }
@@ -52,7 +52,7 @@ fn component_without_exports_is_not_a_provider() {
 /// occurs.
 #[test]
 fn component_with_network_imports_loads_without_a_grant() {
-    let loaded = sandbox(short()).load("acme/x", &bytes("hostile-network"), None, &|_| {});
+    let loaded = sandbox(short()).load("acme/x", &bytes("hostile-network"), None, None, &|_| {});
     assert!(loaded.is_ok(), "{:?}", loaded.err());
 }
 

@@ -98,7 +98,8 @@ fn provisioner(root: &Path, rules: &str) -> Arc<dyn Provisioner> {
         home: None,
         ssh_agent: None,
     };
-    let loaded = sandbox(short()).load_provisioner("local-exec", &embedded("local-exec"), None, &|_| {});
+    let loaded =
+        sandbox(short()).load_provisioner("local-exec", &embedded("local-exec"), None, None, &|_| {});
     loaded.unwrap().provisioner(grants)
 }
 

@@ -295,7 +295,7 @@ impl Reaching {
         };
         let plugin = Sandbox::new(options)
             .unwrap()
-            .load("acme/hostile", &bytes("hostile-network"), None, &|_| {})
+            .load("acme/hostile", &bytes("hostile-network"), None, None, &|_| {})
             .unwrap();
 
         let log = tempfile::NamedTempFile::new().unwrap();

@@ -130,14 +130,14 @@ async fn files() -> Vec<Attempt> {
     let honest = load(limits()).provider(Grants::nothing());
     let mut attempts = Vec::new();
     for (tried, bytes) in tries {
-        let loaded = uncached().load("acme/hostile", &bytes, None, &|_| {});
+        let loaded = uncached().load("acme/hostile", &bytes, None, None, &|_| {});
         let got = loaded.as_ref().map_or_else(ToString::to_string, |_| "it was loaded".to_owned());
         let names_it = !tried.starts_with("an import")
             || ["tcp@9", "thread/spawn", "plugin/process"].iter().any(|name| got.contains(name));
         let held = loaded.is_err() && names_it && is_well(&*honest).await;
         attempts.push(Attempt::new("code", tried, got, held));
     }
-    let provider = sandbox(short()).load_provisioner("acme/hostile", &whole, None, &|_| {});
+    let provider = sandbox(short()).load_provisioner("acme/hostile", &whole, None, None, &|_| {});
     let got = provider.as_ref().map_or_else(ToString::to_string, |_| "it was loaded".to_owned());
     attempts.push(Attempt::new("code", "a provider as a provisioner", got, provider.is_err()));
     attempts
@@ -165,7 +165,7 @@ async fn tables() -> Attempt {
     section.push(2);
     section.extend(leb(u32::try_from(instance.len()).unwrap()));
     section.extend(instance);
-    let loaded = uncached().load("acme/hostile", &with(&section), None, &|_| {});
+    let loaded = uncached().load("acme/hostile", &with(&section), None, None, &|_| {});
     let honest = load(limits()).provider(Grants::nothing());
     let (got, held) = match loaded {
         Ok(plugin) => {
@@ -204,7 +204,7 @@ fn compiles(sandbox: &Sandbox) -> bool {
     let compiled = Cell::new(false);
     let tell = |event| compiled.set(compiled.get() || matches!(event, LoadEvent::Compiled { .. }));
     // The component has no exports, so it is not a plugin; this is detected after compilation.
-    let _ = sandbox.load("acme/empty", COMPONENT, None, &tell);
+    let _ = sandbox.load("acme/empty", COMPONENT, None, None, &tell);
     compiled.get()
 }
 

@@ -69,7 +69,8 @@ fn provisioner(directory: &Path, log: &Arc<AuditLog>) -> Arc<dyn Provisioner> {
         home: None,
         ssh_agent: None,
     };
-    let loaded = sandbox(short()).load_provisioner("local-exec", &embedded("local-exec"), None, &|_| {});
+    let loaded =
+        sandbox(short()).load_provisioner("local-exec", &embedded("local-exec"), None, None, &|_| {});
     loaded.unwrap().provisioner(grants)
 }
 
