@@ -1,11 +1,10 @@
 //! Opens files by path within a scope.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use crate::directory::Directory;
@@ -150,31 +149,6 @@ impl FileScope {
     /// The same as for [`FileScope::open_directory`].
     pub fn list(&self, path: &Path) -> Result<Listing, FileAccessError> {
         self.open_directory(path)?.list()
-    }
-
-    /// Returns the type of a file after symbolic links are resolved; `None` if the file does not
-    /// exist.
-    ///
-    /// # Errors
-    /// If the path leads out of the scope, or if the system reports another error.
-    pub fn kind(&self, path: &Path) -> Result<Option<FileType>, FileAccessError> {
-        match self.resolve(path, LastLink::Follow).and_then(|resolved| resolved.kind()) {
-            Err(FileAccessError::System(error))
-                if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
-            {
-                Ok(None)
-            }
-            kind => kind,
-        }
-    }
-
-    /// Returns the type of a directory entry after symbolic links are resolved; `None` if the file
-    /// does not exist or is outside the scope. `directory` was opened in the scope.
-    pub fn entry_kind(&self, directory: &Directory, name: &OsStr) -> Option<FileType> {
-        match directory.kind(name).ok()?? {
-            FileType::Symlink => self.kind(&directory.join(name)).ok()?,
-            kind => Some(kind),
-        }
     }
 }
 

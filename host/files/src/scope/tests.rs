@@ -2,6 +2,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 
+use rustix::fs::FileType;
+
 use super::*;
 
 fn project() -> tempfile::TempDir {
@@ -43,9 +45,13 @@ fn paths_do_not_leave_confined_scope() {
         assert_eq!(read(&scope, Path::new(path)), format!("project/{expected}"), "{path}");
         assert_eq!(read(&scope, &directory.join(path)), format!("project/{expected}"), "{path}");
     }
-    assert_eq!(scope.kind(Path::new("dangling")).unwrap(), None);
-    assert_eq!(scope.kind(Path::new("main.tf/x")).unwrap(), None);
-    assert!(scope.kind(Path::new("up")).is_err(), "also if it exists");
+    let kind = |path: &str| scope.resolve(Path::new(path), LastLink::Follow).and_then(|found| found.kind());
+    for absent in ["dangling", "main.tf/x"] {
+        let error = io::Error::from(kind(absent).unwrap_err());
+        let expected = matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+        assert!(expected, "{absent}: {error}");
+    }
+    assert!(matches!(kind("up"), Err(FileAccessError::Outside { .. })), "also if it exists");
 }
 
 #[test]
@@ -143,7 +149,8 @@ fn no_file_of_a_process_is_read() {
         assert!(refused, "{path}: {read:?}");
     }
     assert!(matches!(scope.list(Path::new("/proc/self")), Err(FileAccessError::Process)));
-    assert!(matches!(scope.kind(Path::new("/proc/self/mem")), Err(FileAccessError::Process)));
+    let memory = scope.resolve(Path::new("/proc/self/mem"), LastLink::Follow);
+    assert!(matches!(memory, Err(FileAccessError::Process)), "{memory:?}");
     for path in ["/proc/cpuinfo", "/proc/sys/kernel/ostype"] {
         assert!(!scope.read(Path::new(path), 1 << 20).unwrap().is_empty(), "{path}");
     }
@@ -174,6 +181,6 @@ fn listing_is_read_in_pieces() {
     assert_eq!(names.len(), 1_001);
     let link = names.iter().find(|entry| entry.name == "link").unwrap();
     assert_eq!(link.kind, FileType::Symlink);
-    let directory = scope.open_directory(Path::new("many")).unwrap();
-    assert_eq!(scope.entry_kind(&directory, OsStr::new("link")), None, "it leads outside");
+    let target = scope.resolve(Path::new("many/link"), LastLink::Follow);
+    assert!(matches!(target, Err(FileAccessError::Outside { .. })), "{target:?}");
 }
