@@ -148,10 +148,7 @@ impl Evaluation<'_> {
     fn spend(&mut self, parts: usize, bytes: u64, node: &Node) -> Result<(), Diagnostics> {
         let parts = u64::try_from(parts).unwrap_or(u64::MAX);
         self.meter.spent = self.meter.spent.saturating_add(parts.saturating_mul(bytes));
-        match self.meter.budget.exceeded(self.meter.spent) {
-            Some(exceeded) => Err(self.over_limit(exceeded, node)),
-            None => Ok(()),
-        }
+        self.check_limit(node)
     }
 
     /// Counts a value all of whose parts may be new.
