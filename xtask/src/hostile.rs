@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::guests;
 use crate::progress::{elapsed, say};
 use crate::workspace::{Purpose, Workspace};
+use crate::{guests, process};
 
 /// The table of costs, in the workspace.
 const COSTS: &str = "tests/end-to-end/tests/hostile/costs.md";
@@ -124,24 +123,15 @@ fn attack(workspace: &Workspace, options: &Options) -> Result<(Tally, bool)> {
     cargo
         .arg("every_attack_fails")
         .env("WARDIAN_HOSTILE_ONLY", &options.only)
-        .env("WARDIAN_HOSTILE_ALL", "1")
-        .stdout(Stdio::piped());
+        .env("WARDIAN_HOSTILE_ALL", "1");
     if options.binary.is_some() {
         cargo.env("WARDIAN_HOSTILE_REPORT", "1");
     }
     if options.is_recording {
         cargo.env("WARDIAN_HOSTILE_BEFORE", "1");
     }
-    let mut child = cargo.spawn().context("could not start cargo")?;
-    let out = child.stdout.take().context("cargo has no output")?;
     let mut tally = Tally::default();
-    for line in BufReader::new(out).split(b'\n') {
-        let line = line.context("could not read the output of cargo")?;
-        let line = String::from_utf8_lossy(&line);
-        say(&line);
-        tally.count(&line);
-    }
-    let status = child.wait()?;
+    let status = process::each_line(&mut cargo, |line| tally.count(line))?;
     if tally.sum().tried == 0 {
         bail!("no attack was run");
     }
