@@ -9,6 +9,7 @@ mod program;
 mod project;
 mod recorded;
 mod terraform;
+pub mod wasm;
 
 pub use program::{Running, binary, platform, test_guest};
 pub use project::{Project, Seen};

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::bounded;
+
 /// The result of an attack.
 #[derive(Debug)]
 pub enum Verdict {
@@ -29,6 +31,12 @@ pub struct Cost {
 impl Cost {
     fn is_within_bounds(self) -> bool {
         !self.is_killed && self.memory <= MAX_MEMORY && self.time <= MAX_TIME
+    }
+}
+
+impl From<&bounded::Run> for Cost {
+    fn from(run: &bounded::Run) -> Self {
+        Self { memory: run.peak, time: run.cpu, is_killed: run.killed.is_some() }
     }
 }
 

@@ -6,11 +6,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use wardian_end_to_end::wasm;
 
 use crate::attack::{Cost, Outcome, Table, Verdict, ensure, escaped_if};
 use crate::bounded::{Kill, Run};
 use crate::lab::{HOSTILE, Lab, configuration, grant};
-use crate::wasm;
 
 pub fn attacks() -> Table {
     let mut table = Table::new("exhaustion");
@@ -24,9 +24,10 @@ pub fn attacks() -> Table {
 }
 
 const MEBIBYTE: u64 = 1 << 20;
+
 /// Returns the cost of a run.
 fn cost(run: &Run) -> Outcome {
-    let cost = Cost { memory: run.peak, time: run.cpu, is_killed: run.killed.is_some() };
+    let cost = Cost::from(run);
     let is_busy = run.killed == Some("time") && run.cpu < Duration::from_millis(1500);
     ensure(!is_busy, || format!("the machine is too busy: {cost}"))?;
     Ok(Verdict::Cost(cost))
@@ -50,10 +51,7 @@ fn components(table: &mut Table) {
         ("doubled-types", || wasm::doubled_types(60)),
     ] {
         table.add_heavy(name, move || {
-            let lab = Lab::new()?;
-            lab.write_at("bomb.wasm", component());
-            let bomb = lab.at("bomb.wasm").display().to_string();
-            lab.write_at("home/.terraformrc", format!("provider_installation {{\n  dev_overrides {{\n    \"{HOSTILE}\" = \"{bomb}\"\n  }}\n  direct {{}}\n}}\n"));
+            let lab = Lab::with_component(component())?;
             lab.write("main.tf", configuration(&[(HOSTILE, &["honest"])]));
             let run = lab.run("plan -input=false")?;
             ensure(run.code != Some(0), || "the component was accepted".into())?;
@@ -380,10 +378,7 @@ fn signals(table: &mut Table) {
         late(&lab.run_and_kill("plan -input=false", LIMIT, &interrupts)?)
     });
     table.add_heavy("interrupts-during-compilation", move || {
-        let lab = Lab::new()?;
-        lab.write_at("bomb.wasm", wasm::locals_in_loops(9_000, 49));
-        let bomb = lab.at("bomb.wasm").display().to_string();
-        lab.write_at("home/.terraformrc", format!("provider_installation {{\n  dev_overrides {{\n    \"{HOSTILE}\" = \"{bomb}\"\n  }}\n  direct {{}}\n}}\n"));
+        let lab = Lab::with_component(wasm::locals_in_loops(9_000, 49))?;
         lab.write("main.tf", configuration(&[(HOSTILE, &["honest"])]));
         late(&lab.run_and_kill("plan -input=false", LIMIT, &interrupts)?)
     });

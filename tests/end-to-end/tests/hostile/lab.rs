@@ -3,15 +3,15 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use wardian_end_to_end::wasm::custom_section;
 use wardian_end_to_end::{Project, test_guest};
 
 use crate::attack::ensure;
 use crate::bounded::{self, Kill, MAX_TIME, Run};
-use crate::wasm::custom_section;
 
 /// The content of every file that no plugin has access to.
 pub const SECRET: &str = "S3CRET-of-the-victim";
@@ -39,16 +39,32 @@ impl Lab {
         let guest = |name: &str| test_guest(name).ok_or_else(|| format!("the component {name} is not built"));
         let (hostile, network, provisioner) =
             (guest("hostile")?, guest("hostile-network")?, guest("hostile-provisioner")?);
-        let overrides =
-            [(HOSTILE, &hostile), (OTHER, &hostile), (NETWORK, &network), (PROVISIONER, &provisioner)];
+        lab.set_overrides(&[
+            (HOSTILE, &hostile),
+            (OTHER, &hostile),
+            (NETWORK, &network),
+            (PROVISIONER, &provisioner),
+        ]);
+        Ok(lab)
+    }
+
+    /// Writes a CLI configuration that overrides providers with components or directories.
+    pub fn set_overrides(&self, overrides: &[(&str, &Path)]) {
         let lines: String = overrides
             .iter()
             .map(|(address, path)| format!("    \"{address}\" = \"{}\"\n", path.display()))
             .collect();
-        lab.project.write(
+        self.write_at(
             "home/.terraformrc",
             format!("provider_installation {{\n  dev_overrides {{\n{lines}  }}\n  direct {{}}\n}}\n"),
         );
+    }
+
+    /// Creates a lab in which the hostile provider is this component.
+    pub fn with_component(component: impl AsRef<[u8]>) -> Result<Self, String> {
+        let lab = Self::new()?;
+        lab.write_at("component.wasm", component);
+        lab.set_overrides(&[(HOSTILE, &lab.at("component.wasm"))]);
         Ok(lab)
     }
 

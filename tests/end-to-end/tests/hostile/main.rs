@@ -32,7 +32,6 @@ mod states;
 mod terminal;
 mod trust_by_name;
 mod trusted_files;
-mod wasm;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

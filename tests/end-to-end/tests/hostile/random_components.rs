@@ -7,11 +7,10 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use wardian_end_to_end::test_guest;
+use wardian_end_to_end::{test_guest, wasm};
 
 use crate::attack::{Cost, Verdict};
 use crate::lab::Lab;
-use crate::wasm;
 
 /// The number of components that are tried with the tests.
 const SAMPLE: usize = 12;
@@ -100,17 +99,11 @@ fn random_components_stay_within_the_limits() {
     };
     while !is_over(tried) {
         let bytes = component(&mut choices, &real);
-        let lab = Lab::new().unwrap();
-        lab.write_at("random.wasm", &bytes);
-        let path = lab.at("random.wasm").display().to_string();
-        lab.write_at(
-            "home/.terraformrc",
-            format!("provider_installation {{\n  dev_overrides {{\n    \"{}\" = \"{path}\"\n  }}\n  direct {{}}\n}}\n", crate::lab::HOSTILE),
-        );
+        let lab = Lab::with_component(&bytes).unwrap();
         lab.write("main.tf", crate::lab::configuration(&[(crate::lab::HOSTILE, &["honest"])]));
         // The limits on CPU time hold on a busy machine, too.
         let run = lab.run_and_kill("plan -input=false", Duration::from_mins(10), &[]).unwrap();
-        let cost = Cost { memory: run.peak, time: run.cpu, is_killed: run.killed.is_some() };
+        let cost = Cost::from(&run);
         let is_accepted = run.says("Compiling");
         if let Some(reached) = Verdict::Cost(cost).obtained() {
             keep(&bytes);

@@ -6,6 +6,7 @@ use std::io::Write as _;
 
 use serde_json::json;
 use wardian_end_to_end::test_guest;
+use wardian_end_to_end::wasm::custom_section;
 
 use crate::attack::{Table, Verdict, ensure, escaped_if};
 use crate::lab::{Lab, configuration};
@@ -23,10 +24,6 @@ fn component(name: &str) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|error| error.to_string())
 }
 
-fn settings(body: &str) -> String {
-    format!("provider_installation {{\n{body}  direct {{}}\n}}\n")
-}
-
 /// The hostile component under the address of an embedded plugin.
 fn default_grants(table: &mut Table) {
     for (name, address) in [
@@ -39,13 +36,7 @@ fn default_grants(table: &mut Table) {
             table.add(format!("{name}-{goal}"), move || {
                 let lab = Lab::new()?;
                 let guest = test_guest("hostile").ok_or("no component")?;
-                lab.write_at(
-                    "home/.terraformrc",
-                    settings(&format!(
-                        "  dev_overrides {{\n    \"{address}\" = \"{}\"\n  }}\n",
-                        guest.display()
-                    )),
-                );
+                lab.set_overrides(&[(address, &guest)]);
                 lab.write("private.txt", "PRIVATE");
                 lab.write("main.tf", configuration(&[(address, &["honest", step])]));
                 let run = lab.run("plan -input=false")?;
@@ -120,13 +111,7 @@ fn default_grants(table: &mut Table) {
 
 /// Runs a program that serves the hostile component as an embedded plugin.
 fn packed(lab: &Lab) -> crate::attack::Outcome {
-    lab.write_at(
-        "home/.terraformrc",
-        settings(&format!(
-            "  dev_overrides {{\n    \"example.com/test/bundled\" = \"{}\"\n  }}\n",
-            lab.at("bundles").display()
-        )),
-    );
+    lab.set_overrides(&[("example.com/test/bundled", &lab.at("bundles"))]);
     lab.write("private.txt", "PRIVATE");
     lab.write("main.tf", configuration(&[("example.com/test/bundled", &["honest", "read¦private.txt"])]));
     let run = lab.run("plan -input=false")?;
@@ -237,7 +222,7 @@ fn declarations(table: &mut Table) {
             let lab = Lab::new()?;
             lab.write_at("home/.terraformrc", "");
             let declaration = json!({ "version": 1, "capabilities": [{ "network": { "hosts": [host], "reason": "it reads zones" } }] }).to_string() + "\n";
-            let guest = [component("hostile-network")?, crate::wasm::custom_section("wardian:capabilities", declaration.as_bytes())].concat();
+            let guest = [component("hostile-network")?, custom_section("wardian:capabilities", declaration.as_bytes())].concat();
             lab.write("terraform.d/plugins/example.com/test/hostile/1.0.0/wasm32_wasip2/terraform-provider-hostile_v1.0.0.wasm", guest);
             lab.write("main.tf", configuration(&[("example.com/test/hostile", &["honest"])]));
             let run = lab.run("policy grant example.com/test/hostile -yes")?;

@@ -6,57 +6,10 @@ use std::io::{Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use wardian_end_to_end::{Project, test_guest};
+use wardian_end_to_end::{Project, test_guest, wasm};
 
 const MAIN: &str = "terraform {\n  required_providers {\n    hostile = {\n      source = \"example.com/test/hostile\"\n    }\n  \
                     }\n}\n\nresource \"hostile_honest\" \"a\" {\n  input = \"x\"\n}\n";
-
-fn number(mut number: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    loop {
-        let low = u8::try_from(number & 0x7f).unwrap_or_default();
-        number >>= 7;
-        if number == 0 {
-            bytes.push(low);
-            return bytes;
-        }
-        bytes.push(low | 0x80);
-    }
-}
-
-fn section(id: u8, content: &[u8]) -> Vec<u8> {
-    [&[id][..], &number(content.len()), content].concat()
-}
-
-/// Returns a component with a module of `count` functions, each with this code.
-fn component(count: usize, code: &[u8]) -> Vec<u8> {
-    let mut module = b"\0asm\x01\0\0\0".to_vec();
-    module.extend(section(1, &[1, 0x60, 0, 0]));
-    module.extend(section(3, &[number(count), vec![0; count]].concat()));
-    let body = [number(code.len()), code.to_vec()].concat();
-    module.extend(section(10, &[number(count), body.repeat(count)].concat()));
-    [b"\0asm\x0d\0\x01\0".to_vec(), section(1, &module)].concat()
-}
-
-/// Returns code with loops in each other that set each of the local variables.
-fn nested_loops(loops: usize, locals: usize) -> Vec<u8> {
-    let mut code = [vec![1], number(locals), vec![0x7f]].concat();
-    for _ in 0..loops {
-        code.extend([0x03, 0x40]);
-        for local in 0..locals {
-            // local = local + 1
-            code.push(0x20);
-            code.extend(number(local));
-            code.extend([0x41, 1, 0x6a, 0x21]);
-            code.extend(number(local));
-        }
-    }
-    for _ in 0..loops {
-        code.extend([0x41, 1, 0x0d, 0, 0x0b]);
-    }
-    code.push(0x0b);
-    code
-}
 
 /// Starts the compiler as the host does.
 fn compiler(milliseconds: u32, memory: u64) -> Child {
@@ -93,7 +46,7 @@ fn unwrapped(text: &str) -> String {
 #[test]
 fn compiled_code_is_written_to_the_output() {
     let mut child = compiler(60_000, 1 << 30);
-    send(&mut child, &component(10, &[0, 0x0b]));
+    send(&mut child, &wasm::empty_functions(10));
     let mut code = Vec::new();
     child.stdout.take().unwrap().read_to_end(&mut code).unwrap();
     assert!(child.wait().unwrap().success());
@@ -104,14 +57,14 @@ fn compiled_code_is_written_to_the_output() {
 fn compiler_ends_with_its_host() {
     let mut child = compiler(60_000, 1 << 30);
     // Enough to compile for a while.
-    send(&mut child, &component(200, &nested_loops(10, 1_000)));
+    send(&mut child, &wasm::locals_in_each_loop(200, 10, 1_000));
     drop(child.stdin.take());
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }
 
 #[test]
 fn compilation_ends_at_its_time_limit() {
-    let project = project(&component(400, &nested_loops(10, 1_000)));
+    let project = project(&wasm::locals_in_each_loop(400, 10, 1_000));
     project.write("wardian.policy.hcl", "plugin \"*\" {\n  limits {\n    compile_time = \"1s\"\n  }\n}\n");
     let seen = project.run("init").ended_with(1);
     assert!(
@@ -123,7 +76,7 @@ fn compilation_ends_at_its_time_limit() {
 
 #[test]
 fn compilation_ends_at_its_memory_limit() {
-    let project = project(&component(90_000, &[0, 0x0b]));
+    let project = project(&wasm::empty_functions(90_000));
     project
         .write("wardian.policy.hcl", "plugin \"*\" {\n  limits {\n    compile_memory = \"96 MiB\"\n  }\n}\n");
     let seen = project.run("init").ended_with(1);
@@ -136,7 +89,7 @@ fn compilation_ends_at_its_memory_limit() {
 
 #[test]
 fn component_that_expands_is_refused_by_each_command() {
-    let project = project(&component(150_000, &[0, 0x0b]));
+    let project = project(&wasm::empty_functions(150_000));
     for line in [
         "init",
         "plugin inspect terraform.d/plugins/example.com/test/hostile/1.0.0/wasm32_wasip2/terraform-provider-hostile_v1.0.0.wasm",
@@ -161,7 +114,7 @@ fn plugin_is_compiled_once() {
 #[test]
 fn interrupt_ends_compilation() {
     // Takes most of its time limit.
-    let project = project(&component(2_000, &nested_loops(10, 1_000)));
+    let project = project(&wasm::locals_in_each_loop(2_000, 10, 1_000));
     let mut init = project.start("init");
     init.wait_for("Compiling");
     init.interrupt();

@@ -60,16 +60,32 @@ pub fn locals_in_loops(locals: usize, depth: usize) -> Vec<u8> {
     let mut body = [vec![1], number(locals), vec![0x7f]].concat();
     body.extend([0x03, 0x40].repeat(depth));
     for local in 0..locals {
-        let local = number(local);
-        body.push(0x20);
-        body.extend(&local);
-        body.extend([0x41, 1, 0x6a, 0x21]);
-        body.extend(&local);
+        body.extend(increment(local));
     }
     // Each loop may run again.
     body.extend([0x20, 0, 0x0d, 0, 0x0b].repeat(depth));
     body.push(0x0b);
     module_of_functions(1, &body)
+}
+
+/// Functions with nested loops, each of which changes all locals.
+pub fn locals_in_each_loop(functions: usize, loops: usize, locals: usize) -> Vec<u8> {
+    let mut body = [vec![1], number(locals), vec![0x7f]].concat();
+    for _ in 0..loops {
+        body.extend([0x03, 0x40]);
+        for local in 0..locals {
+            body.extend(increment(local));
+        }
+    }
+    body.extend([0x41, 1, 0x0d, 0, 0x0b].repeat(loops));
+    body.push(0x0b);
+    module_of_functions(functions, &body)
+}
+
+/// Returns instructions that add one to a local.
+fn increment(local: usize) -> Vec<u8> {
+    let local = number(local);
+    [&[0x20], &local[..], &[0x41, 1, 0x6a, 0x21], &local].concat()
 }
 
 pub fn empty_functions(count: usize) -> Vec<u8> {
