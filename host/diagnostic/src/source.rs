@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use unicode_segmentation::UnicodeSegmentation;
+use wardian_value::graphemes;
 
 /// A file's text, and its name in messages.
 pub struct SourceFile {
@@ -109,7 +109,7 @@ impl SourceFile {
         let line = self.line_starts.partition_point(|start| *start <= byte);
         let start = self.line_start(line);
         let before = self.text.get(start..byte).unwrap_or("");
-        let column = if before.is_ascii() { before.len() } else { before.graphemes(true).count() } + 1;
+        let column = if before.is_ascii() { before.len() } else { graphemes(before).count() } + 1;
         Position { line, column, byte }
     }
 

@@ -15,6 +15,7 @@
 mod codec;
 pub mod convert;
 pub mod duration;
+mod graphemes;
 pub mod json;
 mod marks;
 pub mod msgpack;
@@ -30,6 +31,7 @@ mod types;
 mod value;
 
 pub use codec::{DecodeError, DecodeProblem, EncodeError, EncodeProblem, MAX_DEPTH, MAX_VALUES};
+pub use graphemes::{Graphemes, graphemes};
 pub use marks::Marks;
 pub use number::{Number, NumberError};
 pub use path::{Path, PathMarks, PathStep};

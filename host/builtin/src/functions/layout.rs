@@ -5,7 +5,7 @@
 //! its brackets must be closed to end that step: therefore `}, {` between the objects of a list
 //! is indented like their attributes.
 
-use unicode_segmentation::UnicodeSegmentation;
+use wardian_value::graphemes;
 
 #[derive(Default)]
 struct Line {
@@ -128,5 +128,5 @@ fn aligned_widths(lines: &[Line]) -> Vec<Option<usize>> {
 
 /// Returns the width in columns, as `wardian fmt` counts it: one for each grapheme.
 fn columns(text: &str) -> usize {
-    text.graphemes(true).count()
+    graphemes(text).count()
 }

@@ -1,7 +1,7 @@
 //! Evaluates templates.
 
 use wardian_diagnostic::Diagnostics;
-use wardian_value::{Marks, Refinement, Str, Type, Value, convert};
+use wardian_value::{Marks, Refinement, Str, Type, Value, convert, graphemes};
 
 use super::{Evaluated, Evaluation};
 use crate::node::{Node, Part};
@@ -152,12 +152,11 @@ impl Evaluation<'_> {
 /// Returns the part of a prefix that no following text can change: a combining character that
 /// follows could change the last character.
 pub(crate) fn safe_prefix(text: &str) -> &str {
-    use unicode_segmentation::UnicodeSegmentation as _;
     match text.chars().next_back() {
         // These characters do not combine.
         Some(' ' | '\t') => text,
         Some(last) if last.is_ascii_punctuation() && !matches!(last, '<' | '=' | '>' | '`') => text,
-        Some(_) => text.grapheme_indices(true).next_back().map_or("", |(at, _)| &text[..at]),
+        Some(_) => graphemes(text).last().map_or("", |last| &text[..text.len() - last.len()]),
         None => "",
     }
 }

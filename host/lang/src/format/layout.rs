@@ -2,17 +2,13 @@
 
 use std::ops::Range;
 
-use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
-use unicode_segmentation::UnicodeSegmentation;
+use wardian_value::graphemes;
 
 use super::spacing::is_spaced;
 use super::{Piece, bracket_change};
 use crate::syntax::scan::TokenKind;
 
 const INDENTATION: usize = 2;
-
-/// The canonical combining class of viramas.
-const VIRAMA: u8 = 9;
 
 /// A line as three cells, the last two of which may be empty. A heredoc or a `/* */` comment of
 /// several lines belongs to one line.
@@ -161,20 +157,5 @@ fn width(pieces: &[Piece<'_>]) -> usize {
 
 /// Returns the width in user-perceived characters; a wide character counts as one.
 fn columns(text: &str) -> usize {
-    if text.is_ascii() && !text.contains('\r') {
-        text.len()
-    } else {
-        text.graphemes(true).map(characters).sum()
-    }
-}
-
-/// Returns the number of characters for which a grapheme cluster counts: one, except for consonants
-/// of Indic scripts that a virama joins. Since Unicode 15.1, these are one cluster; the canonical
-/// format uses the older count.
-fn characters(cluster: &str) -> usize {
-    let Some(virama) = cluster.find(|character| canonical_combining_class(character) == VIRAMA) else {
-        return 1;
-    };
-    let is_letter = |character: &char| character.is_alphabetic() && !is_combining_mark(*character);
-    1 + cluster[virama..].chars().filter(is_letter).count()
+    if text.is_ascii() && !text.contains('\r') { text.len() } else { graphemes(text).count() }
 }

@@ -1,7 +1,6 @@
 //! The functions that accept collections of any kind.
 
-use unicode_segmentation::UnicodeSegmentation;
-use wardian_value::{Bound, Number, Refinement, Type, Value, View, convert};
+use wardian_value::{Bound, Number, Refinement, Type, Value, View, convert, graphemes};
 
 use super::{Body, Failure, Function, Outcome, ParameterType, ResultType};
 use super::{any, parameter, unknown_result};
@@ -104,7 +103,7 @@ fn contains(arguments: &[Value]) -> Outcome {
 fn length(arguments: &[Value]) -> Outcome {
     let value = &arguments[0];
     let length = match (value.view(), value.ty()) {
-        (View::String(text), _) => Some(text.graphemes(true).count()),
+        (View::String(text), _) => Some(graphemes(text).count()),
         (View::List(items) | View::Tuple(items), _) => Some(items.len()),
         // Unknown elements of a set may turn out to be equal.
         (View::Set(items), _) if value.is_wholly_known() || items.len() <= 1 => Some(items.len()),

@@ -1,7 +1,6 @@
 //! The string functions.
 
-use unicode_segmentation::UnicodeSegmentation;
-use wardian_value::{Str, Type, Value};
+use wardian_value::{Str, Type, Value, graphemes};
 
 use super::{Body, Failure, Function, Outcome, Parameter, ParameterType, ResultType};
 use super::{elements, number, parameter, string, text, whole};
@@ -197,14 +196,15 @@ fn title(arguments: &[Value]) -> Outcome {
 }
 
 fn strrev(arguments: &[Value]) -> Outcome {
-    Ok(Value::string(text(arguments, 0).graphemes(true).rev().collect::<String>()))
+    let clusters: Vec<&str> = graphemes(text(arguments, 0)).collect();
+    Ok(Value::string(clusters.into_iter().rev().collect::<String>()))
 }
 
 fn substr(arguments: &[Value]) -> Outcome {
     let source = text(arguments, 0);
     let offset = whole(arguments, 1)?;
     let length = whole(arguments, 2)?;
-    let count = source.graphemes(true).count();
+    let count = graphemes(source).count();
     let start = if offset < 0 {
         count.saturating_sub(usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX))
     } else {
@@ -212,7 +212,7 @@ fn substr(arguments: &[Value]) -> Outcome {
     };
     // A negative length selects all remaining text.
     let length = usize::try_from(length).unwrap_or(usize::MAX);
-    let part: String = source.graphemes(true).skip(start).take(length).collect();
+    let part: String = graphemes(source).skip(start).take(length).collect();
     Ok(Value::string(part))
 }
 

@@ -2,12 +2,11 @@
 //! with small integer keys.
 
 use rmp::encode::{ByteBuf, write_bool, write_ext_meta, write_map_len, write_sint, write_str, write_uint};
-use unicode_segmentation::UnicodeSegmentation;
 
 use super::decode::Decoder;
 use super::encode::write_number;
 use crate::codec::{DecodeProblem, Failure};
-use crate::{Bound, Refinement, Str, Type, Value};
+use crate::{Bound, Refinement, Str, Type, Value, graphemes};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
@@ -92,7 +91,7 @@ fn cut_prefix(prefix: &str) -> &str {
         return prefix;
     }
     let short = &prefix[..prefix.floor_char_boundary(MAX_PREFIX - 1)];
-    short.grapheme_indices(true).next_back().map_or("", |(last, _)| &short[..last])
+    graphemes(short).last().map_or("", |last| &short[..short.len() - last.len()])
 }
 
 /// Reads the current extension as an unknown value of the type.

@@ -6,8 +6,7 @@
 
 mod assemble;
 
-use unicode_segmentation::UnicodeSegmentation;
-use wardian_value::Value;
+use wardian_value::{Value, graphemes};
 
 use super::literal::plain_text;
 use super::{ByteRange, MAX_NESTING, Newlines, Parser};
@@ -252,7 +251,7 @@ impl Layout {
                             usize::MAX
                         } else {
                             indented.push(index);
-                            text[..text.len() - rest.len()].graphemes(true).count()
+                            graphemes(&text[..text.len() - rest.len()]).count()
                         }
                     }
                     _ => 0,
@@ -270,7 +269,7 @@ impl Layout {
         }
         for index in indented {
             if let Some(Piece::Literal(text)) = self.pieces.get_mut(index) {
-                let cut = text.grapheme_indices(true).nth(common).map_or(text.len(), |(at, _)| at);
+                let cut: usize = graphemes(text).take(common).map(str::len).sum();
                 text.drain(..cut);
             }
         }
