@@ -286,6 +286,26 @@ impl Drop for Shell {
     }
 }
 
+/// The largest number of a signal on any supported system.
+const MAX_SIGNAL: libc::c_int = 64;
+
+/// Gives every signal its default disposition. A process inherits the signals that its parent
+/// ignores, and `nohup`, background jobs of scripts and some CI systems start the host with ignored
+/// signals: programs would then not react to an interrupt.
+fn reset_signals() {
+    for number in 1..=MAX_SIGNAL {
+        #[allow(
+            unsafe_code,
+            reason = "the function is async-signal-safe and changes only the disposition; there is no safe \
+                interface for it"
+        )]
+        // Fails for signals that do not exist or always have the default disposition.
+        unsafe {
+            libc::signal(number, libc::SIG_DFL);
+        }
+    }
+}
+
 /// Creates a separate session for the process, so that it receives no interrupts from the terminal
 /// and can be killed as a group, and instructs the kernel to kill it when the host ends. The process
 /// starts in the given directory.
@@ -294,6 +314,7 @@ fn die_with_host(command: &mut Command, directory: Option<Arc<OwnedFd>>) {
     #[cfg(target_os = "linux")]
     let us = rustix::process::getpid();
     let pre_exec = move || {
+        reset_signals();
         rustix::process::setsid()?;
         if let Some(directory) = &directory {
             rustix::process::fchdir(directory)?;

@@ -133,9 +133,48 @@ fn killed_host_leaves_no_process() {
     let child = lines
         .map_while(Result::ok)
         .find_map(|line| Some(line.split_once("child ")?.1.trim().parse::<i32>().unwrap()))
-        .unwrap();
+        .expect("the host, which ends after a minute, prints the ID of its child");
     assert!(crate::support::is_alive(child));
     us.kill().unwrap();
     us.wait().unwrap();
     assert!(tokio::runtime::Runtime::new().unwrap().block_on(is_soon_gone(child)));
+}
+
+/// Runs in a separate process for `programs_have_default_signal_dispositions`.
+#[tokio::test]
+async fn host_that_ignores_signals() {
+    if std::env::var_os("WARDIAN_TEST_IGNORES_SIGNALS").is_none() {
+        return;
+    }
+    // A shell cannot change the disposition of a signal that was ignored when it started.
+    let ignored = run(shell("grep SigIgn /proc/$$/status")).await;
+    let ignored = String::from_utf8(ignored.stdout).unwrap();
+    let mask = ignored.split_whitespace().last().unwrap();
+    assert_eq!(u64::from_str_radix(mask, 16).unwrap(), 0, "{ignored}");
+    assert_eq!(run(shell("kill -INT $$; echo survived")).await.status, Some(ExitStatus::Signal(2)));
+    let (launcher, _) = launcher();
+    let mut running = launcher
+        .start(shell("trap 'echo cleaned; exit 5' INT; echo $$; while :; do sleep 0.05; done"))
+        .await
+        .unwrap();
+    read_process_id(&mut running).await;
+    running.interrupt();
+    assert_eq!(finish(running).await.status, Some(ExitStatus::Code(5)));
+    println!("dispositions are the default");
+}
+
+/// `nohup`, background jobs of scripts and some CI systems start programs with ignored signals.
+#[test]
+fn programs_have_default_signal_dispositions() {
+    use std::process::Command;
+    let output = Command::new("/bin/sh")
+        .args(["-c", "trap '' INT QUIT HUP TERM USR1; exec \"$@\"", "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "ends::host_that_ignores_signals", "--nocapture"])
+        .env("WARDIAN_TEST_IGNORES_SIGNALS", "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("dispositions are the default"), "{text}");
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use wardian_access::ExitStatus;
 use wardian_process::{CommandEvent, Streams};
 
-use crate::support::{finish, launcher, run, shell};
+use crate::support::{finish, launcher, next_event, run, shell};
 
 #[tokio::test]
 async fn output_arrives_as_lines_or_pieces() {
@@ -14,10 +14,13 @@ async fn output_arrives_as_lines_or_pieces() {
         .start(shell("printf a; sleep 0.2; printf 'b\\nc'; sleep 0.2; head -c 100000 /dev/zero"))
         .await
         .unwrap();
-    assert_eq!(running.next_event().await, Some(CommandEvent::Stdout(b"ab\n".to_vec())));
+    assert_eq!(
+        next_event(&mut running, "the first line").await,
+        Some(CommandEvent::Stdout(b"ab\n".to_vec()))
+    );
     let mut total = 0;
     loop {
-        match running.next_event().await {
+        match next_event(&mut running, "100000 bytes").await {
             Some(CommandEvent::Stdout(piece)) => {
                 assert!(piece.len() <= 32 << 10);
                 total += piece.len();
@@ -57,7 +60,7 @@ async fn unread_output_does_not_accumulate() {
     // The output is not read for a while.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let (mut total, mut most) = (0, 0);
-    while let Some(event) = running.next_event().await {
+    while let Some(event) = next_event(&mut running, "a gigabyte of output").await {
         if let CommandEvent::Stdout(piece) = event {
             total += piece.len();
             if total % (64 << 20) < 32 << 10 {

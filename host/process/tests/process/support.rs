@@ -56,9 +56,29 @@ pub struct Run {
     pub status: Option<ExitStatus>,
 }
 
+/// The maximum time that a test waits for one event.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Returns the next event of a program.
+///
+/// # Panics
+/// If the program is silent for longer than the limit. The message contains what the test waits
+/// for.
+pub async fn next_event(running: &mut ChildProcess, awaited: &str) -> Option<CommandEvent> {
+    within_limit(running.next_event(), awaited).await
+}
+
+/// Waits for a result. Fails after the limit, with what the test waits for.
+pub async fn within_limit<T>(result: impl Future<Output = T>, awaited: &str) -> T {
+    match tokio::time::timeout(LIMIT, result).await {
+        Ok(result) => result,
+        Err(_) => panic!("waited {LIMIT:?} for {awaited}"),
+    }
+}
+
 pub async fn finish(mut running: ChildProcess) -> Run {
     let mut run = Run { stdout: Vec::new(), stderr: Vec::new(), status: None };
-    while let Some(event) = running.next_event().await {
+    while let Some(event) = next_event(&mut running, "output or the end of the program").await {
         assert!(run.status.is_none(), "nothing comes after the end");
         match event {
             CommandEvent::Stdout(bytes) => run.stdout.extend(bytes),
@@ -71,12 +91,12 @@ pub async fn finish(mut running: ChildProcess) -> Run {
 
 pub async fn run(command: Command) -> Run {
     let (launcher, _) = launcher();
-    finish(launcher.start(command).await.unwrap()).await
+    finish(within_limit(launcher.start(command), "the start of the program").await.unwrap()).await
 }
 
 /// Reads a process ID from a line of output.
 pub async fn read_process_id(running: &mut ChildProcess) -> i32 {
-    match running.next_event().await {
+    match next_event(running, "a process ID").await {
         // Other lines may have been received together with this line.
         Some(CommandEvent::Stdout(text)) => {
             str::from_utf8(&text).unwrap().lines().next().unwrap().parse().unwrap()
