@@ -86,6 +86,32 @@ pub(crate) fn name(
     Name { traversal, reference, subject_end, steps, consumed }
 }
 
+/// Returns a word with a value, such as `null`, and its steps as names. Where an expression names an
+/// object of the configuration, these words are names like any others.
+pub(crate) fn reserved_word(node: &Node, file: &Arc<SourceFile>) -> Option<Traversal> {
+    let (root, steps) = match &node.kind {
+        Kind::Traverse { source, steps } => (&**source, steps.as_slice()),
+        _ => (node, &[][..]),
+    };
+    let text = file.text().get(root.start..root.end)?;
+    if !matches!(root.kind, Kind::Constant(_)) || !matches!(text, "null" | "true" | "false") {
+        return None;
+    }
+    let steps: Option<Vec<TraversalStep>> = steps
+        .iter()
+        .map(|step| {
+            let span = Span::new(file, step.start, step.end);
+            Some(TraversalStep { step: static_step(&step.kind)?, span })
+        })
+        .collect();
+    Some(Traversal {
+        root: Str::new(text),
+        root_span: Span::new(file, root.start, root.end),
+        steps: steps?,
+        span: Span::new(file, node.start, node.end),
+    })
+}
+
 fn static_step(kind: &StepKind) -> Option<PathStep> {
     match kind {
         StepKind::Attribute(name) => Some(PathStep::Attribute(name.clone())),

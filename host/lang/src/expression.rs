@@ -300,6 +300,7 @@ impl Expression {
         }
         match &self.node().kind {
             Kind::Name(name) if name.traversal.span == *self.span() => Some(name.traversal.clone()),
+            Kind::Constant(_) | Kind::Traverse { .. } => compile::reserved_word(self.node(), self.file()),
             Kind::Quoted(value) => {
                 let text = value.as_str()?;
                 // Without escapes the text starts right after the quote, so its spans are those
@@ -309,10 +310,11 @@ impl Expression {
                     return None;
                 }
                 let span = Span::new(self.file(), start, start + text.len());
-                compile::expression_at(&span).ok().and_then(|inner| match &inner.node().kind {
-                    Kind::Name(name) if name.traversal.span == *inner.span() => Some(name.traversal.clone()),
+                let inner = compile::expression_at(&span).ok()?;
+                match &inner.node().kind {
+                    Kind::Name(_) | Kind::Constant(_) | Kind::Traverse { .. } => inner.as_traversal(),
                     _ => None,
-                })
+                }
             }
             _ => None,
         }

@@ -7,6 +7,7 @@
 #![allow(clippy::unnecessary_wraps, reason = "all functions have the signature of the table")]
 
 mod address;
+mod charset;
 mod collection;
 mod compression;
 mod control;
@@ -124,11 +125,46 @@ pub(crate) enum Lazy {
 
 pub(crate) type Outcome = Result<Value, Failure>;
 
+/// The functions that accept every argument of the right type: Terraform reports what else is wrong
+/// with an argument as an error of the call.
+const FAIL_AS_CALLS: &[&str] = &[
+    "base64decode",
+    "chunklist",
+    "cidrhost",
+    "cidrnetmask",
+    "cidrsubnet",
+    "cidrsubnets",
+    "coalescelist",
+    "contains",
+    "csvdecode",
+    "element",
+    "flatten",
+    "indent",
+    "index",
+    "merge",
+    "pow",
+    "range",
+    "replace",
+    "signum",
+    "sort",
+    "substr",
+    "textdecodebase64",
+    "textencodebase64",
+    "timeadd",
+    "transpose",
+    "uuidv5",
+    "values",
+    "yamldecode",
+    "zipmap",
+];
+
 /// The reason why a function has no result.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The argument at this position is invalid.
     Argument(usize, String),
+    /// The call is invalid because of the argument at this position.
+    CallArgument(usize, String),
     /// The call as a whole is invalid.
     Call(String),
     /// The result would exceed the limits of evaluations.
@@ -144,6 +180,14 @@ impl Failure {
 
     pub(crate) fn argument(index: usize, message: impl Into<String>) -> Self {
         Self::Argument(index, message.into())
+    }
+
+    /// Reports the failure for the call, instead of for one argument.
+    pub(crate) fn into_call(self) -> Self {
+        match self {
+            Self::Argument(position, message) => Self::CallArgument(position, message),
+            other => other,
+        }
     }
 }
 
@@ -242,6 +286,11 @@ impl Function {
     const fn variadic(mut self, parameter: Parameter) -> Self {
         self.variadic = Some(parameter);
         self
+    }
+
+    /// Returns the failure as Terraform classifies it.
+    pub(crate) fn classify(&self, failure: Failure) -> Failure {
+        if FAIL_AS_CALLS.contains(&self.name) { failure.into_call() } else { failure }
     }
 
     /// Returns true if the result depends only on the arguments.

@@ -89,12 +89,12 @@ pub trait Scope {
     }
 
     /// Returns the paths of all regular files below a directory, relative to it, with `/` between
-    /// path components.
+    /// path components; `None` if there is no such directory.
     ///
     /// # Errors
     ///
     /// If the directory cannot be read.
-    fn list_files(&self, directory: &str) -> Result<Vec<String>, String> {
+    fn list_files(&self, directory: &str) -> Result<Option<Vec<String>>, String> {
         match self.outer() {
             Some(outer) => outer.list_files(directory),
             None => Err("files cannot be read here".into()),

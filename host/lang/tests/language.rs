@@ -47,8 +47,8 @@ impl Scope for World {
         self.files.get(path).map(|text| text.as_bytes().to_vec()).ok_or("no such file".into())
     }
 
-    fn list_files(&self, _directory: &str) -> Result<Vec<String>, String> {
-        Ok(["a.tf", ".b.tf", "x/c.tf", "x/y/d.tf", "x/e.md"].map(str::to_owned).to_vec())
+    fn list_files(&self, _directory: &str) -> Result<Option<Vec<String>>, String> {
+        Ok(Some(["a.tf", ".b.tf", "x/c.tf", "x/y/d.tf", "x/e.md"].map(str::to_owned).to_vec()))
     }
 }
 

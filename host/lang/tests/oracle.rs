@@ -7,6 +7,9 @@
 //! ```text
 //! WARDIAN_RECORD=1 cargo test -p wardian-lang --test oracle
 //! ```
+//!
+//! `tests/data/headlines.tsv` contains expressions that Terraform rejects, with the headlines of its
+//! errors, which people search for. It is recorded in the same way.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -79,6 +82,96 @@ fn results_match_terraform_console() {
     assert!(rows.len() > 2500, "{}", rows.len());
     let wrong: Vec<String> = rows.iter().filter_map(difference).collect();
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Expressions for which Wardian has another headline, with the reason.
+const OTHER_HEADLINES: [(&str, &str); 10] = [
+    ("convert(1)", "the function exists in later versions of Terraform"),
+    ("range(0,3,-1)", "Terraform classifies the sign of the step differently from all other arguments"),
+    ("var", "an undeclared variable needs a name, which is missing"),
+    ("{ a.b = 1 }", "the key is ambiguous, whether or not the name is declared"),
+    ("{ a[0] = 1 }", "the key is ambiguous, whether or not the name is declared"),
+    ("can(1, 2)", "the function has no fixed parameters in Wardian"),
+    ("can(\"/(.)b/\", tomap({}))", "the function has no fixed parameters in Wardian"),
+    ("can(false, sensitive(1))", "the function has no fixed parameters in Wardian"),
+    ("can()", "the function has no fixed parameters in Wardian"),
+    ("coalescelist([1], 2)", "every argument is checked in Terraform"),
+];
+
+fn headlines_file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/headlines.tsv")
+}
+
+/// Returns the headlines of the errors in an expression, each once.
+fn headlines(expression: &str) -> Vec<String> {
+    let file = SourceFile::new("<test>", expression);
+    let evaluated = parse_expression(&file).and_then(|expression| expression.evaluate(&EmptyScope));
+    let mut found = Vec::new();
+    for problem in evaluated.err().iter().flatten() {
+        if !found.contains(&problem.summary) {
+            found.push(problem.summary.clone());
+        }
+    }
+    found
+}
+
+#[test]
+fn headlines_match_terraform_console() {
+    if std::env::var_os("WARDIAN_RECORD").is_some() {
+        record_headlines();
+    }
+    let text = std::fs::read_to_string(headlines_file()).unwrap();
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for line in text.lines() {
+        let (expression, recorded) = line.split_once('\t').unwrap();
+        count += 1;
+        let mut expected: Vec<&str> = recorded.split(" | ").collect();
+        let mut found = headlines(expression);
+        expected.sort_unstable();
+        found.sort_unstable();
+        let is_exception = OTHER_HEADLINES.iter().any(|(known, _)| *known == expression);
+        if found != expected && !is_exception {
+            wrong.push(format!("{expression}\n  expected {expected:?}\n  found    {found:?}"));
+        }
+    }
+    assert!(count > 1200, "{count}");
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Records the headlines of every expression that is listed as rejected.
+fn record_headlines() {
+    let directory = std::env::temp_dir().join("wardian-oracle");
+    std::fs::create_dir_all(&directory).unwrap();
+    let mut recorded = String::new();
+    for row in rows().iter().filter(|row| row.json == "!") {
+        let output = Command::new("terraform")
+            .arg("console")
+            .current_dir(&directory)
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .and_then(|mut child| {
+                child.stdin.take().unwrap().write_all(row.expression.as_bytes())?;
+                child.wait_with_output()
+            })
+            .unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        let mut found: Vec<&str> = Vec::new();
+        for headline in text.lines().filter_map(|line| line.split_once("Error: ")) {
+            let headline = headline.1.trim_end_matches("\u{1b}[0m").trim_start_matches("\u{1b}[0m");
+            let headline = headline.trim_start_matches("\u{1b}[1m");
+            if !found.contains(&headline) {
+                found.push(headline);
+            }
+        }
+        if !found.is_empty() {
+            writeln!(recorded, "{}\t{}", row.expression, found.join(" | ")).unwrap();
+        }
+    }
+    std::fs::write(headlines_file(), recorded).unwrap();
 }
 
 fn record() {

@@ -224,7 +224,9 @@ impl Evaluation<'_> {
         if unknown {
             let ty = match function.result.ty(&arguments) {
                 Ok(ty) => ty,
-                Err(failure) => return Err(self.failed(function, failure, call, node)),
+                Err(failure) => {
+                    return Err(self.failed(function, function.classify(failure), call, node));
+                }
             };
             let result = if function.nullable { Value::unknown(ty) } else { unknown_result(ty) };
             return Ok(result.with_marks(marks));
@@ -244,7 +246,7 @@ impl Evaluation<'_> {
                 self.checked(value.with_marks(marks), node)
             }
             Err(failure) => {
-                let mut found = self.failed(function, failure, call, node);
+                let mut found = self.failed(function, function.classify(failure), call, node);
                 if marks.is_sensitive() {
                     conceal(&mut found);
                 }
@@ -254,21 +256,24 @@ impl Evaluation<'_> {
     }
 
     fn failed(&mut self, function: &Function, failure: Failure, call: &Call, node: &Node) -> Diagnostics {
+        let summary = match &failure {
+            Failure::Argument(..) => "Invalid function argument",
+            _ => "Error in function call",
+        };
         match failure {
-            Failure::Argument(position, message) => {
+            Failure::Argument(position, message) | Failure::CallArgument(position, message) => {
                 let name = function.parameter(position).map_or("", |parameter| parameter.name);
                 let detail = format!("The argument for \"{name}\" of \"{}\": {message}.", function.name);
                 // The elements of the expanded last argument have its span.
                 let argument = call.arguments.get(position).or(call.arguments.last());
                 let place =
                     argument.map_or((node.start, node.end), |argument| (argument.start, argument.end));
-                let problem = self.problem_at("Invalid function argument", &detail, place, node);
+                let problem = self.problem_at(summary, &detail, place, node);
                 self.with_function_note(problem, function, call).into()
             }
             Failure::Call(message) => {
                 let detail = format!("The call of \"{}\" failed: {message}.", function.name);
-                let problem =
-                    self.problem("Error in function call", &detail, node).at(self.span(opening(call)));
+                let problem = self.problem(summary, &detail, node).at(self.span(opening(call)));
                 self.with_function_note(problem, function, call).into()
             }
             Failure::Elsewhere(found) => found,

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use num_bigint::BigInt;
+use num_bigint::{BigInt, Sign};
 use wardian_value::{Type, Value};
 
 use super::{Body, Failure, Function, Outcome, ResultType};
@@ -31,6 +31,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("cidrsubnets", &[string("prefix")], ResultType::ListOfString, Body::Pure(cidrsubnets))
         .variadic(number("newbits")),
 ];
+
+/// The maximum number of bits by which `cidrsubnets` extends a prefix.
+const MAX_NEW_BITS: i64 = 32;
 
 /// A network, as an address whose host bits are zero, in the low bits.
 #[derive(Clone, Copy)]
@@ -101,21 +104,37 @@ fn big(arguments: &[Value], position: usize) -> Result<BigInt, Failure> {
         .ok_or_else(|| Failure::argument(position, "a whole number is required"))
 }
 
+/// Returns the lowest 64 bits of a number, without its sign. Terraform compares only these bits with
+/// the size of a network.
+fn lowest_bits(number: &BigInt) -> u64 {
+    number.magnitude().iter_u64_digits().next().unwrap_or(0)
+}
+
+/// Returns an address as a number of the network's size.
+fn in_network(network: Network, address: &BigInt) -> Option<u128> {
+    let fits = address.magnitude().bits() <= u64::from(network.bits);
+    u128::try_from(address.magnitude()).ok().filter(|_| fits)
+}
+
 fn cidrhost(arguments: &[Value]) -> Outcome {
     let network = Network::parse(text(arguments, 0), 0)?;
     let wanted = big(arguments, 1)?;
-    let host_bits = network.bits - network.prefix;
-    let count = BigInt::from(1) << host_bits;
-    let negative = wanted < BigInt::from(0);
-    let host = if negative { &count + &wanted } else { wanted.clone() };
-    let fits = host >= BigInt::from(0) && host < count;
-    let Some(host) = u128::try_from(host).ok().filter(|_| fits) else {
-        return Err(Failure::argument(
+    let last = (BigInt::from(1) << (network.bits - network.prefix)) - 1_u8;
+    let (host, distance) = if wanted.sign() == Sign::Minus {
+        // Negative numbers count from the end.
+        let distance = -&wanted - 1_u8;
+        (&last - &distance, distance)
+    } else {
+        (wanted.clone(), BigInt::from(lowest_bits(&wanted).cast_signed()))
+    };
+    let address = (distance <= last).then(|| BigInt::from(network.address) | host);
+    match address.and_then(|address| in_network(network, &address)) {
+        Some(address) => Ok(Value::string(network.show(address))),
+        None => Err(Failure::argument(
             1,
             format!("a prefix of {} bits has no host number {wanted}", network.prefix),
-        ));
-    };
-    Ok(Value::string(network.show(network.address | host)))
+        )),
+    }
 }
 
 fn cidrcontains(arguments: &[Value]) -> Outcome {
@@ -148,33 +167,46 @@ fn extended(network: Network, newbits: i64, position: usize) -> Result<u32, Fail
         .ok()
         .and_then(|newbits| network.prefix.checked_add(newbits))
         .filter(|prefix| *prefix <= network.bits)
-        .ok_or_else(|| {
-            Failure::argument(
-                position,
-                format!("a prefix of {} bits cannot be extended by {newbits}", network.prefix),
-            )
-        })
+        .ok_or_else(|| cannot_extend(network, newbits, position))
+}
+
+fn cannot_extend(network: Network, newbits: i64, position: usize) -> Failure {
+    let reason = format!("a prefix of {} bits cannot be extended by {newbits}", network.prefix);
+    Failure::argument(position, reason)
 }
 
 fn cidrsubnet(arguments: &[Value]) -> Outcome {
     let network = Network::parse(text(arguments, 0), 0)?;
     let newbits = whole(arguments, 1)?;
-    let prefix = extended(network, newbits, 1)?;
     let number = big(arguments, 2)?;
-    let limit = BigInt::from(1) << (prefix - network.prefix);
-    let fits = number >= BigInt::from(0) && number < limit;
-    let Some(subnet) = u128::try_from(number.clone()).ok().filter(|_| fits) else {
-        return Err(Failure::argument(
-            2,
-            format!("{newbits} more bits are not enough for a subnet numbered {number}"),
-        ));
+    let prefix = i64::from(network.prefix).saturating_add(newbits);
+    if prefix > i64::from(network.bits) {
+        return Err(cannot_extend(network, newbits, 1));
+    }
+    let too_large = || {
+        let reason = format!("{newbits} more bits are not enough for a subnet numbered {number}");
+        Failure::argument(2, reason)
     };
-    let shifted = subnet.checked_shl(network.bits - prefix).unwrap_or(0);
-    Ok(Value::string(format!("{}/{prefix}", network.show(network.address | shifted))))
+    // A prefix that is shortened, and one that is extended by 64 bits or more, has no last number.
+    let last = u32::try_from(newbits).ok().and_then(|bits| 1_u64.checked_shl(bits)).unwrap_or(0);
+    if lowest_bits(&number) > last.wrapping_sub(1) {
+        return Err(too_large());
+    }
+    let Ok(prefix) = u32::try_from(prefix) else {
+        // Terraform's result for a prefix of less than 0 bits.
+        return if number.sign() == Sign::NoSign { Ok(Value::string("<nil>")) } else { Err(too_large()) };
+    };
+    let address = BigInt::from(network.address) | (&number << (network.bits - prefix));
+    let address = in_network(network, &address).ok_or_else(too_large)?;
+    Ok(Value::string(format!("{}/{prefix}", network.show(address))))
 }
 
 fn cidrsubnets(arguments: &[Value]) -> Outcome {
     let network = Network::parse(text(arguments, 0), 0)?;
+    if network.address == 0 && arguments.len() > 1 {
+        // As in Terraform, which starts to count at the preceding address.
+        return Err(Failure::argument(0, "a network that begins with the address 0 cannot be divided"));
+    }
     let end = BigInt::from(network.address) + (BigInt::from(1) << (network.bits - network.prefix));
     let mut next = BigInt::from(network.address);
     let mut subnets = Vec::new();
@@ -182,6 +214,10 @@ fn cidrsubnets(arguments: &[Value]) -> Outcome {
         let newbits = whole(arguments, position)?;
         if newbits < 1 {
             return Err(Failure::argument(position, "the prefix must be extended by at least 1 bit"));
+        }
+        if newbits > MAX_NEW_BITS {
+            let reason = format!("the prefix cannot be extended by more than {MAX_NEW_BITS} bits");
+            return Err(Failure::argument(position, reason));
         }
         let prefix = extended(network, newbits, position)?;
         let size = BigInt::from(1) << (network.bits - prefix);

@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use wardian_value::{Refinement, Str, Type, Value, json};
 
+use super::charset::Charset;
 use super::{Body, Failure, Function, Outcome, Parameter, ResultType};
 use super::{any, check_parts, string, text};
 use crate::budget::{Allowance, ELEMENT};
@@ -140,81 +141,23 @@ fn jsondecode(arguments: &[Value], allowance: Allowance) -> Outcome {
         .map_err(|error| Failure::call(format!("this is not valid JSON: {error}")))
 }
 
-#[derive(Clone, Copy)]
-enum Charset {
-    Utf8,
-    Utf16 { big_endian: bool, mark: bool },
-    Latin1,
-    Ascii,
-}
-
 fn charset(name: &str) -> Result<Charset, Failure> {
-    Ok(match name.to_ascii_uppercase().as_str() {
-        "UTF-8" | "UTF8" => Charset::Utf8,
-        "UTF-16LE" => Charset::Utf16 { big_endian: false, mark: false },
-        "UTF-16BE" => Charset::Utf16 { big_endian: true, mark: false },
-        "UTF-16" => Charset::Utf16 { big_endian: true, mark: true },
-        "ISO-8859-1" | "LATIN1" => Charset::Latin1,
-        "US-ASCII" | "ASCII" => Charset::Ascii,
-        _ => {
-            return Err(Failure::argument(1, format!("the encoding {name:?} is not supported")));
-        }
+    Charset::by_name(name).ok_or_else(|| {
+        let reason = format!("{name:?} is not the IANA name of a supported encoding");
+        Failure::argument(1, reason)
     })
 }
 
 fn textencodebase64(arguments: &[Value]) -> Outcome {
-    let source = text(arguments, 0);
-    let single = |limit: u32| -> Result<Vec<u8>, Failure> {
-        source
-            .chars()
-            .map(|c| u8::try_from(u32::from(c)).ok().filter(|byte| u32::from(*byte) < limit))
-            .collect::<Option<Vec<u8>>>()
-            .ok_or_else(|| Failure::argument(0, "it has characters that the encoding does not include"))
-    };
-    let bytes = match charset(text(arguments, 1))? {
-        Charset::Utf8 => source.as_bytes().to_vec(),
-        Charset::Utf16 { big_endian, mark } => mark
-            .then_some(0xFEFF)
-            .into_iter()
-            .chain(source.encode_utf16())
-            .flat_map(|unit| if big_endian { unit.to_be_bytes() } else { unit.to_le_bytes() })
-            .collect(),
-        Charset::Latin1 => single(256)?,
-        Charset::Ascii => single(128)?,
-    };
+    let bytes = charset(text(arguments, 1))?.encode(text(arguments, 0));
+    let bytes =
+        bytes.ok_or_else(|| Failure::argument(0, "it has characters that the encoding does not include"))?;
     Ok(Value::string(STANDARD.encode(bytes)))
 }
 
 fn textdecodebase64(arguments: &[Value]) -> Outcome {
     let bytes = decode(text(arguments, 0))?;
+    let decoded = charset(text(arguments, 1))?.decode(&bytes);
     let invalid = || Failure::argument(0, "the content is not text in this encoding");
-    let decoded = match charset(text(arguments, 1))? {
-        Charset::Utf8 => String::from_utf8(bytes).map_err(|_| invalid())?,
-        Charset::Utf16 { mut big_endian, mark } => {
-            let mut bytes = bytes.as_slice();
-            match bytes {
-                [0xFE, 0xFF, rest @ ..] if mark => bytes = rest,
-                [0xFF, 0xFE, rest @ ..] if mark => {
-                    big_endian = false;
-                    bytes = rest;
-                }
-                _ => {}
-            }
-            if bytes.len() % 2 != 0 {
-                return Err(invalid());
-            }
-            let units: Vec<u16> = bytes
-                .chunks_exact(2)
-                .map(|pair| {
-                    let pair = [pair[0], pair[1]];
-                    if big_endian { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }
-                })
-                .collect();
-            String::from_utf16(&units).map_err(|_| invalid())?
-        }
-        Charset::Latin1 => bytes.into_iter().map(char::from).collect(),
-        Charset::Ascii if bytes.is_ascii() => bytes.into_iter().map(char::from).collect(),
-        Charset::Ascii => return Err(invalid()),
-    };
-    Ok(Value::string(decoded))
+    Ok(Value::string(decoded.ok_or_else(invalid)?))
 }

@@ -70,18 +70,34 @@ fn fileexists(arguments: &[Value], scope: &dyn Scope) -> Outcome {
     scope
         .file_exists(&expanded(path, scope)?)
         .map(Value::bool)
-        .map_err(|reason| Failure::argument(0, format!("{path:?}: {reason}")))
+        .map_err(|reason| Failure::call(format!("{path:?}: {reason}")))
 }
 
 fn fileset(arguments: &[Value], scope: &dyn Scope) -> Outcome {
-    let (directory, pattern) = (text(arguments, 0), text(arguments, 1));
-    let pattern = glob::Pattern::new(pattern)
-        .ok_or_else(|| Failure::argument(1, "a bracket or brace is not closed"))?;
+    let (directory, mut pattern) = (text(arguments, 0), text(arguments, 1));
+    let mut listed = expanded(directory, scope)?;
+    // A pattern may lead out of the directory; the results are relative to the directory.
+    let mut parents = String::new();
+    loop {
+        if let Some(rest) = pattern.strip_prefix("./") {
+            pattern = rest;
+        } else if let Some(rest) = pattern.strip_prefix("../") {
+            pattern = rest;
+            parents.push_str("../");
+            listed = clean(&format!("{listed}/.."));
+        } else {
+            break;
+        }
+    }
     let files = scope
-        .list_files(&expanded(directory, scope)?)
+        .list_files(&listed)
         .map_err(|reason| Failure::call(format!("cannot list {directory:?}: {reason}")))?;
+    // As in Terraform, the pattern is not examined if there is no directory.
+    let Some(files) = files else { return Ok(Value::set(Type::String, [])) };
+    let pattern = glob::Pattern::new(pattern)
+        .ok_or_else(|| Failure::call("a bracket or brace of the pattern is not closed"))?;
     let matching = files.iter().filter(|file| pattern.matches(file));
-    Ok(Value::set(Type::String, matching.map(|file| Value::string(file.as_str()))))
+    Ok(Value::set(Type::String, matching.map(|file| Value::string(format!("{parents}{file}")))))
 }
 
 fn pathexpand(arguments: &[Value], scope: &dyn Scope) -> Outcome {

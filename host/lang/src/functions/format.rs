@@ -14,8 +14,7 @@
 //! in brackets may precede the verb.
 
 use num_bigint::BigInt;
-use unicode_segmentation::UnicodeSegmentation;
-use wardian_value::{Number, Refinement, Str, Type, Value, convert};
+use wardian_value::{Number, Refinement, Str, Type, Value, convert, graphemes};
 
 use super::encoding::json_text;
 use super::{Body, Failure, Function, Outcome, ResultType};
@@ -88,24 +87,21 @@ fn parse(source: &str) -> Result<Vec<Part>, Failure> {
             rest = after;
             let number = count(&mut rest)?.filter(|number| *number > 0);
             let (Some(number), Some(after)) = (number, rest.strip_prefix(']')) else {
-                return Err(Failure::argument(
-                    0,
-                    format!("the argument number at offset {offset} is incomplete"),
-                ));
+                return Err(invalid_format(format!("the argument number at offset {offset} is incomplete")));
             };
             rest = after;
             next_argument = number;
         }
         let Some(verb) = rest.chars().next() else {
-            return Err(Failure::argument(0, format!("the verb after % at offset {offset} is missing")));
+            return Err(invalid_format(format!("the verb after % at offset {offset} is missing")));
         };
         rest = &rest[verb.len_utf8()..];
         directive.source = format!("%{}", &start[..start.len() - rest.len()]);
         if !"vtbodxXeEfgGsq".contains(verb) {
-            return Err(Failure::argument(
-                0,
-                format!("{verb:?} in {:?} at offset {offset} is not a verb", directive.source),
-            ));
+            return Err(invalid_format(format!(
+                "{verb:?} in {:?} at offset {offset} is not a verb",
+                directive.source
+            )));
         }
         directive.verb = verb;
         directive.argument = next_argument;
@@ -128,7 +124,7 @@ fn count(rest: &mut &str) -> Result<Option<usize>, Failure> {
     *rest = &rest[end..];
     match number {
         Some(number) => Ok(Some(number)),
-        None => Err(Failure::argument(0, format!("a width or precision is greater than {LIMIT}"))),
+        None => Err(invalid_format(format!("a width or precision is greater than {LIMIT}"))),
     }
 }
 
@@ -241,9 +237,13 @@ fn formatlist(arguments: &[Value], allowance: Allowance) -> Outcome {
     Ok(Value::list(Type::String, results))
 }
 
+fn invalid_format(reason: String) -> Failure {
+    Failure::CallArgument(0, reason)
+}
+
 fn rendered(directive: &Directive, value: &Value) -> Result<String, Failure> {
     let unsuitable = |reason: &str| {
-        Failure::Argument(
+        Failure::CallArgument(
             directive.argument,
             format!("{reason} for {:?} at offset {}", directive.source, directive.offset),
         )
@@ -301,14 +301,14 @@ fn rendered(directive: &Directive, value: &Value) -> Result<String, Failure> {
 
 fn truncated(directive: &Directive, text: &str) -> String {
     match directive.precision {
-        Some(limit) => text.graphemes(true).take(limit).collect(),
+        Some(limit) => graphemes(text).take(limit).collect(),
         None => text.to_owned(),
     }
 }
 
 /// Returns the text padded to the width with spaces, or zeros if requested.
 fn padded(directive: &Directive, text: &str) -> String {
-    let missing = directive.width.unwrap_or(0).saturating_sub(text.graphemes(true).count());
+    let missing = directive.width.unwrap_or(0).saturating_sub(graphemes(text).count());
     if directive.minus {
         format!("{text}{}", " ".repeat(missing))
     } else if directive.zero {

@@ -49,13 +49,17 @@ fn in_base64<D: Digest>(arguments: &[Value]) -> Outcome {
     Ok(Value::string(STANDARD.encode(D::digest(text(arguments, 0)).as_slice())))
 }
 
+fn content(path: &str, scope: &dyn Scope) -> Result<Vec<u8>, Failure> {
+    file::read(path, 0, scope).map_err(Failure::into_call)
+}
+
 fn file_in_hex<D: Digest>(arguments: &[Value], scope: &dyn Scope) -> Outcome {
-    let content = file::read(text(arguments, 0), 0, scope)?;
+    let content = content(text(arguments, 0), scope)?;
     Ok(Value::string(hex::encode(D::digest(content).as_slice())))
 }
 
 fn file_in_base64<D: Digest>(arguments: &[Value], scope: &dyn Scope) -> Outcome {
-    let content = file::read(text(arguments, 0), 0, scope)?;
+    let content = content(text(arguments, 0), scope)?;
     Ok(Value::string(STANDARD.encode(D::digest(content).as_slice())))
 }
 

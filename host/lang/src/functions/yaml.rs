@@ -21,13 +21,18 @@ pub(super) const FUNCTIONS: &[Function] = &[
     .nullable(),
 ];
 
+/// The maximum length in bytes of a key before a colon.
+const MAX_SIMPLE_KEY: usize = 128;
+/// The column after which text in quotes is continued on the next line.
+const MAX_COLUMN: usize = 80;
+
 fn yamlencode(arguments: &[Value]) -> Outcome {
     let value = &arguments[0];
     if !value.is_wholly_known() {
         return Ok(Value::unknown(wardian_value::Type::String));
     }
     let mut text = String::new();
-    write(value, 0, &mut text)?;
+    write(value, 0, Placement::NextLine, &mut text)?;
     if matches!(value.view(), View::Null | View::Bool(_) | View::Number(_)) {
         // A plain scalar at the end of a document requires an explicit end marker.
         text.push_str("...\n");
@@ -35,57 +40,53 @@ fn yamlencode(arguments: &[Value]) -> Outcome {
     Ok(Value::string(text.trim_start_matches('\n')))
 }
 
+/// Where the first item of a list or a map is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Placement {
+    /// After `key:`, on the next line.
+    NextLine,
+    /// On the line of a hyphen, or of the colon of a complex key.
+    SameLine,
+}
+
 /// Writes a value after `key:` or `-`, including its line break.
-fn write(value: &Value, indent: usize, text: &mut String) -> Result<(), Failure> {
+fn write(value: &Value, indent: usize, placement: Placement, text: &mut String) -> Result<(), Failure> {
+    let mut is_inline = placement == Placement::SameLine;
     match value.view() {
         View::List(items) | View::Set(items) | View::Tuple(items) if !items.is_empty() => {
-            // A list in a list starts on the line of its hyphen.
-            let mut inline = text.ends_with('-');
-            if !inline {
+            if !is_inline {
                 text.push('\n');
             }
             for item in items {
-                if inline {
-                    text.push(' ');
-                    inline = false;
-                } else {
-                    text.push_str(&" ".repeat(indent));
-                }
+                start_item(indent, is_inline, text);
+                is_inline = false;
                 text.push('-');
-                write(item, indent + 2, text)?;
+                write(item, indent + 2, Placement::SameLine, text)?;
             }
         }
         View::Map(items) | View::Object(items) if !items.is_empty() => {
-            let mut inline = text.ends_with('-');
-            if !inline {
+            if !is_inline {
                 text.push('\n');
             }
             for (key, item) in items {
-                if inline {
-                    text.push(' ');
-                    inline = false;
+                start_item(indent, is_inline, text);
+                is_inline = false;
+                if is_simple_key(key) {
+                    quote(key, None, text);
+                    text.push(':');
+                    let is_list = matches!(item.view(), View::List(_) | View::Set(_) | View::Tuple(_));
+                    let inner = if is_list { indent } else { indent + 2 };
+                    write(item, inner, Placement::NextLine, text)?;
                 } else {
-                    text.push_str(&" ".repeat(indent));
-                }
-                if is_block(key) {
-                    // A key that is not simple is marked as a complex key.
                     text.push('?');
-                    block(key, indent, text);
+                    write_string(key, indent + 2, text);
                     text.push_str(&" ".repeat(indent));
-                } else {
-                    text.push_str(&quoted(key));
+                    text.push(':');
+                    write(item, indent + 2, Placement::SameLine, text)?;
                 }
-                text.push(':');
-                let is_list = matches!(item.view(), View::List(_) | View::Set(_) | View::Tuple(_));
-                write(item, if is_list { indent } else { indent + 2 }, text)?;
             }
         }
-        View::String(string) if is_block(string) => block(string, indent, text),
-        View::String(string) => {
-            separate(text);
-            text.push_str(&quoted(string));
-            text.push('\n');
-        }
+        View::String(string) => write_string(string, indent, text),
         View::Number(number) if number.is_infinite() => {
             separate(text);
             text.push_str(if number.is_sign_negative() { "-Inf" } else { "+Inf" });
@@ -100,51 +101,102 @@ fn write(value: &Value, indent: usize, text: &mut String) -> Result<(), Failure>
     Ok(())
 }
 
+/// Moves to the place of an item.
+fn start_item(indent: usize, is_inline: bool, text: &mut String) {
+    if is_inline {
+        text.push(' ');
+    } else {
+        text.push_str(&" ".repeat(indent));
+    }
+}
+
 fn separate(text: &mut String) {
     if text.ends_with([':', '-', '?']) {
         text.push(' ');
     }
 }
 
-/// Returns double-quoted text, with escapes for unprintable characters.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for character in text.chars() {
-        let short = match character {
-            '"' | '\\' => character,
-            '\0' => '0',
-            '\u{7}' => 'a',
-            '\u{8}' => 'b',
-            '\t' => 't',
-            '\n' => 'n',
-            '\u{b}' => 'v',
-            '\u{c}' => 'f',
-            '\r' => 'r',
-            '\u{1b}' => 'e',
-            '\u{85}' => 'N',
-            '\u{2028}' => 'L',
-            '\u{2029}' => 'P',
-            _ if prints(character) => {
-                quoted.push(character);
-                continue;
+/// Returns true if a key is written before a colon. Other keys are marked as complex keys.
+fn is_simple_key(key: &str) -> bool {
+    key.len() <= MAX_SIMPLE_KEY && !key.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])
+}
+
+/// Writes a string as a literal block or in quotes. `indent` is the indentation of its further
+/// lines.
+fn write_string(string: &str, indent: usize, text: &mut String) {
+    let indent = indent.max(2);
+    separate(text);
+    if is_block(string) {
+        block(string, indent, text);
+    } else {
+        quote(string, Some(indent), text);
+        text.push('\n');
+    }
+}
+
+/// Writes text in double quotes, with escapes for unprintable characters. With an indentation, long
+/// text is continued on further lines: a line ends at the first space after column 80.
+fn quote(string: &str, indent: Option<usize>, text: &mut String) {
+    let line = text.rfind('\n').map_or(0, |end| end + 1);
+    let mut column = text[line..].chars().count();
+    let mut after_space = false;
+    text.push('"');
+    column += 1;
+    for (at, character) in string.char_indices() {
+        let start = text.len();
+        let is_inside = at > 0 && at + 1 < string.len();
+        match indent {
+            Some(indent) if character == ' ' && !after_space && column > MAX_COLUMN && is_inside => {
+                text.push('\n');
+                text.push_str(&" ".repeat(indent));
+                column = indent;
+                if string[at + 1..].starts_with(' ') {
+                    text.push('\\');
+                    column += 1;
+                }
             }
             _ => {
-                let code = u32::from(character);
-                // Writing to a string cannot fail.
-                let _ = match code {
-                    0..0x100 => write!(quoted, "\\x{code:02X}"),
-                    0x100..0x1_0000 => write!(quoted, "\\u{code:04X}"),
-                    _ => write!(quoted, "\\U{code:08X}"),
-                };
-                continue;
+                escape(character, text);
+                column += text[start..].chars().count();
             }
-        };
-        quoted.push('\\');
-        quoted.push(short);
+        }
+        after_space = character == ' ';
     }
-    quoted.push('"');
-    quoted
+    text.push('"');
+}
+
+fn escape(character: char, text: &mut String) {
+    let short = match character {
+        '"' | '\\' => character,
+        '\0' => '0',
+        '\u{7}' => 'a',
+        '\u{8}' => 'b',
+        '\t' => 't',
+        '\n' => 'n',
+        '\u{b}' => 'v',
+        '\u{c}' => 'f',
+        '\r' => 'r',
+        '\u{1b}' => 'e',
+        '\u{85}' => 'N',
+        '\u{2028}' => 'L',
+        '\u{2029}' => 'P',
+        _ if prints(character) => {
+            text.push(character);
+            return;
+        }
+        _ => {
+            let code = u32::from(character);
+            // Writing to a string does not fail.
+            let _ = match code {
+                0..0x100 => write!(text, "\\x{code:02X}"),
+                0x100..0x1_0000 => write!(text, "\\u{code:04X}"),
+                _ => write!(text, "\\U{code:08X}"),
+            };
+            return;
+        }
+    };
+    text.push('\\');
+    text.push(short);
 }
 
 const fn prints(character: char) -> bool {
@@ -160,11 +212,10 @@ fn is_block(text: &str) -> bool {
 
 /// Writes text of several lines as a literal block.
 fn block(string: &str, indent: usize, text: &mut String) {
-    separate(text);
     text.push('|');
-    let indent = indent.max(2);
     if string.starts_with([' ', '\n']) {
-        text.push_str(&indent.to_string());
+        // The indentation relative to the parent.
+        text.push('2');
     }
     let ends = string.len() - string.trim_end_matches('\n').len();
     text.push_str(match ends {
