@@ -16,6 +16,9 @@ pub struct Configuration {
     pub(crate) modules: BTreeMap<ModulePath, ModuleNode>,
     /// Warnings from loading.
     pub warnings: Diagnostics,
+    /// Errors in arguments of module calls, and references to provider configurations that do not
+    /// exist. Installing modules and providers does not require them to be correct.
+    pub(crate) unresolved: Diagnostics,
 }
 
 /// A module and its position in the tree.

@@ -23,6 +23,7 @@ mod names;
 mod path;
 mod providers;
 mod reference_check;
+mod self_reference;
 mod variables;
 mod walk;
 

@@ -42,21 +42,28 @@ pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configurati
     let directory = lexically_normalize(directory);
     loader.load(&ModulePath::root(), &directory, None, &mut Vec::new());
     let mut problems = loader.problems;
-    let mut configuration = Configuration { modules: loader.modules, warnings: Diagnostics::new() };
+    let mut configuration = Configuration {
+        modules: loader.modules,
+        warnings: Diagnostics::new(),
+        unresolved: Diagnostics::new(),
+    };
     if let Some(root) = configuration.modules.get(&ModulePath::root()) {
         check_root(&root.module, &mut problems);
     }
     configuration.check_imports(&mut problems);
     // If a file could not be read, the intended providers are unknown.
+    let mut unresolved = Diagnostics::new();
     if !problems.has_errors() {
-        configuration.resolve_providers(&mut problems);
+        configuration.resolve_providers(&mut problems, &mut unresolved);
     }
-    configuration.check_calls(&mut problems);
+    configuration.check_calls(&mut problems, &mut unresolved);
     configuration.warn_of_deprecated_outputs(&mut problems);
     if problems.has_errors() || !configuration.modules.contains_key(&ModulePath::root()) {
+        problems.extend(unresolved);
         return Err(problems);
     }
     configuration.warnings = problems;
+    configuration.unresolved = unresolved;
     Ok(configuration)
 }
 

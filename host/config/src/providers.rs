@@ -4,7 +4,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | the module's own `provider "aws"` block with that alias | that block |
+//! | the module's own `provider "aws"` block with that alias, unless it is empty and the call passes a configuration | that block |
 //! | an entry `aws.west = ...` in the `providers` of the module call | the entry's value, resolved in the calling module |
 //! | without an alias: neither of the two | the same provider's default configuration in the calling module |
 //! | without an alias, in the root | an empty configuration |
@@ -128,8 +128,9 @@ impl Configuration {
         requirements
     }
 
-    /// Resolves every provider reference and reports invalid ones.
-    pub(crate) fn resolve_providers(&mut self, problems: &mut Diagnostics) {
+    /// Resolves every provider reference and reports invalid ones. References to configurations that
+    /// do not exist are added to `unresolved`.
+    pub(crate) fn resolve_providers(&mut self, problems: &mut Diagnostics, unresolved: &mut Diagnostics) {
         let mut resolved = Vec::new();
         for node in self.modules.values() {
             let mut providers = BTreeMap::new();
@@ -146,7 +147,7 @@ impl Configuration {
                     }
                     // The check of the module call reports the missing provider configuration.
                     None if self.needs_caller_configuration(node, &name) => {}
-                    None => problems.push(at(not_present(node, &name), span)),
+                    None => unresolved.push(at(not_present(node, &name), span)),
                 }
             }
             resolved.push((node.path.clone(), providers));
@@ -163,34 +164,56 @@ impl Configuration {
     fn meant_by(&self, node: &ModuleNode, name: &Name) -> Option<ProviderConfigAddress> {
         let (local_name, alias) = name;
         let address = node.module.provider_address(local_name);
-        if node.module.provider_configs.contains_key(name) {
+        let own = node.module.provider_configs.get(name);
+        let passed = self.passed_by_caller(node, name);
+        // An empty block is a placeholder for the configuration that the caller passes.
+        if let Some(own) = own
+            && (passed.is_none() || !provider_passing::is_empty(own))
+        {
             return Some(ProviderConfigAddress {
                 module: node.path.clone(),
                 provider: address,
                 alias: alias.clone(),
             });
         }
-        let Some((caller, call)) = node.path.parent() else {
-            return alias.is_none().then(|| ProviderConfigAddress::for_default(address));
-        };
-        let caller = self.module(&caller)?;
-        let call = caller.module.module_calls.get(call)?;
-        let passed = call
-            .providers
-            .iter()
-            .flatten()
-            .find(|(inside, _)| inside.local_name == *local_name && inside.alias == *alias);
-        if let Some((_, here)) = passed {
+        if let Some((caller, here)) = passed {
             return self.meant_by(caller, &(here.local_name.clone(), here.alias.clone()));
         }
+        let Some((caller, _)) = node.path.parent() else {
+            return alias.is_none().then(|| ProviderConfigAddress::for_default(address));
+        };
         if alias.is_some() {
             return None;
         }
-        self.meant_by(caller, &(local_name_of(&caller.module, &address), None))
+        self.default_of(self.module(&caller)?, address)
+    }
+
+    /// Returns the default configuration of a provider that a module uses, even if the module does
+    /// not declare the provider.
+    fn default_of(&self, node: &ModuleNode, address: ProviderAddress) -> Option<ProviderConfigAddress> {
+        let local_name = local_name_of(&node.module, &address);
+        if node.module.provider_address(&local_name) == address {
+            return self.meant_by(node, &(local_name, None));
+        }
+        match node.path.parent() {
+            Some((caller, _)) => self.default_of(self.module(&caller)?, address),
+            None => Some(ProviderConfigAddress::for_default(address)),
+        }
+    }
+
+    /// Returns the configuration that a module's call passes under a name, with the caller.
+    fn passed_by_caller(&self, node: &ModuleNode, name: &Name) -> Option<(&ModuleNode, &ProviderReference)> {
+        let (caller, call) = node.path.parent()?;
+        let caller = self.module(&caller)?;
+        let call = caller.module.module_calls.get(call)?;
+        let mut pairs = call.providers.iter().flatten();
+        let (_, here) =
+            pairs.find(|(inside, _)| (&inside.local_name, &inside.alias) == (&name.0, &name.1))?;
+        Some((caller, here))
     }
 
     /// Checks the inputs of calls against the variables of the called modules.
-    pub(crate) fn check_calls(&self, problems: &mut Diagnostics) {
+    pub(crate) fn check_calls(&self, warnings: &mut Diagnostics, errors: &mut Diagnostics) {
         for node in self.modules.values() {
             for (name, call) in &node.module.module_calls {
                 let called = self.module(&node.path.child(name.clone()));
@@ -198,11 +221,11 @@ impl Configuration {
                     continue;
                 };
                 let variables = &called.module.variables;
-                let mut found = Diagnostics::new();
+                let (mut deprecations, mut found) = (Diagnostics::new(), Diagnostics::new());
                 for (input, attribute) in &call.inputs {
                     let deprecated = variables.get(input).and_then(|variable| variable.deprecated.as_ref());
                     if let Some(advice) = deprecated {
-                        found.push(
+                        deprecations.push(
                             Diagnostic::warning(
                                 "Deprecated variable got a value",
                                 format!("The module marks its variable \"{input}\" as deprecated: {advice}"),
@@ -231,7 +254,9 @@ impl Configuration {
                         );
                     }
                 }
-                problems.extend(found.in_block(&format!("module \"{name}\"")));
+                let context = format!("module \"{name}\"");
+                warnings.extend(deprecations.in_block(&context));
+                errors.extend(found.in_block(&context));
             }
         }
     }

@@ -17,7 +17,7 @@ impl Configuration {
     /// Reports every reference to a variable, local value, resource, module or output that is not
     /// declared. Commands that need only the providers or modules skip this check.
     pub fn check_references(&self) -> Diagnostics {
-        let mut problems = Diagnostics::new();
+        let mut problems = self.unresolved.clone();
         for node in self.modules() {
             node.each_reference(&mut |context, reference| {
                 if let Some(problem) = self.check_reference(node, reference) {
@@ -28,6 +28,7 @@ impl Configuration {
             node.check_scoped(&mut problems);
             self.check_import_targets(node, &mut problems);
         }
+        self.check_self_references(&mut problems);
         problems
     }
 

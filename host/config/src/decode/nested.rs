@@ -35,6 +35,20 @@ pub(super) fn decode(
     scope: &dyn Scope,
     problems: &mut Diagnostics,
 ) -> Value {
+    let blocks = read(name, nested, body, scope, problems);
+    check_count(name, nested, &blocks, body, problems);
+    let marks = blocks.marks;
+    collect(name, nested, blocks, problems).with_marks(marks)
+}
+
+/// Decodes the content of all blocks of a type.
+fn read(
+    name: &Str,
+    nested: &NestedBlock,
+    body: &Body,
+    scope: &dyn Scope,
+    problems: &mut Diagnostics,
+) -> Blocks {
     let label_count = usize::from(nested.nesting == BlockNesting::Map);
     let mut blocks = Blocks::default();
     for found in dynamic::blocks_of(name, label_count, body, scope, problems) {
@@ -53,9 +67,7 @@ pub(super) fn decode(
             }
         }
     }
-    check_count(name, nested, &blocks, body, problems);
-    let marks = blocks.marks;
-    collect(name, nested, blocks, problems).with_marks(marks)
+    blocks
 }
 
 fn check_count(name: &Str, nested: &NestedBlock, blocks: &Blocks, body: &Body, problems: &mut Diagnostics) {
@@ -152,7 +164,8 @@ pub(super) fn may_be_blocks(attribute: &Attribute) -> Option<&Arc<ObjectType>> {
     }
 }
 
-/// Decodes such an attribute, if it is written as blocks.
+/// Decodes such an attribute, if it is written as blocks. `dynamic` blocks that produce no blocks do
+/// not set the attribute.
 pub(super) fn decode_as_blocks(
     name: &Str,
     attribute: &Attribute,
@@ -171,7 +184,12 @@ pub(super) fn decode_as_blocks(
         _ => BlockNesting::List,
     };
     let nested = NestedBlock { block: schema, nesting, min_items: 0, max_items: 0 };
-    Some(decode(name, &nested, body, scope, problems))
+    let blocks = read(name, &nested, body, scope, problems);
+    if blocks.elements.is_empty() && !blocks.uncounted {
+        return None;
+    }
+    let marks = blocks.marks;
+    Some(collect(name, &nested, blocks, problems).with_marks(marks))
 }
 
 /// Returns a schema in which each attribute of an object type may be set.

@@ -19,13 +19,12 @@ pub(super) fn local_directory(
             .at(call.source_span.clone())
             .in_block(format!("module \"{}\"", call.name))
     };
-    let is_local = source.starts_with("./") || source.starts_with("../") || source == "." || source == "..";
+    let is_local = source.starts_with("./") || source.starts_with("../");
     if !is_local {
-        let is_word = !source.contains(['/', ':', '.']);
-        let summary = if source.is_empty() || is_word {
-            "Invalid module source address"
-        } else {
+        let summary = if may_be_remote(&source) {
             "Unsupported module source"
+        } else {
+            "Invalid module source address"
         };
         let detail = if Path::new(&source).is_absolute() {
             format!(
@@ -47,4 +46,13 @@ pub(super) fn local_directory(
         problems.push(refuse("Invalid registry module source address", detail.to_owned()));
     }
     Ok(lexically_normalize(&from.join(source)))
+}
+
+/// Whether a source can be an absolute path, a URL, an address in a registry, or a path on a host.
+fn may_be_remote(source: &str) -> bool {
+    let segments: Vec<&str> = source.split('/').collect();
+    let has_host = segments.first().is_some_and(|first| {
+        first.starts_with(|character: char| character.is_alphanumeric()) && first.contains('.')
+    });
+    source.contains(':') || source.starts_with('/') || segments.len() > 2 || (segments.len() > 1 && has_host)
 }

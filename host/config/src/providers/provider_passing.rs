@@ -151,7 +151,7 @@ impl Configuration {
 
 /// Returns true if a block configures nothing: legacy modules contain such blocks to declare the
 /// configurations that they expect.
-fn is_empty(config: &ProviderConfig) -> bool {
+pub(super) fn is_empty(config: &ProviderConfig) -> bool {
     config.body.attributes.is_empty() && config.body.blocks.is_empty() && config.version.is_none()
 }
 
@@ -198,24 +198,23 @@ fn check_pair(
         tell(Diagnostic::error("Cannot override provider configuration", detail), &here.span);
     } else if !expected && configured.is_none() {
         let named = reference_text(inside);
-        if declared {
-            let detail = format!(
+        let detail = if declared {
+            format!(
                 "The module does not expect a provider configuration {named}; list it in \
                  configuration_aliases in its required_providers."
-            );
-            tell(Diagnostic::error("Reference to undefined provider", detail), &inside.span);
+            )
         } else {
-            let detail = format!(
+            format!(
                 "The module does not declare {named} in required_providers, so it is assumed to be \
                  hashicorp/{}.",
                 inside.local_name
-            );
-            tell(Diagnostic::warning("Reference to undefined provider", detail), &inside.span);
-        }
+            )
+        };
+        tell(Diagnostic::warning("Reference to undefined provider", detail), &inside.span);
     }
-    let known_here = callers.required_providers.contains_key(&here.local_name)
-        || callers.provider_configs.contains_key(&(here.local_name.clone(), here.alias.clone()));
-    if declared && !known_here {
+    let is_known = declared || configured.is_some();
+    let is_known_here = here.alias.is_some() || callers.required_providers.contains_key(&here.local_name);
+    if is_known && !is_known_here {
         let detail = format!(
             "The provider {} is not declared, so it is assumed to be hashicorp/{}. Declare it in \
              required_providers.",
@@ -244,8 +243,8 @@ fn check_aliases(call: &ModuleCall, called: &ModuleNode, problems: &mut Diagnost
                 call.providers.iter().flatten().any(|(inside, _)| {
                     inside.local_name == *local_name && inside.alias.as_ref() == Some(alias)
                 });
-            let configured =
-                called.module.provider_configs.contains_key(&(local_name.clone(), Some(alias.clone())));
+            let own = called.module.provider_configs.get(&(local_name.clone(), Some(alias.clone())));
+            let configured = own.is_some_and(|config| !is_empty(config));
             if !passed && !configured {
                 let detail = format!(
                     "The module requires a configuration {local_name}.{alias} of {}. Pass one: providers = \
