@@ -1,19 +1,19 @@
 //! Custom conditions: validations of variables, preconditions, postconditions and assertions.
 
+mod validations;
+
 use wardian_config::Condition;
-use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, Span};
+use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_lang::{Cause, Expression, Scope};
-use wardian_value::{Type, convert::convert};
+use wardian_value::{Marks, Type, Value, convert::convert};
 
 use crate::checks::ConditionResult;
+pub use validations::check_validations;
 
 /// How a failed condition is reported.
 #[derive(Clone, Copy)]
-pub struct FailureReport<'a> {
+pub struct FailureReport {
     pub summary: &'static str,
-    /// The position to report; `None` for the position of the condition itself. If it is set, the
-    /// message contains the position of the condition.
-    pub place: Option<&'a Span>,
     /// Whether the run continues.
     pub severity: FailureSeverity,
 }
@@ -27,36 +27,28 @@ pub enum FailureSeverity {
     Warning,
 }
 
-impl FailureReport<'static> {
-    /// Returns an error at the condition itself.
-    const fn error(summary: &'static str) -> Self {
-        Self { summary, place: None, severity: FailureSeverity::Error }
-    }
-}
-
 /// A failed precondition of a resource.
-pub const PRECONDITION: FailureReport<'static> = FailureReport::error("Resource precondition failed");
+pub const PRECONDITION: FailureReport =
+    FailureReport { summary: "Resource precondition failed", severity: FailureSeverity::Error };
 
 /// A failed postcondition of a resource.
-pub const POSTCONDITION: FailureReport<'static> = FailureReport::error("Resource postcondition failed");
+pub const POSTCONDITION: FailureReport =
+    FailureReport { summary: "Resource postcondition failed", severity: FailureSeverity::Error };
 
 /// A failed precondition of an output.
-pub const OUTPUT_PRECONDITION: FailureReport<'static> =
-    FailureReport::error("Module output value precondition failed");
+pub const OUTPUT_PRECONDITION: FailureReport =
+    FailureReport { summary: "Module output value precondition failed", severity: FailureSeverity::Error };
 
 /// A failed assertion of a check.
-pub const ASSERTION: FailureReport<'static> = FailureReport {
-    summary: "Check block assertion failed",
-    place: None,
-    severity: FailureSeverity::Warning,
-};
+pub const ASSERTION: FailureReport =
+    FailureReport { summary: "Check block assertion failed", severity: FailureSeverity::Warning };
 
 /// Checks conditions. Conditions with unknown results are not reported as failed. Returns the
 /// diagnostics and the result of each condition.
 pub fn check(
     conditions: &[Condition],
     scope: &dyn Scope,
-    report: FailureReport<'_>,
+    report: FailureReport,
 ) -> (Diagnostics, Vec<ConditionResult>) {
     let mut diagnostics = Diagnostics::new();
     let found = conditions
@@ -68,56 +60,61 @@ pub fn check(
     (diagnostics, found)
 }
 
-fn check_one(
-    condition: &Condition,
-    scope: &dyn Scope,
-    report: FailureReport<'_>,
-) -> Diagnosed<ConditionResult> {
-    Diagnosed::from_result(try_check(condition, scope, report))
+fn check_one(condition: &Condition, scope: &dyn Scope, report: FailureReport) -> Diagnosed<ConditionResult> {
+    let expression = &condition.condition;
+    let mut diagnostics = Diagnostics::new();
+    // The message must be valid even if the condition holds.
+    let value = diagnostics.collect(expression.evaluate(scope));
+    let message = message(condition, scope).take(&mut diagnostics);
+    let (Some(value), Some(message)) = (value, message) else { return Diagnosed::failed(diagnostics) };
+    let holds = match truth(expression, &value, scope, "Invalid condition result") {
+        Ok(Some(holds)) => holds,
+        Ok(None) => {
+            if report.severity == FailureSeverity::Warning {
+                diagnostics.push(not_yet_known(expression, scope));
+            }
+            return Diagnosed::with_diagnostics(ConditionResult::Unknown, diagnostics);
+        }
+        Err(problem) => {
+            diagnostics.push(problem);
+            return Diagnosed::failed(diagnostics);
+        }
+    };
+    if holds {
+        return Diagnosed::with_diagnostics(ConditionResult::Pass, diagnostics);
+    }
+    let mut failed = match report.severity {
+        FailureSeverity::Error => Diagnostic::error(report.summary, message.clone()),
+        FailureSeverity::Warning => Diagnostic::warning(report.summary, message.clone()),
+    }
+    .at(expression.span().clone());
+    failed.values = expression.value_notes(scope, Cause::Value);
+    diagnostics.push(failed);
+    Diagnosed::with_diagnostics(ConditionResult::Fail(message), diagnostics)
 }
 
-fn try_check(
-    condition: &Condition,
+/// Returns whether a condition holds; `None` if that is not known yet.
+fn truth(
+    condition: &Expression,
+    value: &Value,
     scope: &dyn Scope,
-    report: FailureReport<'_>,
-) -> Result<(ConditionResult, Diagnostics), Diagnostics> {
-    let expression = &condition.condition;
-    let problem = |detail: String| -> Diagnostics {
-        let mut found = Diagnostic::error("Invalid condition result", detail).at(expression.span().clone());
-        found.values = expression.value_notes(scope, Cause::Value);
-        found.into()
+    summary: &'static str,
+) -> Result<Option<bool>, Diagnostic> {
+    let problem = |detail: String| {
+        let mut found = Diagnostic::error(summary, detail).at(condition.span().clone());
+        found.values = condition.value_notes(scope, Cause::Value);
+        found
     };
-    let value = expression.evaluate(scope)?.unmark_deep();
+    let value = value.unmark_deep();
     if !value.is_known() {
-        // The result is unknown, but the message must be valid anyway.
-        message(condition, scope).into_result()?;
-        let mut diagnostics = Diagnostics::new();
-        if report.severity == FailureSeverity::Warning {
-            diagnostics.push(not_yet_known(expression, scope));
-        }
-        return Ok((ConditionResult::Unknown, diagnostics));
+        return Ok(None);
     }
     let holds = convert(&value, &Type::Bool)
         .map_err(|error| problem(format!("The condition must be true or false: {error}.")))?;
     if holds.is_null() {
         return Err(problem("The condition must be true or false, but is null.".to_owned()));
     }
-    if holds.as_bool() == Some(true) {
-        return Ok((ConditionResult::Pass, Diagnostics::new()));
-    }
-    let (message, mut diagnostics) = message(condition, scope).into_result()?;
-    let (detail, place) = match report.place {
-        None => (message.clone(), expression.span()),
-        Some(place) => (format!("{message}\n\nThis was checked by the rule at {}.", condition.span), place),
-    };
-    let failed = match report.severity {
-        FailureSeverity::Error => Diagnostic::error(report.summary, detail),
-        FailureSeverity::Warning => Diagnostic::warning(report.summary, detail),
-    };
-    let mut failed = failed.at(place.clone());
-    failed.values = expression.value_notes(scope, Cause::Value);
-    diagnostics.push(failed);
-    Ok((ConditionResult::Fail(message), diagnostics))
+    Ok(holds.as_bool())
 }
 
 fn not_yet_known(condition: &Expression, scope: &dyn Scope) -> Diagnostic {
@@ -131,39 +128,27 @@ fn not_yet_known(condition: &Expression, scope: &dyn Scope) -> Diagnostic {
     warning
 }
 
-/// Returns the message of a failed condition. Adds a warning if the message must not be shown.
+/// Returns the message for the case that a condition is false. Adds a warning if the message must
+/// not be shown.
 fn message(condition: &Condition, scope: &dyn Scope) -> Diagnosed<String> {
     Diagnosed::from_result(try_message(condition, scope))
 }
 
 fn try_message(condition: &Condition, scope: &dyn Scope) -> Result<(String, Diagnostics), Diagnostics> {
     let expression = &condition.error_message;
-    let invalid = |detail: String| -> Diagnostics {
-        Diagnostic::error("Invalid error message", detail).at(expression.span().clone()).into()
-    };
     let value = expression.evaluate(scope)?;
-    let marks = value.inside_marks();
+    let hidden = HiddenMessage::from_marks(value.inside_marks());
     let text = convert(&value.unmark_deep(), &Type::String)
-        .map_err(|error| invalid(format!("The message must be a string: {error}.")))?;
+        .map_err(|error| invalid_message(expression, format!("The message must be a string: {error}.")))?;
     if text.is_null() {
-        return Err(invalid("The message must be a string, but is null.".to_owned()));
-    }
-    let hidden = if marks.is_sensitive() {
-        Some(("sensitive", "nonsensitive", Cause::Sensitive))
-    } else if marks.is_ephemeral() {
-        Some(("ephemeral", "ephemeralasnull", Cause::Ephemeral))
-    } else {
-        None
-    };
-    if let Some((what, function, cause)) = hidden {
-        let detail = format!(
-            "The message contains {what} values and is not shown. Remove them from the message, or use the \
-             function {function} for values that may be shown."
+        return Err(
+            invalid_message(expression, "The message must be a string, but is null.".to_owned()).into()
         );
-        let mut warning = Diagnostic::warning(format!("Error message refers to {what} values"), detail)
-            .at(expression.span().clone());
-        warning.values = expression.value_notes(scope, cause);
-        let message = format!("The condition is false. Its message contains {what} values and is not shown.");
+    }
+    if let Some(hidden) = hidden {
+        let warning = hidden.explain(expression, scope);
+        let message =
+            format!("The condition is false. Its message contains {} values and is not shown.", hidden.kind);
         return Ok((message, warning.into()));
     }
     let message = match text.as_str() {
@@ -171,6 +156,42 @@ fn try_message(condition: &Condition, scope: &dyn Scope) -> Result<(String, Diag
         None => "The condition is false. Its message depends on values that are not known yet.".into(),
     };
     Ok((message, Diagnostics::new()))
+}
+
+fn invalid_message(message: &Expression, detail: String) -> Diagnostic {
+    Diagnostic::error("Invalid error message", detail).at(message.span().clone())
+}
+
+/// The reason why the message of a failed condition is not shown.
+struct HiddenMessage {
+    kind: &'static str,
+    function: &'static str,
+    cause: Cause,
+}
+
+impl HiddenMessage {
+    fn from_marks(marks: Marks) -> Option<Self> {
+        if marks.is_sensitive() {
+            Some(Self { kind: "sensitive", function: "nonsensitive", cause: Cause::Sensitive })
+        } else if marks.is_ephemeral() {
+            Some(Self { kind: "ephemeral", function: "ephemeralasnull", cause: Cause::Ephemeral })
+        } else {
+            None
+        }
+    }
+
+    /// Returns a warning at the message.
+    fn explain(&self, message: &Expression, scope: &dyn Scope) -> Diagnostic {
+        let Self { kind, function, .. } = self;
+        let detail = format!(
+            "The message contains {kind} values and is not shown. Remove them from the message, or use the \
+             function {function} for values that may be shown."
+        );
+        let mut warning = Diagnostic::warning(format!("Error message refers to {kind} values"), detail)
+            .at(message.span().clone());
+        warning.values = message.value_notes(scope, self.cause);
+        warning
+    }
 }
 
 /// Evaluates conditions and their messages with unknown values and reports errors that do not

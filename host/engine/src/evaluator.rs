@@ -11,11 +11,11 @@ use std::sync::Arc;
 use wardian_address::{ModuleInstance, ModulePath, ProviderAddress, ProviderConfigAddress};
 use wardian_config::{Configuration, GatedFiles, ModuleNode, decode_body};
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, Span};
-use wardian_lang::Budget;
+use wardian_lang::{Budget, ReferenceSubject};
 use wardian_value::{Marks, Str, Value};
 
 use crate::checks::{Checkable, CheckedObject, Checks};
-use crate::conditions::{self, FailureReport, FailureSeverity, OUTPUT_PRECONDITION};
+use crate::conditions::{OUTPUT_PRECONDITION, check, check_validations};
 use crate::expired::Expired;
 use crate::function_results::FunctionResults;
 use crate::nodes::provider_block;
@@ -201,17 +201,16 @@ impl Evaluator {
     ) -> Diagnostics {
         let value = value.with_marks(declared_marks(variable));
         self.schemas.secrets().add_marked(&value);
-        self.values.module_mut(instance).variables.insert(variable.name.clone(), value);
+        // A module is validated for any values of its variables. Only a variable's validations are
+        // evaluated with the value that a call sets.
+        if self.phase != Phase::Validate {
+            self.values.module_mut(instance).variables.insert(variable.name.clone(), value.clone());
+        }
         if variable.validations.is_empty() {
             return Diagnostics::new();
         }
-        let scope = self.scope(instance, RepetitionData::None);
-        let report = FailureReport {
-            summary: "Invalid value for variable",
-            place: Some(place),
-            severity: FailureSeverity::Error,
-        };
-        let (problems, found) = conditions::check(&variable.validations, &scope, report);
+        let scope = self.scope(instance, RepetitionData::None).with_validated_variable(&variable.name, value);
+        let (problems, found) = check_validations(&variable.validations, &scope, place, self.phase);
         let checkable = Checkable::Variable(instance.path(), variable.name.clone());
         self.checks.report(&checkable, CheckedObject::for_module(instance), 0, found);
         if problems.has_errors() {
@@ -250,7 +249,7 @@ impl Evaluator {
         self.checks.expand_in(&checkable, self.values.module_instances(path));
         for instance in self.values.module_instances(path).to_vec() {
             let scope = self.scope(&instance, RepetitionData::None);
-            let (problems, found) = conditions::check(&output.preconditions, &scope, OUTPUT_PRECONDITION);
+            let (problems, found) = check(&output.preconditions, &scope, OUTPUT_PRECONDITION);
             let failed = problems.has_errors();
             diagnostics.extend(problems.in_block(&context));
             self.checks.report(&checkable, CheckedObject::for_module(&instance), 0, found);
@@ -293,6 +292,23 @@ impl Evaluator {
                 };
                 diagnostics.push(
                     Diagnostic::error("Ephemeral value not allowed", detail)
+                        .at(output.expression.span().clone())
+                        .in_block(&context),
+                );
+                continue;
+            }
+            // The values of called modules have no marks during validation.
+            let may_lack_marks = self.phase == Phase::Validate
+                && output
+                    .expression
+                    .references()
+                    .iter()
+                    .any(|r| matches!(r.subject, ReferenceSubject::Module(_)));
+            if output.ephemeral && !value.marks().is_ephemeral() && !may_lack_marks {
+                let detail = "This output is declared as ephemeral, so its value must be ephemeral. Remove the \
+                    argument ephemeral if the value may be stored.";
+                diagnostics.push(
+                    Diagnostic::error("Value not allowed in ephemeral output", detail)
                         .at(output.expression.span().clone())
                         .in_block(&context),
                 );

@@ -1,10 +1,10 @@
 //! The engine's entry points.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use wardian_address::{ModuleInstance, ProviderAddress};
 use wardian_config::RootVariables;
-use wardian_diagnostic::{Diagnosed, Diagnostics};
+use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_lang::Expression;
 use wardian_plugin::SensitiveValues;
 use wardian_state::{OutputValue, State};
@@ -16,6 +16,7 @@ use crate::plan::{ChangeCounts, Plan, PlanOptions};
 use crate::plan_walk::Purpose;
 use crate::providers::Schemas;
 use crate::provisioners::Provisioners;
+use crate::reported_references::ReportedReferences;
 use crate::stop::StopSignal;
 use crate::values::RepetitionData;
 use crate::{apply_walk, clock, import, plan_walk, reference_check, state_values, validate};
@@ -41,7 +42,8 @@ impl EngineContext {
     pub async fn validate(&self) -> Diagnostics {
         match self.schemas(None).await {
             Ok(schemas) => {
-                let diagnostics = self.validate_with(&schemas).await;
+                let mut diagnostics = self.validate_with(&schemas).await;
+                diagnostics.extend(self.configuration.check_self_references_of_instances());
                 schemas.close().await;
                 diagnostics
             }
@@ -115,7 +117,9 @@ impl EngineContext {
                 let planned = if problems.has_errors() {
                     Diagnosed::failed(problems)
                 } else {
-                    plan_walk::plan(self, &schemas, state, variables, options, Purpose::Plan, stop).await
+                    let planned =
+                        plan_walk::plan(self, &schemas, state, variables, options, Purpose::Plan, stop).await;
+                    with_warnings(problems, planned)
                 };
                 schemas.close().await;
                 planned
@@ -207,6 +211,22 @@ impl EngineContext {
         evaluator.phase = Phase::Apply;
         Ok(Console { evaluator })
     }
+}
+
+/// Adds the warnings of the validation that the plan does not repeat.
+fn with_warnings<T>(warnings: Diagnostics, planned: Diagnosed<T>) -> Diagnosed<T> {
+    if warnings.is_empty() {
+        return planned;
+    }
+    let key = |warning: &Diagnostic| {
+        let place = warning.subject.as_ref().map(ReportedReferences::position);
+        (warning.summary.clone(), place)
+    };
+    let repeated: HashSet<_> = planned.diagnostics.iter().map(key).collect();
+    let mut all: Diagnostics =
+        warnings.into_iter().filter(|warning| !repeated.contains(&key(warning))).collect();
+    all.extend(planned.diagnostics);
+    Diagnosed { value: planned.value, diagnostics: all }
 }
 
 /// Evaluates expressions in the root module.

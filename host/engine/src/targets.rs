@@ -61,17 +61,18 @@ pub fn included<'a>(
         .partition(|id| nodes.contains(id.index()));
     let about_included = graph.dependents_closure(&resources);
     let about_left_out = graph.dependents_closure(&left_out);
-    for (id, node) in graph.iter() {
-        if matches!(node, Node::Output(path, _) if path.is_root()) {
-            let is_included = about_included.contains(id.index()) && !about_left_out.contains(id.index());
-            nodes.set(id.index(), is_included);
-        }
-    }
+    let outputs = graph.iter().filter(|(id, node)| {
+        matches!(node, Node::Output(path, _) if path.is_root())
+            && about_included.contains(id.index())
+            && !about_left_out.contains(id.index())
+    });
+    // The local values and outputs of modules from which an output is computed.
+    nodes.union_with(&graph.closure(outputs.map(|(id, _)| id)));
     Included { nodes: Some(nodes), targets: targets.to_vec(), excludes: Vec::new(), needed }
 }
 
 /// Returns the nodes of a destroy plan: the targets, their dependents, and the nodes that are
-/// required to destroy them.
+/// required to destroy them. All outputs are kept.
 pub fn included_in_destruction<'a>(
     graph: &NodeGraph,
     targets: &[TargetAddress],
@@ -107,14 +108,7 @@ pub fn included_in_destruction<'a>(
         Node::StateObject(index) => affected.contains(&object(*index).config()),
         _ => false,
     });
-    let mut nodes = graph.closure(roots.map(|(id, _)| id));
-    let mut dependencies = TransitiveDependencies::new(graph);
-    for (id, node) in graph.iter() {
-        // An output is removed together with any object on which it depends.
-        if matches!(node, Node::Output(path, _) if path.is_root()) {
-            nodes.set(id.index(), dependencies.any(id, |resource| affected.contains(resource)));
-        }
-    }
+    let nodes = graph.closure(roots.map(|(id, _)| id));
     let needed = affected.into_iter().filter(|address| !targeted.contains(address)).collect();
     Included { nodes: Some(nodes), targets: targets.to_vec(), excludes: Vec::new(), needed }
 }

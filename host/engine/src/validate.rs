@@ -108,7 +108,8 @@ fn validate_root_variable(evaluator: &Evaluator, name: &Str) -> Diagnostics {
     };
     let root = ModulePath::root().unkeyed_instance();
     let scope = evaluator.scope(&root, RepetitionData::None);
-    let found = conditions::check_unknown(&variable.validations, &scope);
+    let (found, _) =
+        conditions::check_validations(&variable.validations, &scope, &variable.span, Phase::Validate);
     found.in_block(&format!("variable \"{name}\""))
 }
 

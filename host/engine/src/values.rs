@@ -33,6 +33,15 @@ impl Repetition {
         }
     }
 
+    /// Returns true if there are no instances.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Single => false,
+            Self::Count(count) => *count == 0,
+            Self::ForEach(values) => values.is_empty(),
+        }
+    }
+
     pub fn contains(&self, key: &InstanceKey) -> bool {
         match (self, key) {
             (Self::Single, InstanceKey::None) => true,

@@ -7,10 +7,10 @@ use wardian_config::{Files as _, ModuleNode};
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_files::FileType;
 use wardian_lang::{Budget, ProviderCall, ReferenceSubject, Resolved, Scope};
-use wardian_value::{Marks, Refinement, Str, Type, Value};
+use wardian_value::{Marks, Str, Type, Value};
 
 use super::{Directories, Evaluator, Phase, declared_marks};
-use crate::repeats::{Repeats, call_repeats, resource_repeats};
+use crate::repeats::{Repeats, call_repeats};
 use crate::values::{CallValue, RepetitionData, instance_key};
 use wardian_config::resource_mode;
 
@@ -21,19 +21,35 @@ pub struct ModuleScope<'a> {
     path: ModulePath,
     repetition: RepetitionData,
     self_value: Option<Value>,
+    validated_variable: Option<(&'a Str, Value)>,
 }
 
 impl<'a> ModuleScope<'a> {
     /// Returns the scope of a module instance, with the values of `count` and `each` for one of its
     /// blocks.
     pub fn new(evaluator: &'a Evaluator, instance: &'a ModuleInstance, repetition: RepetitionData) -> Self {
-        Self { evaluator, instance, path: instance.path(), repetition, self_value: None }
+        Self {
+            evaluator,
+            instance,
+            path: instance.path(),
+            repetition,
+            self_value: None,
+            validated_variable: None,
+        }
     }
 
     /// Adds a value for `self`.
     #[must_use]
     pub fn with_self(mut self, value: Value) -> Self {
         self.self_value = Some(value);
+        self
+    }
+
+    /// Sets the value of the variable whose validations are evaluated. The validation phase does not
+    /// know the values of any other variables.
+    #[must_use]
+    pub fn with_validated_variable(mut self, name: &'a Str, value: Value) -> Self {
+        self.validated_variable = Some((name, value));
         self
     }
 
@@ -58,14 +74,16 @@ impl<'a> ModuleScope<'a> {
     }
 
     fn variable(&self, name: &Str, span: &Span) -> Result<Value, Diagnostics> {
+        if let Some((_, value)) = self.validated_variable.as_ref().filter(|(known, _)| *known == name) {
+            return Ok(value.clone());
+        }
         if let Some(value) = self.evaluator.values.module(self.instance).and_then(|m| m.variables.get(name)) {
             return Ok(value.clone());
         }
         let variables = &self.declared()?.module.variables;
         if let Some(variable) = variables.get(name) {
-            let refinement = if variable.nullable { Refinement::default() } else { Refinement::not_null() };
             let ty = variable.constraint.ty.clone();
-            return Ok(Value::unknown_with(ty, refinement).with_marks(declared_marks(variable)));
+            return Ok(Value::unknown(ty).with_marks(declared_marks(variable)));
         }
         Err(self.undeclared(&ReferenceSubject::Variable(name.clone()), span))
     }
@@ -107,13 +125,13 @@ impl<'a> ModuleScope<'a> {
             .and_then(|m| m.resource(mode, type_name, name))
             .filter(|_| self.evaluator.phase != Phase::Validate);
         let Some(known) = known else {
-            let ty = if resource_repeats(resource) == Repeats::No { ty.clone() } else { Type::Dynamic };
+            // The types of attributes are checked by the references to them.
             let marks = if mode == ResourceMode::Ephemeral && schema.is_some() {
                 Marks::EPHEMERAL
             } else {
                 Marks::NONE
             };
-            return Ok(Resolved::Whole(Value::unknown(ty).with_marks(marks)));
+            return Ok(Resolved::Whole(Value::unknown(Type::Dynamic).with_marks(marks)));
         };
         if let Some(key) = index.and_then(instance_key)
             && let Some(value) = known.instance(&key)
@@ -142,11 +160,14 @@ impl<'a> ModuleScope<'a> {
             return Err(self.undeclared(&ReferenceSubject::Module(name.clone()), span));
         };
         let called = self.evaluator.module(&self.path.child(name.clone()))?;
-        let repeats = call_repeats(call);
-        if self.evaluator.phase == Phase::Validate && repeats != Repeats::No {
+        if self.evaluator.phase == Phase::Validate {
             let outputs = called.module.outputs.keys().map(|name| (name.clone(), Type::Dynamic));
-            let element = Type::object(outputs);
-            let ty = if repeats == Repeats::Count { Type::list(element) } else { Type::map(element) };
+            let instance = Type::object(outputs);
+            let ty = match call_repeats(call) {
+                Repeats::No => instance,
+                Repeats::Count => Type::list(instance),
+                Repeats::ForEach => Type::map(instance),
+            };
             return Ok(Resolved::Whole(Value::unknown(ty)));
         }
         let key = index.and_then(instance_key);
@@ -272,9 +293,15 @@ impl Scope for ModuleScope<'_> {
         }
     }
 
-    fn list_files(&self, directory: &str) -> Result<Vec<String>, String> {
+    fn list_files(&self, directory: &str) -> Result<Option<Vec<String>>, String> {
         let Directories { root_directory, files, .. } = &*self.evaluator.directories;
-        files.list_below(&root_directory.join(directory)).map_err(|error| error.to_string())
+        let directory = root_directory.join(directory);
+        match files.kind(&directory).map_err(|error| error.to_string())? {
+            Some(FileType::Directory) => {
+                files.list_below(&directory).map(Some).map_err(|error| error.to_string())
+            }
+            _ => Ok(None),
+        }
     }
 
     fn record_secret(&self, value: &Value) {

@@ -68,12 +68,16 @@ pub async fn read(subject: &Subject, config: &Value) -> Diagnosed<Value> {
 
 /// Returns a value with the marks of its configuration and schema.
 pub fn marked(subject: &Subject, config: &Value, value: &Value) -> Value {
-    // Ephemeral values are allowed only in attributes that are not stored.
+    mark_by_schema(&subject.schema.block, &marked_by_configuration(config, value))
+}
+
+/// Returns a value with the marks of its configuration.
+pub fn marked_by_configuration(config: &Value, value: &Value) -> Value {
     let marks: Vec<(Path, Marks)> = config
         .mark_paths()
         .into_iter()
         .map(|(path, marks)| (path, marks.without(Marks::EPHEMERAL)))
         .filter(|(_, marks)| !marks.is_empty())
         .collect();
-    mark_by_schema(&subject.schema.block, &value.mark_at(&marks))
+    value.mark_at(&marks)
 }

@@ -16,7 +16,7 @@ use wardian_plugin::{
 };
 use wardian_value::{Marks, Value};
 
-use super::data::marked;
+use super::data::marked_by_configuration;
 use super::subject::{PROGRESS_INTERVAL, Subject};
 use crate::events::{EphemeralAction, Event};
 use crate::expired::Expired;
@@ -49,7 +49,7 @@ struct Renewals {
 pub async fn defer(subject: &Subject, config: &Value) -> Diagnosed<OpenedEphemeral> {
     let diagnostics = validate(subject, config).await;
     let later = placeholder(&subject.schema.block, &config.unmark_deep());
-    let opened = OpenedEphemeral { value: ephemeral(subject, config, &later), lease: None };
+    let opened = OpenedEphemeral { value: ephemeral(config, &later), lease: None };
     Diagnosed::unless_errors(opened, diagnostics)
 }
 
@@ -98,7 +98,7 @@ async fn try_open(
         Renewals { end, task }
     });
     let lease = Lease { subject: subject.clone(), private, renewals };
-    Ok((OpenedEphemeral { value: ephemeral(subject, config, &value), lease: Some(lease) }, diagnostics))
+    Ok((OpenedEphemeral { value: ephemeral(config, &value), lease: Some(lease) }, diagnostics))
 }
 
 async fn validate(subject: &Subject, config: &Value) -> Diagnostics {
@@ -133,8 +133,10 @@ fn usable(subject: &Subject, response: &OpenEphemeralResponse) -> Result<Value, 
     Err(subject.provider_error(summary, &problem).into())
 }
 
-fn ephemeral(subject: &Subject, config: &Value, value: &Value) -> Value {
-    marked(subject, config, value).with_marks(Marks::EPHEMERAL)
+/// Marks a value as ephemeral. Unlike those of stored objects, sensitive attributes are not marked
+/// as sensitive: an ephemeral value is never shown or stored.
+fn ephemeral(config: &Value, value: &Value) -> Value {
+    marked_by_configuration(config, value).with_marks(Marks::EPHEMERAL)
 }
 
 /// Renews the resource until the lease ends, the provider requests no more renewals, or a renewal

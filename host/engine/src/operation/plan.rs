@@ -15,7 +15,6 @@ use super::import::{import, importing};
 use super::refresh::refresh;
 use super::subject::{PersistedMeta, Subject};
 pub use crate::object::ignored::IgnoredAttributes;
-use crate::object::legacy::without_null_blocks;
 use crate::object::plan_valid::plan_violations;
 use crate::object::proposed::proposed_new;
 use crate::object::replace_paths::changing_paths;
@@ -247,9 +246,6 @@ pub async fn request_plan(
             "Provider deferred changes without being allowed to",
             &format!("deferred the change of {}, which was not allowed.", subject.address),
         ));
-    }
-    if response.legacy_type_system {
-        planned = without_null_blocks(block, &planned);
     }
     let violations = plan_violations(block, prior, &config, &planned);
     if !violations.is_empty() {

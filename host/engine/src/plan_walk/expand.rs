@@ -53,6 +53,13 @@ impl PlanWalk<'_> {
                     return VisitResult::Failed;
                 }
             };
+            if !repetition.is_empty() {
+                let found = resource.check_own_arguments();
+                if found.has_errors() {
+                    self.diagnostics.extend(found);
+                    return VisitResult::Failed;
+                }
+            }
             let absolute = address.in_module(module);
             pending.extend(match self.purpose {
                 Purpose::Plan => self.expand(&absolute, repetition, &provider, &mut imports),
