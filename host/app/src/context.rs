@@ -161,8 +161,8 @@ impl AppContext {
     }
 
     /// Loads a configuration from another source of files, such as a saved plan.
-    pub fn configuration_in(&self, files: &dyn Files) -> Result<Arc<Configuration>, AppError> {
-        self.accept(load_root_from(files, Path::new(".")))
+    pub fn configuration_in(&self, files: &dyn Files) -> Result<(Arc<Configuration>, Diagnostics), AppError> {
+        Ok(checked(load_root_from(files, Path::new("."))?))
     }
 
     fn accept(&self, loaded: Result<Configuration, Diagnostics>) -> Result<Arc<Configuration>, AppError> {

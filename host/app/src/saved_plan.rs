@@ -86,6 +86,8 @@ pub struct SavedPlan {
     file: PlanFile,
     /// The configuration from which the plan was made.
     pub configuration: Arc<Configuration>,
+    /// The warnings of the configuration.
+    pub warnings: Diagnostics,
     /// The selected plugins.
     pub lock: LockFile,
 }
@@ -110,7 +112,10 @@ impl SavedPlan {
         };
         let mut file = plan_file::decode(&opened).map_err(|error| unusable(path, &error.to_string()))?;
         let files = MemoryFiles::new(std::mem::take(&mut file.origin.configuration));
-        let configuration = context.configuration_in(&files)?;
+        let (configuration, warnings) = context.configuration_in(&files)?;
+        if warnings.has_errors() {
+            return Err(warnings.into());
+        }
         let lock = match &file.origin.lock_file {
             None => LockFile::default(),
             Some(bytes) => {
@@ -119,7 +124,7 @@ impl SavedPlan {
                 context.lock_file_in(text)?
             }
         };
-        Ok(Self { file, configuration, lock })
+        Ok(Self { file, configuration, warnings, lock })
     }
 
     /// Returns the state from which the plan was made.

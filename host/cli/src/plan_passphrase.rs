@@ -48,7 +48,7 @@ async fn ask_passphrase(
     }
 }
 
-/// Reads a saved plan. If the plan is encrypted, asks for the passphrase until it is correct or the
+/// Reads a saved plan, and shows the warnings of its configuration. If the plan is encrypted, asks for the passphrase until it is correct or the
 /// user interrupts the command.
 ///
 /// # Errors
@@ -58,7 +58,9 @@ pub(crate) async fn read_plan(
     context: &CommandContext,
     stop: Option<&StopSignal>,
 ) -> Outcome<SavedPlan> {
-    decode_plan(path, &saved_plan::read(path)?, context, stop).await
+    let saved = decode_plan(path, &saved_plan::read(path)?, context, stop).await?;
+    context.shell.diagnostics(&saved.warnings);
+    Ok(saved)
 }
 
 /// Decodes a saved plan. Asks for the passphrase like [`read_plan`].

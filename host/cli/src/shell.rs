@@ -253,6 +253,11 @@ impl Shell {
         self.asks
     }
 
+    /// Returns whether an answer can be read: from a terminal, or from a pipe that has not ended.
+    pub(crate) fn can_read_answer(&self) -> bool {
+        self.can_ask() || (!self.for_programs && !input_has_ended())
+    }
+
     /// Asks a question and waits for one line. Returns `None` if the input has ended.
     ///
     /// # Errors
@@ -319,6 +324,16 @@ impl Stream {
             self.gone.store(true, Ordering::Relaxed);
         }
     }
+}
+
+/// Returns whether the standard input has ended, without waiting for further input.
+fn input_has_ended() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let input = io::stdin();
+    let mut waiting = [PollFd::new(&input, PollFlags::IN)];
+    let is_ready = poll(&mut waiting, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0);
+    // If input is ready, this returns it without waiting, or an empty slice at the end.
+    is_ready && input.lock().fill_buf().map_or(true, <[u8]>::is_empty)
 }
 
 /// Shows warnings of one kind once: a provider may report the same warning for a hundred objects.

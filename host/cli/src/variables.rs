@@ -28,7 +28,7 @@ use crate::shell::{Paint, Shell};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Prompting {
-    /// Ask if there is a terminal.
+    /// Ask on a terminal, and read answers from a pipe.
     Allowed,
     /// Never ask.
     Forbidden,
@@ -51,10 +51,15 @@ pub(crate) async fn collect(
         automatic_files: automatic_files(Path::new("."))?,
         arguments: arguments.0.iter().map(argument).collect::<Outcome<_>>()?,
     };
-    if asking == Prompting::Allowed && environment.may_ask() && shell.can_ask() {
+    if asking == Prompting::Allowed && environment.may_ask() {
         for variable in missing(module, &inputs) {
-            let text =
+            if !shell.can_read_answer() {
+                break;
+            }
+            let answer =
                 unless_stopped(stop, ask(variable, shell)).await.ok_or_else(AppError::interrupted)??;
+            // Variables without an answer are reported together.
+            let Some(text) = answer else { break };
             check_answer(variable, &text)?;
             let name = variable.name.to_string();
             inputs.arguments.push(VariableSource::Text(VariableText { name, text }));
@@ -238,7 +243,8 @@ fn check_answer(variable: &Variable, text: &str) -> Outcome<()> {
     Ok(())
 }
 
-async fn ask(variable: &Variable, shell: &Shell) -> Outcome<String> {
+/// Returns the user's answer; `None` if a pipe has ended.
+async fn ask(variable: &Variable, shell: &Shell) -> Outcome<Option<String>> {
     let mut question = printable!("{}\n", shell.paint(Paint::Bold, printable!("var.{}", variable.name)));
     for line in variable.description.iter().flat_map(|text| text.trim().lines()) {
         append_line!(question, "  {line}");
@@ -247,12 +253,11 @@ async fn ask(variable: &Variable, shell: &Shell) -> Outcome<String> {
     let answer = shell.ask(question).await.map_err(|error| {
         Failure::error("No answer", format!("The value of var.{} cannot be read: {error}.", variable.name))
     })?;
-    answer.ok_or_else(|| {
-        Failure::error(
-            "No answer",
-            format!("The input ended before var.{} had a value. Give one with -var.", variable.name),
-        )
-    })
+    if answer.is_none() && shell.can_ask() {
+        let detail = format!("The input ended before var.{} had a value. Give one with -var.", variable.name);
+        return Err(Failure::error("No answer", detail));
+    }
+    Ok(answer)
 }
 
 #[cfg(test)]

@@ -190,8 +190,12 @@ fn evaluate(console: &Console, input: &str) -> Answer {
         };
         match (&call.arguments[..], call.expands) {
             ([argument], false) => Ok(types::render_type(console.evaluate(argument)?.ty())),
-            _ => Err(Diagnostic::error(
-                "Invalid use of type function",
+            (arguments, expands) => Err(Diagnostic::error(
+                match arguments.len() {
+                    0 => "Not enough function arguments",
+                    1 if expands => "Invalid use of type function",
+                    _ => "Too many function arguments",
+                },
                 "The function \"type\" takes one argument: the value whose type is printed.",
             )
             .at(call.name_span)

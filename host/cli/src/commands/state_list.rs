@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use async_trait::async_trait;
-use wardian_address::ResourceInstanceAddress;
+use wardian_address::{InstanceKey, ResourceInstanceAddress};
 use wardian_app::state_access::{self, UnlockedState};
 use wardian_app::state_change;
 use wardian_engine::TargetAddress;
@@ -29,29 +29,42 @@ impl CommandSpec for StateListArguments {
 
 fn run(context: &CommandContext, arguments: &StateListArguments) -> Outcome {
     let look = existing_state(context, arguments.state.as_deref())?;
-    for target in &arguments.addresses {
-        if !look.state.instances().any(|(address, _, _)| names(target, &address)) {
-            return Err(Failure::error(
-                "Not in the state",
-                format!(
-                    "The state has no {target}. A resource that is new in the configuration is stored by \
-                     the next `wardian apply`."
-                ),
-            ));
-        }
-    }
-    let is_wanted = |targets: &[TargetAddress], address: &_| {
-        targets.is_empty() || targets.iter().any(|target| names(target, address))
-    };
     let mut text = PrintableText::new();
-    for (address, _, instance) in look.state.instances() {
-        let has_id = arguments.id.as_deref().is_none_or(|id| has_id(instance, id));
-        if instance.current.is_some() && has_id && is_wanted(&arguments.addresses, &address) {
-            append_line!(text, "{address}");
+    let mut list = |is_wanted: &dyn Fn(&ResourceInstanceAddress) -> bool| {
+        let mut is_known = false;
+        for (address, _, instance) in look.state.instances().filter(|(address, _, _)| is_wanted(address)) {
+            is_known = true;
+            let has_id = arguments.id.as_deref().is_none_or(|id| has_id(instance, id));
+            if instance.current.is_some() && has_id {
+                append_line!(text, "{address}");
+            }
+        }
+        is_known
+    };
+    if arguments.addresses.is_empty() {
+        list(&|_| true);
+    }
+    for target in &arguments.addresses {
+        if !list(&|address| names(target, address)) {
+            return Err(unknown(target));
         }
     }
     context.shell.print(text);
     Ok(Status::Success)
+}
+
+/// Returns the error for an address that the state does not contain.
+fn unknown(target: &TargetAddress) -> Failure {
+    let summary = match target {
+        TargetAddress::Module(_) => "Unknown module",
+        TargetAddress::Instance(instance) if instance.key != InstanceKey::None => "Unknown resource instance",
+        TargetAddress::Resource(_) | TargetAddress::Instance(_) => "Unknown resource",
+    };
+    let detail = format!(
+        "The state has no {target}. A resource that is new in the configuration is stored by the next \
+         `wardian apply`."
+    );
+    Failure::error(summary, detail)
 }
 
 /// Returns whether an address includes an instance. An address that ends without an instance key

@@ -48,7 +48,9 @@ async fn run(context: &CommandContext, arguments: &StatePushArguments) -> Outcom
     let mut change = open(BackupRule::DefaultPath).await?;
     let exists = change.exists()?;
     let there = change.state.clone();
-    if exists && !arguments.force {
+    // As in Terraform, a state without objects and outputs can be replaced by any state.
+    let is_empty = there.resources().len() == 0 && there.outputs.is_empty();
+    if exists && !is_empty && !arguments.force {
         check(&pushed, &there)?;
     }
     let is_same = exists && there.same_content(&pushed);

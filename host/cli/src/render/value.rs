@@ -37,6 +37,10 @@ pub(crate) fn render_outputs(outputs: &BTreeMap<Str, OutputValue>) -> PrintableT
 }
 
 fn write(page: &mut Page, value: &Value, indent: usize) {
+    if !value.is_known() {
+        page.push("(known after apply)");
+        return;
+    }
     if value.marks().is_sensitive() {
         page.push("(sensitive value)");
         return;
@@ -47,7 +51,7 @@ fn write(page: &mut Page, value: &Value, indent: usize) {
     }
     match value.view() {
         View::Null => page.append(&null(value.ty())),
-        View::Unknown => page.push("(known after apply)"),
+        View::Unknown => {}
         View::Bool(value) => append!(page, "{value}"),
         View::Number(number) => append!(page, "{number}"),
         View::String(text) => string(page, text, indent),
@@ -82,7 +86,8 @@ fn null(ty: &Type) -> String {
         Type::List(element) => typed("tolist", element),
         Type::Set(element) => typed("toset", element),
         Type::Map(element) => typed("tomap", element),
-        Type::Dynamic | Type::Object(_) | Type::Tuple(_) => "null".into(),
+        Type::Object(_) | Type::Tuple(_) => format!("null /* {} */", ty.friendly_name()),
+        Type::Dynamic => "null".into(),
     }
 }
 
@@ -109,7 +114,8 @@ fn mapping(page: &mut Page, elements: &BTreeMap<Str, Value>, indent: usize) {
     page.push("{\n");
     for (key, element) in elements {
         page.blanks(indent + 2);
-        append!(page, "{} = ", quoted(key));
+        string(page, key, indent + 2);
+        page.push(" = ");
         write(page, element, indent + 2);
         page.push("\n");
     }
@@ -154,6 +160,16 @@ mod tests {
         let cases = [
             (Value::null(Type::Dynamic), "null"),
             (Value::null(Type::String), "tostring(null)"),
+            (Value::null(Type::object([("a", Type::String)])), "null /* object */"),
+            (Value::null(Type::tuple([Type::String])), "null /* tuple */"),
+            (
+                Value::object([("a\nb", Value::object([("c", Value::string("x"))]))]),
+                "{\n  <<-EOT\n  a\n  b\n  EOT = {\n    \"c\" = \"x\"\n  }\n}",
+            ),
+            (
+                Value::tuple([Value::unknown(Type::String).with_marks(Marks::SENSITIVE)]),
+                "[\n  (known after apply),\n]",
+            ),
             (Value::null(Type::list(Type::Dynamic)), "tolist(null) /* of dynamic */"),
             (Value::null(Type::map(Type::Dynamic)), "tomap(null) /* of dynamic */"),
             (true.into(), "true"),
