@@ -304,7 +304,7 @@ impl Evaluator {
                     .references()
                     .iter()
                     .any(|r| matches!(r.subject, ReferenceSubject::Module(_)));
-            if output.ephemeral && !value.marks().is_ephemeral() && !may_lack_marks {
+            if output.ephemeral && !value.inside_marks().is_ephemeral() && !may_lack_marks {
                 let detail = "This output is declared as ephemeral, so its value must be ephemeral. Remove the \
                     argument ephemeral if the value may be stored.";
                 diagnostics.push(

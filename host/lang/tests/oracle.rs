@@ -85,7 +85,7 @@ fn results_match_terraform_console() {
 }
 
 /// Expressions for which Wardian has another headline, with the reason.
-const OTHER_HEADLINES: [(&str, &str); 10] = [
+const OTHER_HEADLINES: [(&str, &str); 13] = [
     ("convert(1)", "the function exists in later versions of Terraform"),
     ("range(0,3,-1)", "Terraform classifies the sign of the step differently from all other arguments"),
     ("var", "an undeclared variable needs a name, which is missing"),
@@ -95,7 +95,13 @@ const OTHER_HEADLINES: [(&str, &str); 10] = [
     ("can(\"/(.)b/\", tomap({}))", "the function has no fixed parameters in Wardian"),
     ("can(false, sensitive(1))", "the function has no fixed parameters in Wardian"),
     ("can()", "the function has no fixed parameters in Wardian"),
-    ("coalescelist([1], 2)", "every argument is checked in Terraform"),
+    ("formatlist(\"%s %s\", [\"a\"], [\"b\",\"c\"])", "all errors of the function are errors of the call"),
+    ("tomap(\"10.0.0.0/8\", anytrue(tolist([1,2])))", "arguments are evaluated before they are counted"),
+    ("jsonencode(substr(\"90s\", 0.1, 1e21), 0.5)", "arguments are evaluated before they are counted"),
+    (
+        "urlencode(\"90s\", matchkeys([[1],[2,3]], [toset([\"q\"])], tolist([{a=1},{a=1}])))",
+        "arguments are evaluated before they are counted",
+    ),
 ];
 
 fn headlines_file() -> PathBuf {

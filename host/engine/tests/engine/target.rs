@@ -134,7 +134,7 @@ fn targeted_destruction_includes_dependents_only() {
     assert!(!applied.diagnostics.has_errors(), "{}", applied.diagnostics);
     assert_eq!(addresses(&fixture.state), ["memory_thing.a", "memory_thing.other"]);
     let outputs: Vec<String> = fixture.state.outputs.keys().map(ToString::to_string).collect();
-    assert_eq!(outputs, ["const", "other"]);
+    assert_eq!(outputs, ["c", "const", "other"]);
 }
 
 #[test]

@@ -222,12 +222,16 @@ fn hz(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut is_ascii = true;
     for character in text.chars() {
+        // A tilde is written in the same way in both modes.
+        if character == '~' {
+            bytes.extend(b"~~");
+            continue;
+        }
         if character.is_ascii() != is_ascii {
             is_ascii = character.is_ascii();
             bytes.extend(if is_ascii { b"~}" } else { b"~{" });
         }
         match one(rs::GBK, character)?.as_slice() {
-            [b'~'] => bytes.extend(b"~~"),
             [byte] if is_ascii => bytes.push(*byte),
             [first @ 0xA1..=0xFE, second @ 0xA1..=0xFE] => bytes.extend([first & 0x7F, second & 0x7F]),
             _ => return None,

@@ -150,7 +150,9 @@ async fn host_that_ignores_signals() {
     let ignored = run(shell("grep SigIgn /proc/$$/status")).await;
     let ignored = String::from_utf8(ignored.stdout).unwrap();
     let mask = ignored.split_whitespace().last().unwrap();
-    assert_eq!(u64::from_str_radix(mask, 16).unwrap(), 0, "{ignored}");
+    // The C library reserves some of the real-time signals.
+    let standard = u64::from_str_radix(mask, 16).unwrap() & 0x7fff_ffff;
+    assert_eq!(standard, 0, "{ignored}");
     assert_eq!(run(shell("kill -INT $$; echo survived")).await.status, Some(ExitStatus::Signal(2)));
     let (launcher, _) = launcher();
     let mut running = launcher
