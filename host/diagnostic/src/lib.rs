@@ -16,6 +16,7 @@ mod diagnostics;
 mod json;
 mod source;
 mod suggestion;
+mod system_reason;
 mod text;
 
 pub use diagnosed::Diagnosed;
@@ -25,4 +26,5 @@ pub use diagnostic::{
 pub use diagnostics::Diagnostics;
 pub use source::{Position, SourceFile, Span};
 pub use suggestion::closest;
+pub use system_reason::system_reason;
 pub use text::{NoStyle, Style, Tone};

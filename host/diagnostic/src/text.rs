@@ -37,6 +37,12 @@ pub enum Tone {
 pub trait Style {
     /// Returns the text to be written before and after text with this role.
     fn around(&self, tone: Tone) -> (&'static str, &'static str);
+
+    /// Returns whether marked text of a source line is recognizable by its style. Otherwise a line
+    /// below it is drawn.
+    fn shows_marks(&self) -> bool {
+        false
+    }
 }
 
 /// A style without color.
@@ -51,6 +57,12 @@ impl Style for NoStyle {
 
 /// The maximum number of source lines that are shown.
 const MAX_LINES: usize = 8;
+
+/// The columns before the text of a source line.
+const LINE_NUMBER_COLUMNS: usize = 6;
+
+/// The minimum number of columns of a source line that are shown.
+const MIN_WINDOW: usize = 20;
 
 impl Diagnostic {
     /// Renders the diagnostic for a terminal of `width` columns: a vertical line at the left, the
@@ -95,10 +107,10 @@ impl Diagnostic {
         push(&mut text, style, Tone::Bold, PrintableText::from_lines(&self.summary));
         text.push("\n\n");
         if let Some(span) = &self.subject {
-            self.push_source(span, style, &mut text);
+            self.push_source(span, width, style, &mut text);
             text.push("\n");
         } else if let Some(address) = &self.address {
-            append_line!(text, "  with {address},\n");
+            append_line!(text, "  with {address}\n");
         }
         if !self.detail.is_empty() {
             append_wrapped(&self.detail, width, &mut text);
@@ -106,7 +118,7 @@ impl Diagnostic {
         text
     }
 
-    fn push_source(&self, span: &Span, style: &dyn Style, text: &mut PrintableText) {
+    fn push_source(&self, span: &Span, width: usize, style: &dyn Style, text: &mut PrintableText) {
         let start = span.start_position();
         if let Some(address) = &self.address {
             append_line!(text, "  with {address},");
@@ -120,7 +132,7 @@ impl Diagnostic {
         // A span that ends with a line break does not mark the next line.
         let last = if end.column == 1 && end.line > start.line { end.line - 1 } else { end.line };
         for line in start.line..=last.min(start.line + MAX_LINES - 1) {
-            push_line(span, line, style, text);
+            push_line(span, line, width, style, text);
         }
         if last >= start.line + MAX_LINES {
             append_line!(text, "       ... to line {last}");
@@ -150,8 +162,9 @@ fn parameters(function: &FunctionNote) -> String {
     names.join(", ")
 }
 
-/// Writes a source line and, in the next line, a line that underlines the marked text.
-fn push_line(span: &Span, line: usize, style: &dyn Style, text: &mut PrintableText) {
+/// Writes a source line with its marked text. A line that is too long is cut to the part around
+/// the mark.
+fn push_line(span: &Span, line: usize, width: usize, style: &dyn Style, text: &mut PrintableText) {
     let code = span.file.line(line);
     let line_start = span.file.line_start(line);
     let inside = |byte: usize| {
@@ -165,20 +178,102 @@ fn push_line(span: &Span, line: usize, style: &dyn Style, text: &mut PrintableTe
     // A line between the first and the last is marked completely, except for its indentation.
     let from = from.max(if span.start < line_start { code.len() - code.trim_start().len() } else { 0 });
     let to = to.max(from);
-    let (before, marked) = (printable_code(&code[..from]), printable_code(&code[from..to]));
-    let columns = before.as_str().width();
+    let window = Window::new(code, from, to, width.saturating_sub(LINE_NUMBER_COLUMNS));
+    let (before, marked) = (printable_code(window.before), printable_code(window.marked));
+    let columns = before.as_str().width() + window.start.width();
     let marks = marked.as_str().width().max(usize::from(line_start + from == span.start));
-    append!(text, "{line:>4}: {before}");
+    append!(text, "{line:>4}: ");
+    push(text, style, Tone::Dim, window.start.into());
+    append!(text, "{before}");
     push(text, style, Tone::Mark, marked);
-    append_line!(text, "{}", printable_code(&code[to..]));
-    if marks > 0 {
-        text.push("      ");
+    append!(text, "{}", printable_code(window.after));
+    push(text, style, Tone::Dim, window.end.into());
+    text.push("\n");
+    // The style of an empty text is not visible.
+    let is_visible = style.shows_marks() && !window.marked.trim().is_empty();
+    if marks > 0 && !is_visible {
+        text.push_repeated(" ", LINE_NUMBER_COLUMNS);
         text.push_repeated(" ", columns);
         let mut rule = PrintableText::new();
         rule.push_repeated("─", marks);
         push(text, style, Tone::Mark, rule);
         text.push("\n");
     }
+}
+
+/// The part of a source line that is shown.
+struct Window<'a> {
+    /// An ellipsis, if the line begins before the part.
+    start: &'static str,
+    before: &'a str,
+    marked: &'a str,
+    after: &'a str,
+    /// An ellipsis, if the line continues after the part.
+    end: &'static str,
+}
+
+impl<'a> Window<'a> {
+    /// Selects the part of a line that fits in `width` columns, with the mark in bytes `from..to`. O(length
+    /// of the line).
+    fn new(code: &'a str, from: usize, to: usize, width: usize) -> Self {
+        const ELLIPSIS: &str = "…";
+        let width = width.max(MIN_WINDOW);
+        let (before, marked, after) = (&code[..from], &code[from..to], &code[to..]);
+        if columns(code) <= width {
+            return Self { start: "", before, marked, after, end: "" };
+        }
+        // The mark has precedence, then a third of the rest is for the text before it.
+        let marked_width = columns(marked).min(width - 2);
+        let rest = width - 2 - marked_width;
+        let after_width = columns(after).min(rest);
+        let before_width = columns(before).min((rest / 3).max(rest - after_width));
+        let after_width = columns(after).min(rest - before_width);
+        let shown_before = last_columns(before, before_width);
+        let shown_marked = first_columns(marked, marked_width);
+        let shown_after =
+            if shown_marked.len() < marked.len() { "" } else { first_columns(after, after_width) };
+        let is_complete = shown_marked.len() + shown_after.len() == marked.len() + after.len();
+        Self {
+            start: if shown_before.len() < before.len() { ELLIPSIS } else { "" },
+            before: shown_before,
+            marked: shown_marked,
+            after: shown_after,
+            end: if is_complete { "" } else { ELLIPSIS },
+        }
+    }
+}
+
+/// Returns the number of columns of a part of a source line as it is printed.
+fn columns(code: &str) -> usize {
+    printable_code(code).as_str().width()
+}
+
+/// Returns the beginning of a text that fits in a number of columns.
+fn first_columns(code: &str, width: usize) -> &str {
+    let mut used = 0;
+    let mut end = 0;
+    for grapheme in code.graphemes(true) {
+        used += columns(grapheme);
+        if used > width {
+            break;
+        }
+        end += grapheme.len();
+    }
+    &code[..end]
+}
+
+/// Returns the end of a text that fits in a number of columns.
+fn last_columns(code: &str, width: usize) -> &str {
+    let mut used = 0;
+    let mut start = code.len();
+    for grapheme in code.graphemes(true).rev() {
+        used += columns(grapheme);
+        if used > width {
+            break;
+        }
+        start -= grapheme.len();
+    }
+    &code[start..]
 }
 
 /// Replaces tabs with two spaces, so that the underline is aligned with the marked text.
@@ -196,28 +291,107 @@ fn push(text: &mut PrintableText, style: &dyn Style, tone: Tone, part: Printable
     text.push(after);
 }
 
-/// Wraps paragraphs at spaces. Indented lines, which contain code or lists, are not changed.
+/// Wraps paragraphs and list items at spaces. Other indented lines, which contain code or commands,
+/// are not changed.
 fn append_wrapped(detail: &str, width: usize, text: &mut PrintableText) {
     for paragraph in PrintableText::from_lines(detail).as_str().lines() {
-        if paragraph.starts_with(' ') || paragraph.width() <= width {
+        let indentation = paragraph.len() - paragraph.trim_start_matches(' ').len();
+        let is_item = paragraph[indentation..].starts_with("- ");
+        if paragraph.width() <= width || indentation > 0 && !is_item {
             text.append_lines(paragraph);
             text.push("\n");
             continue;
         }
-        let mut column = 0;
-        for word in paragraph.split(' ') {
+        text.push_repeated(" ", indentation);
+        let mut column = indentation;
+        let hanging = if is_item { indentation + 2 } else { 0 };
+        let mut is_first = true;
+        for word in paragraph[indentation..].split(' ') {
             let length: usize = word.graphemes(true).map(UnicodeWidthStr::width).sum();
-            if column > 0 && column + 1 + length > width {
+            if !is_first && column + 1 + length > width {
                 text.push("\n");
-                column = 0;
-            }
-            if column > 0 {
+                text.push_repeated(" ", hanging);
+                column = hanging;
+            } else if !is_first {
                 text.push(" ");
                 column += 1;
             }
             text.append_lines(word);
             column += length;
+            is_first = false;
         }
         text.push("\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SourceFile;
+
+    /// A style with marks that are visible in the text.
+    struct Underlined;
+
+    impl Style for Underlined {
+        fn around(&self, tone: Tone) -> (&'static str, &'static str) {
+            if tone == Tone::Mark { ("<", ">") } else { ("", "") }
+        }
+
+        fn shows_marks(&self) -> bool {
+            true
+        }
+    }
+
+    fn source_lines(code: &str, marked: &str, width: usize, style: &dyn Style) -> Vec<String> {
+        let file = SourceFile::new("main.tf", code);
+        let start = code.find(marked).unwrap();
+        let problem = Diagnostic::error("Summary", "").at(Span::new(&file, start, start + marked.len()));
+        let text = problem.to_text(width, style).into_string();
+        text.lines()
+            .skip(4)
+            .map(|line| line.trim_start_matches("│ ").to_owned())
+            .take_while(|line| line != "╵")
+            .collect()
+    }
+
+    #[test]
+    fn mark_is_drawn_once() {
+        assert_eq!(source_lines("a = vra.b", "vra.b", 80, &NoStyle), ["   1: a = vra.b", "          ─────"]);
+        assert_eq!(source_lines("a = vra.b", "vra.b", 80, &Underlined), ["   1: a = <vra.b>"]);
+    }
+
+    #[test]
+    fn long_source_line_is_cut_to_the_part_around_the_mark() {
+        let code = format!("{}MARK{}", "x".repeat(2000), "y".repeat(2000));
+        let lines = source_lines(&code, "MARK", 60, &NoStyle);
+        assert_eq!(lines.len(), 2);
+        assert!(lines.iter().all(|line| line.width() <= 58), "{lines:?}");
+        assert!(lines[0].starts_with("   1: …xxx") && lines[0].ends_with("yyy…"), "{lines:?}");
+        let column = lines[0].chars().position(|character| character == 'M');
+        assert_eq!(lines[1].chars().position(|character| character == '─'), column);
+        assert_eq!(lines[1].matches('─').count(), 4);
+
+        let whole = source_lines(&"z".repeat(4000), &"z".repeat(4000), 60, &NoStyle);
+        assert!(whole.iter().all(|line| line.width() <= 58), "{whole:?}");
+        let wide = format!("{}MARK", "\u{4e16}".repeat(100));
+        assert!(source_lines(&wide, "MARK", 60, &NoStyle).iter().all(|line| line.width() <= 58));
+        let end = format!("a = \"{}\"", "x".repeat(200));
+        let lines = source_lines(&end, "a", 60, &NoStyle);
+        assert!(lines[0].starts_with("   1: a = ") && lines[0].ends_with('…'), "{lines:?}");
+    }
+
+    #[test]
+    fn address_without_position_has_no_comma() {
+        let address = "terraform_data.a".to_owned();
+        let problem = Diagnostic { address: Some(address), ..Diagnostic::error("Summary", "Detail.") };
+        assert!(problem.to_text(80, &NoStyle).as_str().contains("  with terraform_data.a\n"));
+    }
+
+    #[test]
+    fn list_items_are_wrapped_inside_the_frame() {
+        let detail = "These are denied:\n - one two three four five six seven\n\n  a command that is not broken into lines";
+        let text = Diagnostic::error("Summary", detail).to_text(30, &NoStyle).into_string();
+        assert!(text.contains("│  - one two three four five\n│    six seven\n"), "{text}");
+        assert!(text.contains("│   a command that is not broken into lines\n"), "{text}");
     }
 }
