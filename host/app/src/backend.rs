@@ -24,6 +24,13 @@ const WORKSPACE_DIRECTORY: &str = "terraform.tfstate.d";
 /// The name of the only supported backend.
 pub(crate) const LOCAL: &str = "local";
 
+/// The name of a cloud block.
+const CLOUD: &str = "cloud";
+
+/// The other backends of Terraform.
+const TERRAFORM_BACKENDS: [&str; 12] =
+    ["azurerm", "consul", "cos", "gcs", "http", "inmem", "kubernetes", "oci", "oss", "pg", "remote", "s3"];
+
 /// The arguments of the `local` backend, as the user wrote them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalBackend {
@@ -133,10 +140,29 @@ fn refuse_others(block: &Backend) -> Result<(), AppError> {
     if block.type_name.as_str() == LOCAL {
         return Ok(());
     }
-    let error = Diagnostic::error(
-        "Backend not available yet",
-        format!("The backend \"{}\" is not supported yet. Only \"local\" is supported.", block.type_name),
-    );
+    let name = block.type_name.as_str();
+    let error = if name == CLOUD {
+        Diagnostic::error(
+            "HCP Terraform not available yet",
+            "States in HCP Terraform are not supported yet, and runs there are not either. To try this \
+             configuration with a state in this directory, remove the cloud block in a copy of it.",
+        )
+    } else if TERRAFORM_BACKENDS.contains(&name) {
+        Diagnostic::error(
+            "Backend not available yet",
+            format!(
+                "The backend \"{name}\" is not supported yet; only \"local\" is. To try this configuration with \
+                 a state in this directory, override the backend: write `terraform {{ backend \"local\" {{}} }}` to \
+                 a file backend_override.tf, which belongs in no repository, and run `init -reconfigure`. The \
+                 new state is empty; a copy of the existing one, which `terraform state pull` prints, can be \
+                 stored with `state push`."
+            ),
+        )
+    } else {
+        let meant = wardian_diagnostic::closest(name, TERRAFORM_BACKENDS.into_iter().chain([LOCAL]))
+            .map_or(String::new(), |near| format!(" Did you mean \"{near}\"?"));
+        Diagnostic::error("Unsupported backend type", format!("There is no backend type \"{name}\".{meant}"))
+    };
     Err(error.at(block.span.clone()).in_block("terraform").into())
 }
 

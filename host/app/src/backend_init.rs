@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use wardian_config::Configuration;
-use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics, system_reason};
 use wardian_engine::StopSignal;
 use wardian_lang::{SourceBytes, parse_body};
 
@@ -115,7 +115,11 @@ fn apply_file(context: &AppContext, backend: &mut LocalBackend, path: &Path) -> 
     let bytes = fs::read(path).map_err(|error| {
         AppError::new(
             "Backend configuration cannot be read",
-            format!("The file {}, given with -backend-config, cannot be read: {error}.", path.display()),
+            format!(
+                "The file {}, given with -backend-config, cannot be read: {}.",
+                path.display(),
+                system_reason(&error)
+            ),
         )
     })?;
     let file = SourceBytes::new(&path.display().to_string(), bytes)?.into_file();

@@ -5,6 +5,8 @@ use wardian_install::catalogue::{Catalogue, EmbeddedPlugin};
 use wardian_install::hash::Sha256Digest;
 use wardian_value::Str;
 
+use crate::published_hashes::published_hashes;
+
 struct Embedded {
     address: &'static str,
     version: &'static str,
@@ -50,6 +52,7 @@ fn plugin(embedded: Embedded) -> Option<EmbeddedPlugin> {
         version: embedded.version.parse().ok()?,
         bytes: embedded.bytes,
         sha256: Sha256Digest::from_bytes(embedded.sha256),
+        published_hashes: published_hashes(embedded.address, embedded.version),
     })
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use wardian_address::ProviderAddress;
 use wardian_declaration::{Approval, ApprovedCapabilities, Declaration};
-use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics, system_reason};
 use wardian_install::package::{ComponentArtifact, PluginArtifact, PluginOrigin};
 use wardian_install::selection::Selection;
 use wardian_policy::{
@@ -318,7 +318,7 @@ pub fn write(
     let cannot = |verb: &str, error: std::io::Error| {
         AppError::new(
             format!("Policy file cannot be {verb}"),
-            format!("The file {POLICY_FILE_NAME} cannot be {verb}: {error}."),
+            format!("The file {POLICY_FILE_NAME} cannot be {verb}: {}.", system_reason(&error)),
         )
     };
     let old = consent_lock::read_text(path).map_err(|error| cannot("read", error))?;

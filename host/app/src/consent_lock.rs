@@ -12,7 +12,7 @@ use std::path::Path;
 
 use wardian_address::ProviderAddress;
 use wardian_declaration::{ApprovedCapabilities, Inspected, inspect};
-use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics, system_reason};
 use wardian_files::read_regular;
 use wardian_install::package::{ComponentArtifact, PluginArtifact, PluginOrigin};
 use wardian_policy::CONSENT_LOCK_FILE_NAME;
@@ -34,7 +34,7 @@ pub fn load(root_module: &Path) -> Result<ApprovedCapabilities, AppError> {
         Ok(Some(text)) => Ok(ApprovedCapabilities::parse(&text, root_module)?),
         Err(error) => Err(AppError::new(
             "Consent lock file cannot be read",
-            format!("The file {CONSENT_LOCK_FILE_NAME} cannot be read: {error}."),
+            format!("The file {CONSENT_LOCK_FILE_NAME} cannot be read: {}.", system_reason(&error)),
         )),
     }
 }
@@ -47,7 +47,7 @@ pub fn save(agreements: &ApprovedCapabilities) -> Result<(), AppError> {
     atomic_write::write(Path::new(CONSENT_LOCK_FILE_NAME), agreements.render().as_bytes()).map_err(|error| {
         AppError::new(
             "Consent lock file cannot be written",
-            format!("The file {CONSENT_LOCK_FILE_NAME} cannot be written: {error}."),
+            format!("The file {CONSENT_LOCK_FILE_NAME} cannot be written: {}.", system_reason(&error)),
         )
     })
 }

@@ -47,6 +47,7 @@ variables! {
     POLICY = "WARDIAN_POLICY": "a policy of the organisation, in addition to the one in /etc/wardian";
     AUDIT = "WARDIAN_AUDIT": "the audit log file, for commands without -audit-log";
     CONFIGURATION_HOME = "XDG_CONFIG_HOME": "the parent of the user's policy directory `wardian`, instead of ~/.config";
+    OUTPUT = "WARDIAN_OUTPUT": "`terraform` or `tofu`: print that program's literal lines, as if called by its name";
     NO_COLOR = "NO_COLOR": "not empty: no color";
     TERMINAL = "TERM": "`dumb`: no color";
     COLUMNS = "COLUMNS": "the line width of output if there is no terminal";
@@ -244,6 +245,11 @@ impl ProcessEnvironment {
 
     pub fn log_path(&self) -> Option<PathBuf> {
         self.path(LOG_PATH)
+    }
+
+    /// Returns the name of the program whose literal lines are printed, if it is set.
+    pub fn output_product(&self) -> Option<&str> {
+        self.text(OUTPUT)
     }
 
     /// Returns whether a terminal may show colors.

@@ -1,7 +1,11 @@
 //! The error type of this crate: diagnostics for the user.
 
-use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_state::{LockError, StateError};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use wardian_diagnostic::{Diagnostic, Diagnostics, system_reason};
+use wardian_state::{LockError, StateError, StateProblem};
 
 /// Diagnostics that contain at least one error, and possibly warnings.
 #[derive(Clone, Debug)]
@@ -44,16 +48,65 @@ impl From<StateError> for AppError {
 /// Returns a state file's error as a diagnostic.
 pub fn state_diagnostic(error: &StateError) -> Diagnostic {
     let hint = error.hint().map_or(String::new(), |hint| format!("\n\n{}", sentence(hint)));
-    Diagnostic::error(
-        "State file cannot be used",
-        format!("{}: {}.{hint}", error.path.display(), error.problem),
-    )
+    let reason = match &error.problem {
+        StateProblem::Io { doing, error } => format!("failed to {doing}: {}", system_reason(error)),
+        StateProblem::NotJson(problem) => match merge_conflict(&error.path) {
+            Some(line) => format!(
+                "line {line} is a conflict marker of a version control system, so two states were merged as \
+                 text. Take one of the two complete states; their contents cannot be combined line by line"
+            ),
+            None => format!("the file is damaged or is not a state file: {}", json_reason(problem)),
+        },
+        problem => problem.to_string(),
+    };
+    Diagnostic::error("State file cannot be used", format!("{}: {reason}.{hint}", error.path.display()))
+}
+
+/// Returns the number of the first line that is a conflict marker.
+fn merge_conflict(path: &Path) -> Option<usize> {
+    let text = fs::read(path).ok()?;
+    let is_marker = |line: &[u8]| line.starts_with(b"<<<<<<< ");
+    text.split(|byte| *byte == b'\n').position(is_marker).map(|index| index + 1)
+}
+
+/// Describes an error in a JSON document.
+pub fn json_reason(error: &serde_json::Error) -> String {
+    let (line, column) = (error.line(), error.column());
+    match error.classify() {
+        serde_json::error::Category::Eof if line == 1 && column == 0 => "it is empty".to_owned(),
+        serde_json::error::Category::Eof => {
+            format!("it ends in the middle of a value, in line {line}, column {column}, as if it was cut off")
+        }
+        serde_json::error::Category::Syntax => {
+            format!("it is not valid JSON in line {line}, column {column}")
+        }
+        serde_json::error::Category::Data => {
+            format!("it has unexpected content in line {line}, column {column}")
+        }
+        serde_json::error::Category::Io => "it cannot be read".to_owned(),
+    }
 }
 
 impl From<LockError> for AppError {
     fn from(error: LockError) -> Self {
-        let LockError::Held { path, holder } = &error else {
-            return Self::new("Error acquiring the state lock", sentence(&error.to_string()));
+        let (path, holder) = match &error {
+            LockError::Held { path, holder } => (path, holder),
+            LockError::Io { doing, path, error } => {
+                let reason =
+                    sentence(&format!("failed to {doing} {}: {}", path.display(), system_reason(error)));
+                let is_read_only = matches!(
+                    error.kind(),
+                    io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+                );
+                let advice = if is_read_only {
+                    " If the state need not be changed, as in a plan, run the command with -lock=false. It is \
+                     safe only if nobody changes the state in the meantime."
+                } else {
+                    ""
+                };
+                return Self::new("Error acquiring the state lock", format!("{reason}{advice}"));
+            }
+            _ => return Self::new("Error acquiring the state lock", sentence(&error.to_string())),
         };
         let info = match holder {
             None => "No lock information is available.".to_owned(),

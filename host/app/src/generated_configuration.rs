@@ -5,6 +5,7 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
+use wardian_diagnostic::system_reason;
 use wardian_engine::{Importing, Plan};
 use wardian_value::{Value, json};
 
@@ -72,6 +73,10 @@ fn exists(path: &Path) -> AppError {
 fn not_written(path: &Path, error: &std::io::Error) -> AppError {
     AppError::new(
         "Failed to write generated config",
-        format!("The configuration of imported objects cannot be written to {}: {error}.", path.display()),
+        format!(
+            "The configuration of imported objects cannot be written to {}: {}.",
+            path.display(),
+            system_reason(error)
+        ),
     )
 }

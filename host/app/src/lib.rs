@@ -43,6 +43,7 @@ mod plugin_name;
 mod plugin_policy;
 pub mod plugins;
 pub mod protected_files;
+mod published_hashes;
 mod requirements;
 pub mod saved_plan;
 pub mod state_access;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use wardian_cache::AtomicWrite;
 use wardian_config::Configuration;
+use wardian_diagnostic::system_reason;
 use wardian_files::read_regular;
 
 use crate::error::AppError;
@@ -103,7 +104,7 @@ pub fn save(records: Vec<ModuleRecord>, data_directory: &Path) -> Result<Vec<Mod
         write(&directory, &path, &manifest).map_err(|error| {
             AppError::new(
                 "List of modules cannot be written",
-                format!("The file {} cannot be written: {error}.", path.display()),
+                format!("The file {} cannot be written: {}.", path.display(), system_reason(&error)),
             )
         })?;
     }

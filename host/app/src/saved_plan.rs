@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wardian_config::{Configuration, MemoryFiles};
-use wardian_diagnostic::{Diagnostics, SourceFile};
+use wardian_diagnostic::{Diagnostics, SourceFile, system_reason};
 use wardian_engine::plan_file::{self, PlanFile, PlanFileError, PlanOrigin, sealed};
 use wardian_engine::{Plan, Schemas};
 use wardian_files::read_regular;
@@ -49,7 +49,7 @@ pub fn write(
     if let Some(passphrase) = passphrase {
         bytes = sealed::seal(&bytes, passphrase).map_err(|error| failed(error.to_string()))?;
     }
-    write_private(path, &bytes).map_err(|error| failed(error.to_string()))
+    write_private(path, &bytes).map_err(|error| failed(system_reason(&error)))
 }
 
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -73,7 +73,12 @@ pub fn is_plan(bytes: &[u8]) -> bool {
 /// # Errors
 /// If it cannot be read.
 pub fn read(path: &Path) -> Result<Vec<u8>, AppError> {
-    fs::read(path).map_err(|error| unusable(path, &error.to_string()))
+    fs::read(path).map_err(|error| {
+        if error.kind() == io::ErrorKind::IsADirectory {
+            return is_directory(path);
+        }
+        unusable(path, &system_reason(&error))
+    })
 }
 
 /// Returns whether a file's content is an encrypted plan.
@@ -110,6 +115,9 @@ impl SavedPlan {
             }
             None => Cow::Borrowed(bytes),
         };
+        if !opened.starts_with(ARCHIVE) {
+            return Err(is_no_plan(path));
+        }
         let mut file = plan_file::decode(&opened).map_err(|error| unusable(path, &error.to_string()))?;
         let files = MemoryFiles::new(std::mem::take(&mut file.origin.configuration));
         let (configuration, warnings) = context.configuration_in(&files)?;
@@ -232,4 +240,28 @@ impl SavedPlan {
 
 fn unusable(path: &Path, problem: &str) -> AppError {
     AppError::new("Saved plan cannot be used", format!("{}: {problem}.", path.display()))
+}
+
+fn is_directory(path: &Path) -> AppError {
+    AppError::new(
+        "Saved plan cannot be used",
+        format!(
+            "{} is a directory, and not a saved plan. To use the configuration in another directory, put the \
+             option -chdir=DIR before the command.",
+            path.display()
+        ),
+    )
+}
+
+fn is_no_plan(path: &Path) -> AppError {
+    let name = path.display();
+    let detail = if path.extension().is_some_and(|extension| extension == "tf" || extension == "tfvars") {
+        format!(
+            "{name} is not a saved plan. A command reads all configuration files of the directory: run it without \
+             this argument."
+        )
+    } else {
+        format!("{name} is not a saved plan, which `plan -out=FILE` writes.")
+    };
+    AppError::new("Saved plan cannot be used", detail)
 }

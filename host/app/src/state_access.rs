@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_config::{Configuration, lexically_normalize};
-use wardian_diagnostic::Diagnostic;
+use wardian_diagnostic::{Diagnostic, system_reason};
 use wardian_engine::{StateSink, StopSignal};
 use wardian_state::{
     BackupRule, Instance, Journal, LockError, LockRequest, State, StateError, StateFile, StateFileOptions,
@@ -236,7 +236,7 @@ pub fn create_state_directory(path: &Path) -> Result<(), AppError> {
     fs::create_dir_all(directory).map_err(|error| {
         AppError::new(
             "Directory of the state cannot be created",
-            format!("The directory {} cannot be created: {error}.", directory.display()),
+            format!("The directory {} cannot be created: {}.", directory.display(), system_reason(&error)),
         )
     })
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use wardian_diagnostic::system_reason;
 use wardian_engine::StopSignal;
 use wardian_state::{BackupRule, State, StateFile};
 
@@ -63,7 +64,7 @@ pub(crate) async fn migrate(
             fs::rename(&copy.from, &backup).map_err(|error| {
                 AppError::new(
                     "Old state cannot be renamed",
-                    format!("{} cannot be renamed: {error}.", copy.from.display()),
+                    format!("{} cannot be renamed: {}.", copy.from.display(), system_reason(&error)),
                 )
             })?;
         }

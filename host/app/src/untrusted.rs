@@ -242,7 +242,7 @@ impl HostConfinement {
 }
 
 impl Files for HostConfinement {
-    fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
+    fn list(&self, directory: &Path) -> io::Result<Vec<std::ffi::OsString>> {
         self.files_for("load-module").list(directory)
     }
 

@@ -7,6 +7,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use wardian_diagnostic::system_reason;
 
 use wardian_files::read_regular;
 
@@ -66,7 +67,7 @@ impl Workspace {
             Err(error) => {
                 return Err(AppError::new(
                     "Selected workspace cannot be read",
-                    format!("{}: {error}.", path.display()),
+                    format!("{}: {}.", path.display(), system_reason(&error)),
                 ));
             }
         };
@@ -95,7 +96,7 @@ pub fn select(environment: &ProcessEnvironment, name: &str) -> Result<(), AppErr
     fs::create_dir_all(&directory).and_then(|()| fs::write(&path, name)).map_err(|error| {
         AppError::new(
             "Workspace cannot be selected",
-            format!("The selection cannot be written to {}: {error}.", path.display()),
+            format!("The selection cannot be written to {}: {}.", path.display(), system_reason(&error)),
         )
     })
 }
@@ -133,7 +134,7 @@ pub fn all(backend: &LocalBackend) -> Result<Vec<String>, AppError> {
         Err(error) => {
             return Err(AppError::new(
                 "Workspaces cannot be listed",
-                format!("The directory {} cannot be read: {error}.", directory.display()),
+                format!("The directory {} cannot be read: {}.", directory.display(), system_reason(&error)),
             ));
         }
     }

@@ -1,6 +1,7 @@
 //! Reads configuration files from the file system or from memory.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ pub trait Files {
     /// # Errors
     ///
     /// If the directory does not exist or cannot be read.
-    fn list(&self, directory: &Path) -> io::Result<Vec<String>>;
+    fn list(&self, directory: &Path) -> io::Result<Vec<OsString>>;
 
     /// Returns a file's content.
     ///
@@ -36,7 +37,7 @@ impl MemoryFiles {
 }
 
 impl Files for MemoryFiles {
-    fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
+    fn list(&self, directory: &Path) -> io::Result<Vec<OsString>> {
         let directory = if directory == Path::new(".") { Path::new("") } else { directory };
         let below = self.files.keys().filter(|path| path.starts_with(directory));
         if directory != Path::new("") && below.clone().next().is_none() {
@@ -44,7 +45,7 @@ impl Files for MemoryFiles {
         }
         Ok(below
             .filter(|path| path.parent() == Some(directory))
-            .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
+            .filter_map(|path| Some(path.file_name()?.to_owned()))
             .collect())
     }
 

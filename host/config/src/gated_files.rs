@@ -3,6 +3,7 @@
 //! A path is resolved once, and the file that was decided on is the one that is opened
 //! (`wardian-files`). Only regular files are read, and opening never blocks.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -150,7 +151,7 @@ impl GatedFiles {
 }
 
 impl Files for GatedFiles {
-    fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
+    fn list(&self, directory: &Path) -> io::Result<Vec<OsString>> {
         let mut listing = self.resolve(directory)?.open_directory()?.list()?;
         let mut names = Vec::new();
         loop {
@@ -159,7 +160,7 @@ impl Files for GatedFiles {
                 return Ok(names);
             }
             let files = piece.into_iter().filter(|entry| entry.kind != FileType::Directory);
-            names.extend(files.filter_map(|entry| entry.name.into_string().ok()));
+            names.extend(files.map(|entry| entry.name));
         }
     }
 

@@ -63,18 +63,23 @@ impl VariableText {
     ///
     /// # Errors
     ///
-    /// If the `=`, or the name before it, is missing.
+    /// If the `=`, or the name before it, is missing, or if there is a space beside the name.
     pub fn parse(argument: &str) -> Result<Self, Diagnostic> {
+        let invalid = |detail| Err(Diagnostic::error("Invalid -var option", detail));
         match argument.split_once('=') {
-            Some((name, text)) if !name.trim().is_empty() => {
-                Ok(Self { name: name.trim().to_owned(), text: text.to_owned() })
+            Some((name, text)) if name != name.trim() && !name.trim().is_empty() => {
+                let (name, text) = (name.trim(), text.trim_start());
+                invalid(format!(
+                    "There is a space beside the variable's name. A space after the equals sign would be a part \
+                     of the value. Did you mean -var=\"{name}={text}\"?"
+                ))
             }
-            _ => Err(Diagnostic::error(
-                "Invalid -var option",
-                format!(
-                    "The option -var needs a variable's name, an equals sign and the value, such as \
-                     -var=\"name=value\", but got \"{argument}\"."
-                ),
+            Some((name, text)) if !name.is_empty() => {
+                Ok(Self { name: name.to_owned(), text: text.to_owned() })
+            }
+            _ => invalid(format!(
+                "The option -var needs a variable's name, an equals sign and the value, such as \
+                 -var=\"name=value\", but got \"{argument}\"."
             )),
         }
     }

@@ -340,7 +340,7 @@ module "e" {
         &[
             "main.tf:11,12-13: Missing required argument: The argument \"source\" must be set here.",
             "m/main.tf:4,12-17: Module call cycle: The module \"again\" calls the module in ., which is one of its callers: the configuration would be infinite.",
-            "main.tf:6,12-34: Unsupported module source: Only modules in local directories are supported, and \"hashicorp/consul/aws\" is not a local path. If it is a directory, write \"./hashicorp/consul/aws\".",
+            "main.tf:6,12-34: Unsupported module source: \"hashicorp/consul/aws\" is the address of a module in a registry. Such modules are not supported yet, only those in local directories. Download the module into a directory of this configuration, and write its path, such as \"./modules/b\".",
             "main.tf:9,12-23: Unreadable module directory: The directory nowhere does not exist.",
             "main.tf:3,3-6: Unsupported argument: The module has no variable named \"nam\". Did you mean \"name\"?",
             "main.tf:1,1-11: Missing required argument: The module requires a value for its variable \"name\", which has no default.",

@@ -19,6 +19,8 @@ pub struct EmbeddedPlugin {
     pub bytes: &'static [u8],
     /// The digest of `bytes`, computed at build time.
     pub sha256: Sha256Digest,
+    /// The hashes of the native packages of this version that the provider's registry publishes.
+    pub published_hashes: &'static [&'static str],
 }
 
 impl EmbeddedPlugin {
@@ -36,6 +38,7 @@ impl fmt::Debug for EmbeddedPlugin {
             .field("version", &self.version)
             .field("size", &self.bytes.len())
             .field("sha256", &self.sha256)
+            .field("published_hashes", &self.published_hashes)
             .finish()
     }
 }

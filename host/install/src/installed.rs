@@ -2,7 +2,7 @@
 //!
 //! | selected package | under `DATA/providers/HOST/NS/TYPE/VERSION/` |
 //! |---|---|
-//! | embedded | nothing: the lock file and the catalogue are enough |
+//! | embedded | an empty directory `PLATFORM`, unless it exists: other programs check for it |
 //! | unpacked directory | `PLATFORM`, a symbolic link to it, or a copy if links are not supported |
 //! | zip file | `PLATFORM/`: the component with a list of the other files, or all files of a native plugin |
 //! | bare component | `wasm32_wasip2/terraform-provider-TYPE_vVERSION.wasm`, a copy |
@@ -58,6 +58,7 @@ pub fn install(
     platform: &Platform,
 ) -> Result<(), InstallError> {
     let address = selected.artifact.address();
+    let native_platform = platform.as_str();
     let platform = match &selected.artifact {
         PluginArtifact::Component(_) => COMPONENT_PLATFORM,
         PluginArtifact::Native(_) => platform.as_str(),
@@ -75,7 +76,12 @@ pub fn install(
     };
     reject_symlinks(data_directory, &version_directory)?;
     let Some(location) = location else {
-        return remove(&target).map_err(failed(&target));
+        remove(&target).map_err(failed(&target))?;
+        let expected = version_directory.join(native_platform);
+        if expected.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        return fs::create_dir_all(&expected).map_err(failed(&expected));
     };
     fs::create_dir_all(&version_directory).map_err(failed(&version_directory))?;
     let staged = temporary_path(&target).map_err(failed(&target))?;

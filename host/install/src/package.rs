@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use wardian_address::{ProviderAddress, Version, provisioner_name};
 use wardian_cache::file_kind::{FileKind, WASM_HEADER_LENGTH};
+use wardian_diagnostic::system_reason;
 use wardian_files::open_regular;
 use zip::result::ZipError;
 
@@ -515,7 +516,7 @@ pub(crate) fn omitted_files(
 #[non_exhaustive]
 pub enum PackageError {
     /// The package cannot be read.
-    #[error("failed to read {}: {source}", path.display())]
+    #[error("failed to read {}: {}", path.display(), system_reason(source))]
     Read {
         /// The file or directory.
         path: PathBuf,

@@ -17,6 +17,9 @@
 //! in a mirror is not loaded. ("No comparable hash": only `zh:` hashes, of zip files, for an
 //! unpacked native package. Terraform accepts that, so such a mirror continues to work.)
 //!
+//! The entry of an embedded plugin also gets the hashes that the registry publishes for the native
+//! packages of its version, unless it has such hashes. Then Terraform accepts the lock file as well.
+//!
 //! This module reads mirrors and, for a locked version that is no longer in any mirror, the
 //! installed packages. It writes nothing: the caller saves [`Selection::lock`] and calls
 //! [`crate::installed::install`]. Invariant: every required provider that can be installed is in
@@ -39,7 +42,7 @@ pub use crate::selected_plugin::{SelectedPlugin, SelectionReason};
 use crate::hash::PackageHash;
 use crate::installed::installed_component;
 use crate::lock_file::{LockEntry, LockFile};
-use crate::package::{OpenedPackage, PackageMismatch, PluginArtifact, Trust, open_override};
+use crate::package::{OpenedPackage, PackageMismatch, PluginArtifact, PluginOrigin, Trust, open_override};
 use crate::sources::Sources;
 use survey::Survey;
 
@@ -343,7 +346,27 @@ impl Selector<'_> {
             }
         }
         hashes.insert(opened.content_hash.clone());
+        if matches!(opened.artifact.origin(), PluginOrigin::Embedded) {
+            self.add_published_hashes(address, version, &mut hashes);
+        }
         Ok(hashes)
+    }
+
+    /// Adds the published hashes of an embedded plugin's version to a lock entry without such hashes,
+    /// so that Terraform can install its native package.
+    fn add_published_hashes(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+        hashes: &mut BTreeSet<PackageHash>,
+    ) {
+        let has_published = hashes.iter().any(|hash| hash.scheme() == "zh");
+        if has_published || self.options.lock_file == LockFilePolicy::ReadOnly {
+            return;
+        }
+        let plugin = self.sources.catalogue.find(address, version);
+        let published = plugin.into_iter().flat_map(|plugin| plugin.published_hashes);
+        hashes.extend(published.filter_map(|hash| PackageHash::parse(hash).ok()));
     }
 }
 

@@ -12,6 +12,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use wardian_diagnostic::system_reason;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -125,7 +126,7 @@ impl Record {
         written.map_err(|error| {
             AppError::new(
                 "Backend cannot be recorded",
-                format!("{} cannot be written: {error}.", path.display()),
+                format!("{} cannot be written: {}.", path.display(), system_reason(&error)),
             )
         })
     }

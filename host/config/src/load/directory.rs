@@ -1,11 +1,12 @@
 //! Reads the files of a directory as one module.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span, system_reason};
 use wardian_lang::{Block, Body, SourceBytes, parse_body, parse_json_body};
 
 use super::file_blocks::{BLOCKS, file_body, title};
@@ -34,14 +35,15 @@ pub(super) fn read(
             return None;
         }
     };
-    names.retain(|name| is_configuration(name));
+    names.retain(|name| is_configuration(&name.to_string_lossy()));
     names.sort();
     let mut module = Module { directory: directory.to_owned(), ..Module::default() };
-    let (overrides, ordinary): (Vec<String>, Vec<String>) =
-        names.into_iter().partition(|name| is_override(name));
+    let (overrides, ordinary): (Vec<OsString>, Vec<OsString>) =
+        names.into_iter().partition(|name| is_override(&name.to_string_lossy()));
     let mut originals = (!overrides.is_empty()).then(Originals::default);
     for name in ordinary.into_iter().chain(overrides) {
         let path = directory.join(&name);
+        let name = name.to_string_lossy();
         let Some(file) = read_text(files, &path, problems) else {
             continue;
         };
@@ -80,7 +82,7 @@ fn is_json(name: &str) -> bool {
 fn unreadable_directory(directory: &Path, call: Option<&ModuleCall>, error: &io::Error) -> Diagnostic {
     let detail = match error.kind() {
         io::ErrorKind::NotFound => format!("The directory {} does not exist.", directory.display()),
-        _ => format!("The directory {} cannot be read: {error}.", directory.display()),
+        _ => format!("The directory {} cannot be read: {}.", directory.display(), system_reason(error)),
     };
     match call {
         None => Diagnostic::error("Failed to read module directory", detail),
@@ -95,7 +97,10 @@ fn read_text(files: &dyn Files, path: &Path, problems: &mut Diagnostics) -> Opti
     let bytes = match files.read(path) {
         Ok(bytes) => bytes,
         Err(error) => {
-            problems.error("Failed to read file", format!("The file {name} cannot be read: {error}."));
+            problems.error(
+                "Failed to read file",
+                format!("The file {name} cannot be read: {}.", system_reason(&error)),
+            );
             return None;
         }
     };

@@ -4,7 +4,7 @@ use std::path::{Path as FilePath, PathBuf};
 
 use wardian_address::{ModuleInstance, ModulePath, ResourceMode};
 use wardian_config::{Files as _, ModuleNode};
-use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span, system_reason};
 use wardian_files::FileType;
 use wardian_lang::{Budget, ProviderCall, ReferenceSubject, Resolved, Scope};
 use wardian_value::{Marks, Str, Type, Value};
@@ -280,12 +280,12 @@ impl Scope for ModuleScope<'_> {
 
     fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {
         let Directories { root_directory, files, .. } = &*self.evaluator.directories;
-        files.read(&root_directory.join(path)).map_err(|error| error.to_string())
+        files.read(&root_directory.join(path)).map_err(|error| system_reason(&error))
     }
 
     fn file_exists(&self, path: &str) -> Result<bool, String> {
         let Directories { root_directory, files, .. } = &*self.evaluator.directories;
-        match files.kind(&root_directory.join(path)).map_err(|error| error.to_string())? {
+        match files.kind(&root_directory.join(path)).map_err(|error| system_reason(&error))? {
             None => Ok(false),
             Some(FileType::RegularFile) => Ok(true),
             Some(FileType::Directory) => Err("it is a directory, not a file".into()),
@@ -296,9 +296,9 @@ impl Scope for ModuleScope<'_> {
     fn list_files(&self, directory: &str) -> Result<Option<Vec<String>>, String> {
         let Directories { root_directory, files, .. } = &*self.evaluator.directories;
         let directory = root_directory.join(directory);
-        match files.kind(&directory).map_err(|error| error.to_string())? {
+        match files.kind(&directory).map_err(|error| system_reason(&error))? {
             Some(FileType::Directory) => {
-                files.list_below(&directory).map(Some).map_err(|error| error.to_string())
+                files.list_below(&directory).map(Some).map_err(|error| system_reason(&error))
             }
             _ => Ok(None),
         }

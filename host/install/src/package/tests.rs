@@ -51,6 +51,7 @@ fn component_has_same_hash_in_every_package_layout() {
         version: Version::new(1, 2, 3),
         bytes: COMPONENT,
         sha256: Sha256Digest::hash(COMPONENT),
+        published_hashes: &[],
     });
     for location in [
         PackageLocation::Directory(directory),

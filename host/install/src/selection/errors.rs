@@ -144,9 +144,14 @@ fn no_matching_version(
     };
     let _ = write!(text, "\nSearched sources:{}", source_list(searched));
     if needs_network(searched) {
-        text.push_str(
-            "\nTo continue without the registry, put the provider into a filesystem mirror, or change its \
-             constraints to an available version.",
+        let (host, namespace, name) = (address.hostname(), address.namespace(), address.type_name());
+        let _ = write!(
+            text,
+            "\nTo continue without the registry, put the provider's package into the directory \
+             terraform.d/plugins here, or ~/.terraform.d/plugins, as one of:\n  \
+             {host}/{namespace}/{name}/terraform-provider-{name}_VERSION_OS_ARCH.zip\n  \
+             {host}/{namespace}/{name}/VERSION/OS_ARCH/ (the content of that file)\nThe second is also the layout \
+             of the .terraform/providers directory of a configuration for which Terraform has installed it."
         );
     } else if searched.is_empty() {
         text.push_str("\nNo installation method of the CLI configuration covers this provider.");

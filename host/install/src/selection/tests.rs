@@ -46,6 +46,7 @@ impl Fixture {
             version: version("3.7.2"),
             bytes: EMBEDDED,
             sha256: Sha256Digest::hash(EMBEDDED),
+            published_hashes: &[],
         }]);
         let mirror = InstallationMethodKind::Filesystem(FilesystemMirror::new(root.path().join("mirror")));
         let methods = vec![InstallationMethod { kind: mirror, scope: ProviderFilter::default() }];
@@ -129,7 +130,10 @@ fn embedded_plugin_needs_no_files() {
     let entry = &fixture.lock.providers[&address("random")];
     assert_eq!(entry.constraints.to_string(), "~> 3.5, >= 3.7.0");
     assert_eq!(entry.hashes.len(), 1);
-    assert!(!fixture.data().exists());
+    // Only the directory for which other programs look, without a file.
+    let expected = "providers/registry.terraform.io/hashicorp/random/3.7.2/linux_amd64";
+    assert!(fixture.data().join(expected).is_dir());
+    assert_eq!(fs::read_dir(fixture.data().join(expected)).unwrap().count(), 0);
     assert_eq!(fixture.resolved_bytes("random"), EMBEDDED);
 
     let again = fixture.init();
@@ -425,4 +429,42 @@ fn package_without_component_is_named() {
         error.contains("a.wasm is not a WebAssembly component: it is a core WebAssembly module"),
         "{error}"
     );
+}
+
+#[test]
+fn embedded_plugin_is_locked_with_published_hashes() {
+    const PUBLISHED: &[&str] = &["h1:cHVibGlzaGVkIGNvbnRlbnQgb2YgYSBuYXRpdmUgcGtnMDA=", "zh:00ff", "zh:11ee"];
+    let mut fixture = Fixture::new(&[("hashicorp/random", "~> 3.7")]);
+    let own = fixture.select().unwrap().lock.providers[&address("random")].hashes.clone();
+    assert_eq!(own.len(), 1);
+    fixture.catalogue = Catalogue::new(vec![EmbeddedPlugin {
+        address: address("random"),
+        version: version("3.7.2"),
+        bytes: EMBEDDED,
+        sha256: Sha256Digest::hash(EMBEDDED),
+        published_hashes: PUBLISHED,
+    }]);
+    let hashes = |selection: &Selection| -> Vec<String> {
+        let entry = &selection.lock.providers[&address("random")];
+        entry.hashes.iter().map(ToString::to_string).collect()
+    };
+    let selection = fixture.select().unwrap();
+    assert_eq!(hashes(&selection).len(), 4);
+    for published in PUBLISHED {
+        assert!(hashes(&selection).iter().any(|hash| hash == published), "{published}");
+    }
+    fixture.lock = selection.lock;
+    assert_eq!(fixture.select().unwrap().lock_change, LockChange::Unchanged);
+
+    // Terraform's entry has published hashes already, and a lock file that must not change is not
+    // compared with them.
+    let terraforms: BTreeSet<PackageHash> = [PackageHash::parse("zh:11ee").unwrap()].into();
+    let entry = |hashes| LockEntry { version: version("3.7.2"), constraints: Constraints::default(), hashes };
+    fixture.lock = LockFile { providers: [(address("random"), entry(terraforms))].into() };
+    assert_eq!(hashes(&fixture.select().unwrap()).len(), 2);
+    fixture.lock = LockFile { providers: [(address("random"), entry(own))].into() };
+    fixture.options.lock_file = LockFilePolicy::ReadOnly;
+    let selection = fixture.select().unwrap();
+    assert!(!selection.notices.iter().any(|notice| matches!(notice, Notice::HashNotRecorded { .. })));
+    assert_eq!(hashes(&selection).len(), 1);
 }
