@@ -32,8 +32,11 @@ use wardian_app::ProcessEnvironment;
 use crate::command_spec::{CommandSpec, InvalidOptions};
 use crate::failure::{Status, Usage};
 
+use normalise::Normalised;
+
 pub(crate) use audit::*;
 pub(crate) use configuration::*;
+pub(crate) use help::HelpPage;
 pub(crate) use inspection::*;
 pub(crate) use operation::*;
 pub(crate) use options::*;
@@ -49,7 +52,7 @@ pub(crate) use workspace::*;
 pub(crate) enum Request {
     /// A help text, and whether the user requested it or it is printed because a command is
     /// missing.
-    Help(String, Status),
+    Help(Box<HelpPage>, Status),
     /// A command to run.
     Run(Box<CommandLine>),
 }
@@ -212,6 +215,7 @@ impl Command {
             Self::Serve(one) => one,
             Self::Show(one) => one,
             Self::State(state) => match &state.command {
+                StateCommand::Identities(one) => one,
                 StateCommand::List(one) => one,
                 StateCommand::Mv(one) => one,
                 StateCommand::Pull(one) => one,
@@ -239,7 +243,7 @@ impl Command {
 pub(crate) fn wants_json_messages(given: &[OsString]) -> bool {
     let mut texts = given.iter().filter_map(|argument| argument.to_str());
     let command = texts.by_ref().find(|text| !text.starts_with('-'));
-    matches!(command, Some("plan" | "apply" | "destroy" | "refresh"))
+    matches!(command, Some("init" | "plan" | "apply" | "destroy" | "refresh"))
         && texts
             .any(|text| matches!(text.trim_start_matches('-'), "json" | "json=true") && text.starts_with('-'))
 }
@@ -260,17 +264,46 @@ pub(crate) fn parse(given: Vec<OsString>, environment: &ProcessEnvironment) -> R
         (false, false, false) => Some(Status::Failed),
     };
     if let Some(status) = status {
-        return Ok(Request::Help(help::text(&root, &normalised.command), status));
+        let Normalised { command, is_about_environment, .. } = normalised;
+        let page = HelpPage { root, command, is_about_environment };
+        return Ok(Request::Help(Box::new(page), status));
     }
     let arguments = std::iter::once(OsString::from("wardian")).chain(normalised.arguments);
-    let matches = root.try_get_matches_from_mut(arguments).map_err(|error| usage(&error, &command))?;
-    let parsed = CommandLine::from_arg_matches(&matches).map_err(|error| usage(&error, &command))?;
+    let usage = |error: clap::Error| {
+        let mut usage = usage(&error, &command);
+        usage.detail.push_str(&note_on_environment(&error, &command, environment));
+        usage
+    };
+    let matches = root.try_get_matches_from_mut(arguments).map_err(usage)?;
+    let parsed = CommandLine::from_arg_matches(&matches).map_err(usage)?;
     parsed.command.spec().check().map_err(|InvalidOptions { summary, detail }| Usage {
         summary: summary.to_owned(),
         detail: detail.to_owned(),
-        command,
+        command: command.clone(),
     })?;
     Ok(Request::Run(Box::new(parsed)))
+}
+
+/// Names the environment variable that contains an invalid argument.
+fn note_on_environment(error: &clap::Error, command: &str, environment: &ProcessEnvironment) -> String {
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let option = option_name(&context(ContextKind::InvalidArg));
+    let value = context(ContextKind::InvalidValue);
+    let contains = |text: &str| {
+        shell_words::split(text).is_ok_and(|words| {
+            words.iter().any(|word| {
+                let word = word.strip_prefix('-').filter(|rest| rest.starts_with('-')).unwrap_or(word);
+                word == option || word.strip_prefix(&*option).is_some_and(|rest| rest == format!("={value}"))
+            })
+        })
+    };
+    let variable = environment.arguments(command).into_iter().find(|(_, text)| contains(text));
+    variable.map_or(String::new(), |(name, _)| {
+        format!(" The environment variable {name} contains this argument.")
+    })
 }
 
 fn usage(error: &clap::Error, command: &str) -> Usage {
@@ -310,6 +343,10 @@ fn usage(error: &clap::Error, command: &str) -> Usage {
             );
             (format!("Invalid value for {option}"), format!("\"{value}\" cannot be used: {why}."))
         }
+        ErrorKind::InvalidUtf8 => (
+            "Invalid command line".to_owned(),
+            "An argument that is not the name of a file is not valid UTF-8.".to_owned(),
+        ),
         _ => ("Invalid command line".to_owned(), error.to_string()),
     };
     Usage { summary, detail, command: command.to_owned() }

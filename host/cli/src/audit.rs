@@ -1,13 +1,16 @@
 //! The audit log of a run: its path, and the report at the end of the run.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use wardian_app::sentence;
 use wardian_diagnostic::Diagnostic;
 use wardian_monitor::DeniedUse;
+use wardian_policy::POLICY_FILE_NAME;
 
 use crate::command_context::CommandContext;
 use crate::failure::{Failure, Outcome};
+use crate::grant_command::{GrantCommand, combined};
 
 /// The maximum number of denials that are listed; the log has all of them.
 const MAX_REPORTED_DENIALS: usize = 20;
@@ -16,7 +19,9 @@ const MAX_REPORTED_DENIALS: usize = 20;
 pub(crate) fn conclude(context: &CommandContext, outcome: Outcome) -> Outcome {
     let denials = context.app.audit_log.denials();
     if !denials.is_empty() {
-        context.shell.diagnostics(&Diagnostic::warning("Denied by policy", denials_text(&denials)).into());
+        let program = context.shell.product().command();
+        let text = denials_text(&denials, program);
+        context.shell.diagnostics(&Diagnostic::warning("Denied by policy", text).into());
     }
     match context.app.audit_log.failure() {
         None => outcome,
@@ -31,8 +36,8 @@ pub(crate) fn conclude(context: &CommandContext, outcome: Outcome) -> Outcome {
     }
 }
 
-/// Returns the denied accesses, each once, and the rules that would allow them.
-fn denials_text(denials: &[DeniedUse]) -> String {
+/// Returns the denied accesses, each once, and how to allow them.
+fn denials_text(denials: &[DeniedUse], program: &str) -> String {
     let mut text = String::from("Plugins requested access that no policy grants, and were denied:\n");
     for denied in denials.iter().take(MAX_REPORTED_DENIALS) {
         let record = &denied.record;
@@ -44,16 +49,29 @@ fn denials_text(denials: &[DeniedUse]) -> String {
     if let Some(more) = denials.len().checked_sub(MAX_REPORTED_DENIALS).filter(|more| *more > 0) {
         let _ = writeln!(text, " - and {more} more");
     }
-    let mut rules: Vec<&str> = denials
-        .iter()
-        .take(MAX_REPORTED_DENIALS)
-        .filter_map(|denied| denied.rule_to_add.as_deref())
-        .collect();
-    rules.sort_unstable();
-    rules.dedup();
+    let (mut commands, mut rules) = (Vec::new(), BTreeSet::new());
+    for denied in denials.iter().take(MAX_REPORTED_DENIALS) {
+        match GrantCommand::for_denied_use(denied) {
+            Some(command) => commands.push(command),
+            None => rules.extend(denied.rule_to_add.as_deref()),
+        }
+    }
+    if !commands.is_empty() {
+        text.push_str("\nIf you trust the plugin with this access, allow it with:\n\n");
+        for command in combined(commands) {
+            let _ = writeln!(text, "  {}", command.line(program));
+        }
+    }
     if !rules.is_empty() {
-        text.push_str("\nTo allow this, add to wardian.policy.hcl:\n\n");
-        text.push_str(&rules.join("\n"));
+        let _ = write!(
+            text,
+            "\nIf you trust the plugin with this access, add a rule to {POLICY_FILE_NAME}. A new file must \
+             also contain the line `otherwise = \"defer\"`, so that the grants of other policies stay in \
+             effect:\n\n"
+        );
+        for rule in rules {
+            text.push_str(rule);
+        }
     }
     text.trim_end().to_owned()
 }

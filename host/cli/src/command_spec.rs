@@ -25,6 +25,11 @@ pub(crate) trait CommandSpec {
         OutputKind::Data
     }
 
+    /// Returns the file that `-json-into` names, for JSON messages beside the text.
+    fn json_into(&self) -> Option<&Path> {
+        None
+    }
+
     /// Returns whether the command reads the selected workspace's state or prints its name.
     fn needs_workspace(&self) -> bool {
         true

@@ -21,6 +21,7 @@ mod providers;
 mod refresh;
 pub(crate) mod serve;
 mod show;
+mod state_identities;
 mod state_list;
 mod state_mv;
 mod state_pull;

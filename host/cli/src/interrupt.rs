@@ -77,6 +77,11 @@ fn reaction(request: Request, walk_has_begun: bool, asked: Stop) -> Reaction {
 
 fn handle(request: Request, stopper: &Stopper, shell: &Shell) {
     let text = match reaction(request, stopper.walk_has_begun(), stopper.current()) {
+        // Nothing runs, and the command ends without an answer.
+        Reaction::Finish if shell.is_asking() => {
+            stopper.ask();
+            "Interrupt received."
+        }
         Reaction::Finish => {
             stopper.ask();
             "Interrupt received. Waiting for running operations to finish and saving the state; interrupt \

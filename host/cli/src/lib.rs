@@ -12,6 +12,7 @@
 //! Invariants: a command ends with one of the exit codes of `failure::Status`; when the process
 //! ends, even after a crash, a locked state is unlocked and complete.
 
+mod address_file;
 mod arguments;
 mod audit;
 mod bundle;
@@ -21,10 +22,12 @@ mod commands;
 mod crash;
 mod failure;
 mod frontend;
+mod grant_command;
 mod interrupt;
 mod logging;
 mod operation;
 mod plan_passphrase;
+mod product;
 mod progress;
 mod render;
 mod report;
@@ -40,11 +43,13 @@ use wardian_printable::PrintableText;
 use wardian_app::untrusted;
 use wardian_app::workspaces::Workspace;
 use wardian_app::{AppContext, AppOptions, Frontend, ProcessEnvironment, audit_log};
+use wardian_diagnostic::system_reason;
 use wardian_sandbox::{COMPILER_ARGUMENT, run_compiler};
 
 use arguments::{CommandLine, Request};
 use command_context::CommandContext;
-use failure::{Failure, Outcome};
+use failure::{Failure, Outcome, Status};
+use product::Product;
 use shell::{OutputKind, Shell, ViewOptions};
 
 /// Maximum number of threads for provider calls.
@@ -60,30 +65,60 @@ pub fn main(program: Option<OsString>, arguments: Vec<OsString>) -> ExitCode {
         return run_compiler(rest);
     }
     let environment = process_environment();
+    let (product, invalid_setting) =
+        match Product::for_process(program.as_deref().map(Path::new), &environment) {
+            Ok(product) => (product, None),
+            Err(usage) => (Product::default(), Some(usage)),
+        };
     let (environment, arguments) = match program.filter(|program| is_plugin(Path::new(program))) {
         Some(_) => (environment.for_plugin(), vec!["serve".into(), own_file()]),
         None => (environment, arguments),
     };
     let for_programs = arguments::wants_json_messages(&arguments);
-    let status = match arguments::parse(arguments, &environment) {
-        Ok(Request::Help(text, status)) => {
-            Shell::new(&environment, ViewOptions::default(), OutputKind::Report)
-                .print(PrintableText::from_lines(&text));
-            status
+    let request = match invalid_setting {
+        Some(usage) => Err(usage),
+        None => arguments::parse(arguments, &environment),
+    };
+    let (status, shell) = match request {
+        Ok(Request::Help(page, status)) => {
+            let shell = Shell::new(&environment, product, ViewOptions::default(), OutputKind::Report);
+            let text = page.text(product, shell.render_options().width);
+            shell.print(PrintableText::from_lines(&text));
+            (status, Arc::new(shell))
         }
         Ok(Request::Run(line)) => {
-            let shell = {
-                let spec = line.command.spec();
-                Arc::new(Shell::new(&environment, spec.view(), spec.output_kind()))
-            };
-            run(&line, environment, &shell).unwrap_or_else(|failure| shell.failure(&failure))
+            let spec = line.command.spec();
+            let mut shell = Shell::new(&environment, product, spec.view(), spec.output_kind());
+            let recorded = spec.json_into().map_or(Ok(()), |path| record_messages(&mut shell, path));
+            let shell = Arc::new(shell);
+            let outcome = recorded.and_then(|()| run(&line, environment, &shell));
+            (outcome.unwrap_or_else(|failure| shell.failure(&failure)), shell)
         }
         Err(usage) => {
             let kind = if for_programs { OutputKind::JsonMessages } else { OutputKind::Report };
-            Shell::new(&environment, ViewOptions::default(), kind).failure(&usage.into())
+            let shell = Shell::new(&environment, product, ViewOptions::default(), kind);
+            (shell.failure(&usage.into()), Arc::new(shell))
         }
     };
-    ExitCode::from(status.code())
+    ExitCode::from(output_status(&shell, status).code())
+}
+
+fn record_messages(shell: &mut Shell, path: &Path) -> Outcome<()> {
+    shell.record_messages(path).map_err(|error| {
+        let detail = format!(
+            "The file {}, given with -json-into, cannot be created: {}.",
+            path.display(),
+            system_reason(&error)
+        );
+        Failure::error("Output file cannot be created", detail)
+    })
+}
+
+/// Returns the status of a command whose output may be incomplete.
+fn output_status(shell: &Shell, status: Status) -> Status {
+    let Some(reason) = shell.output_failure() else { return status };
+    let detail = format!("The output could not be written: {reason}. It is not complete.");
+    shell.failure(&Failure::error("Output is not complete", detail))
 }
 
 fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) -> Outcome {
@@ -161,7 +196,11 @@ fn change_to(directory: &Path) -> Outcome<()> {
     std::env::set_current_dir(directory).map_err(|error| {
         Failure::error(
             "Directory cannot be used",
-            format!("The directory {}, given with -chdir, cannot be entered: {error}.", directory.display()),
+            format!(
+                "The directory {}, given with -chdir, cannot be entered: {}.",
+                directory.display(),
+                system_reason(&error)
+            ),
         )
     })
 }

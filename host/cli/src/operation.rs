@@ -20,6 +20,7 @@ use wardian_printable::escape::escape_json;
 use wardian_printable::{PrintableText, printable};
 use wardian_state::{State, StateFile, encode_state};
 
+use crate::address_file;
 use crate::arguments::{
     LockArguments, OperationArguments, PlanningArguments, ScopeArguments, StateOutArguments,
     VariableArguments,
@@ -60,16 +61,26 @@ pub(crate) struct Operation {
 }
 
 /// Returns the plan options for a mode.
-pub(crate) fn plan_options(mode: Mode, scope: &ScopeArguments, operation: OperationArguments) -> PlanOptions {
-    PlanOptions {
+///
+/// # Errors
+/// If a file with addresses cannot be read.
+pub(crate) fn plan_options(
+    mode: Mode,
+    scope: &ScopeArguments,
+    operation: OperationArguments,
+) -> Outcome<PlanOptions> {
+    let (mut targets, mut excludes) = (scope.target.clone(), scope.exclude.clone());
+    targets.extend(address_file::read_all(&scope.target_file, "-target-file")?);
+    excludes.extend(address_file::read_all(&scope.exclude_file, "-exclude-file")?);
+    Ok(PlanOptions {
         mode,
         refresh: scope.refresh,
-        targets: scope.target.clone(),
-        excludes: scope.exclude.clone(),
+        targets,
+        excludes,
         replace: scope.replace.clone(),
         missing_configuration: MissingConfiguration::Refused,
         parallelism: operation.parallelism,
-    }
+    })
 }
 
 /// Returns the plan mode that the options select.
@@ -258,23 +269,45 @@ pub(crate) async fn ask_for_approval(
     stop: &StopSignal,
     context: &CommandContext,
 ) -> Outcome<Approval> {
-    let (question, explanation) = match mode {
-        Mode::Normal => (
-            "Do you want to perform these actions?",
-            "Wardian will perform the actions described above.\n  Only 'yes' will be accepted to approve.",
+    let shell = &context.shell;
+    let product = shell.product();
+    let name = product.name();
+    let (question, explanation) = match (mode, product.is_own()) {
+        (Mode::Normal, _) => (
+            PrintableText::from("Do you want to perform these actions?"),
+            printable!(
+                "{name} will perform the actions described above.\n  Only 'yes' will be accepted to approve."
+            ),
         ),
-        Mode::Destroy => (
-            "Do you really want to destroy all resources?",
-            "Wardian will destroy everything shown above. This cannot be undone.\n  Only 'yes' will be \
-             accepted to confirm.",
+        (Mode::Destroy, true) => (
+            "Do you really want to destroy all resources?".into(),
+            printable!(
+                "{name} will destroy everything shown above. This cannot be undone.\n  Only 'yes' will be \
+                 accepted to confirm."
+            ),
         ),
-        Mode::RefreshOnly => (
-            "Would you like to update the state to reflect these detected changes?",
-            "Wardian will write these changes to the state without changing any real object.\n  Only 'yes' \
-             will be accepted to confirm.",
+        (Mode::Destroy, false) => (
+            "Do you really want to destroy all resources?".into(),
+            printable!(
+                "{name} will destroy all your managed infrastructure, as shown above.\n  There is no undo. Only \
+                 'yes' will be accepted to confirm."
+            ),
+        ),
+        (Mode::RefreshOnly, true) => (
+            "Would you like to update the state to reflect these detected changes?".into(),
+            printable!(
+                "{name} will write these changes to the state without changing any real object.\n  Only 'yes' \
+                 will be accepted to confirm."
+            ),
+        ),
+        (Mode::RefreshOnly, false) => (
+            printable!("Would you like to update the {name} state to reflect these detected changes?"),
+            printable!(
+                "{name} will write these changes to the state without modifying any real infrastructure.\n  \
+                 There is no undo. Only 'yes' will be accepted to confirm."
+            ),
         ),
     };
-    let shell = &context.shell;
     let question = printable!(
         "\n{}\n  {explanation}\n\n  {} ",
         shell.paint(Paint::Bold, question),
@@ -283,7 +316,12 @@ pub(crate) async fn ask_for_approval(
     let answer = unless_stopped(stop, shell.ask(question)).await.ok_or_else(AppError::interrupted)?;
     match answer {
         Ok(Some(answer)) if answer.trim() == "yes" => Ok(Approval::Given),
-        Ok(Some(_)) => Ok(Approval::Refused),
+        Ok(Some(answer)) => {
+            if is_consent(&answer) {
+                shell.say(printable!("\n\"{}\" is not \"yes\", so nothing was approved.", answer.trim()));
+            }
+            Ok(Approval::Refused)
+        }
         Ok(None) => Err(Failure::error(
             "No answer",
             "The plan needs approval, and the input ended without an answer. Nothing was changed. If there \
@@ -292,4 +330,9 @@ pub(crate) async fn ask_for_approval(
         )),
         Err(error) => Err(Failure::error("No answer", format!("The answer cannot be read: {error}."))),
     }
+}
+
+/// Returns whether an answer probably means yes, although it is not accepted.
+fn is_consent(answer: &str) -> bool {
+    matches!(answer.trim().to_lowercase().as_str(), "y" | "yes" | "ok" | "true" | "j" | "ja" | "si" | "oui")
 }

@@ -24,11 +24,15 @@ impl Progress {
 
 impl Events for Progress {
     fn event(&self, event: &Event<'_>) {
-        if self.shell.is_for_programs() {
-            if let Some(message) = hook(event) {
-                self.shell.message(&message);
-            }
-        } else if let Event::ProvisionOutput { address, provisioner, text } = event {
+        if self.shell.wants_messages()
+            && let Some(message) = hook(event)
+        {
+            self.shell.message(&message);
+        }
+        if self.shell.is_for_programs() || self.shell.is_concise() {
+            return;
+        }
+        if let Event::ProvisionOutput { address, provisioner, text } = event {
             let prefix = self.shell.paint(Paint::Bold, printable!("{address} ({provisioner}):"));
             self.shell.say(output_lines(text, &prefix));
         } else if let Some(line) = line(event) {

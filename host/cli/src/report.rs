@@ -16,10 +16,12 @@ use crate::shell::{Paint, Shell};
 
 /// Reports a new plan.
 pub(crate) fn plan(shell: &Shell, plan: &Plan) {
-    if !shell.is_for_programs() {
-        if !plan.errored || plan.has_changes() {
-            shell.print(render_plan(plan, PlanNote::None, shell.render_options()));
-        }
+    // Terraform also prints that the planning failed.
+    let is_shown = !plan.errored || plan.has_changes() || !shell.product().is_own();
+    if !shell.is_for_programs() && is_shown {
+        shell.print(render_plan(plan, PlanNote::None, shell.render_options()));
+    }
+    if !shell.wants_messages() {
         return;
     }
     for change in reported_drift(plan) {
@@ -44,7 +46,7 @@ pub(crate) fn note(shell: &Shell, plan: &Plan, note: PlanNote<'_>) {
 /// Reports the planned changes of a saved plan in JSON messages; text output showed them when the
 /// plan was made.
 pub(crate) fn saved_plan(shell: &Shell, plan: &Plan) {
-    if shell.is_for_programs() {
+    if shell.wants_messages() {
         for change in
             plan.changes.iter().filter(|change| change.action != Action::NoOp && is_reported(change))
         {
@@ -61,9 +63,10 @@ fn is_reported(change: &ResourceChange) -> bool {
 
 /// Reports the result of an apply, and the outputs.
 pub(crate) fn done(shell: &Shell, summary: Summary, counts: ChangeCounts, state: &State) {
-    if shell.is_for_programs() {
+    if shell.wants_messages() {
         shell.message(&Message::Summary(summary, counts));
-    } else {
+    }
+    if !shell.is_for_programs() {
         shell.say(printable!("\n{}", shell.paint(Paint::Success, printable!("{}", summary.text(counts)))));
     }
     if summary != Summary::Destroy {
@@ -73,9 +76,10 @@ pub(crate) fn done(shell: &Shell, summary: Summary, counts: ChangeCounts, state:
 
 /// Reports outputs. JSON messages contain an empty set too.
 pub(crate) fn outputs(shell: &Shell, outputs: &BTreeMap<Str, OutputValue>) {
-    if shell.is_for_programs() {
+    if shell.wants_messages() {
         shell.message(&Message::Outputs(outputs));
-    } else if !outputs.is_empty() {
+    }
+    if !shell.is_for_programs() && !outputs.is_empty() {
         let heading = shell.paint(Paint::Success, "Outputs:");
         shell.print(printable!("\n{heading}\n\n{}", render_outputs(outputs)));
     }

@@ -4,30 +4,40 @@
 //! programs; errors go to standard error. Text for people is a [`PrintableText`]; data for programs
 //! is unchanged, except on a terminal. Color is used only on terminals, and never conveys
 //! information that is missing from the text. A closed output does not end a command: an apply
-//! whose output is no longer read must still save the state.
+//! whose output is no longer read must still save the state. An output that cannot be written, for
+//! example on a full disk, is an error at the end of the command.
 
 mod style;
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
-use std::sync::Mutex;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use jiff::Timestamp;
 use serde::Serialize;
 use wardian_app::ProcessEnvironment;
 use wardian_app::compatibility::TERRAFORM_VERSION;
-use wardian_diagnostic::{Diagnostic, DiagnosticOrigin, Diagnostics, NoStyle, Severity, Style};
+use wardian_diagnostic::{
+    Diagnostic, DiagnosticOrigin, Diagnostics, NoStyle, Severity, Style, system_reason,
+};
 use wardian_printable::escape::escape_json;
 use wardian_printable::{PrintableText, append, append_line, printable};
 
 use crate::failure::{Failure, Outcome, Status, Usage};
+use crate::product::Product;
 use crate::render::RenderOptions;
 use crate::render::json::{Message, write_compact};
+use crate::render::wrapping::wrap;
 
 pub(crate) use style::Paint;
 use style::painted;
+
+/// The maximum number of positions that are listed for similar warnings.
+const MAX_POSITIONS: usize = 3;
 
 /// The width if the environment does not specify one.
 const WIDTH: usize = 78;
@@ -44,6 +54,37 @@ pub(crate) enum OutputKind {
     JsonMessages,
 }
 
+/// A step or a result of `init`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InitStep {
+    Backend,
+    Modules,
+    ModuleUpgrade,
+    Providers,
+    LockFileCreated,
+    LockFileChanged,
+    Success,
+    NextSteps,
+    EmptyDirectory,
+}
+
+impl InitStep {
+    /// Returns the code in JSON messages.
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Backend => "initializing_backend_message",
+            Self::Modules => "initializing_modules_message",
+            Self::ModuleUpgrade => "upgrading_modules_message",
+            Self::Providers => "initializing_provider_plugin_message",
+            Self::LockFileCreated => "lock_info",
+            Self::LockFileChanged => "dependencies_lock_changes_info",
+            Self::Success => "output_init_success_message",
+            Self::NextSteps => "output_init_success_cli_message",
+            Self::EmptyDirectory => "output_init_empty_message",
+        }
+    }
+}
+
 /// The user's options for output.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ViewOptions {
@@ -51,6 +92,8 @@ pub(crate) struct ViewOptions {
     pub(crate) no_color: bool,
     /// `-compact-warnings`.
     pub(crate) compact_warnings: bool,
+    /// `-concise`.
+    pub(crate) concise: bool,
 }
 
 /// Standard output, standard error and standard input.
@@ -58,28 +101,59 @@ pub(crate) struct ViewOptions {
 pub(crate) struct Shell {
     out: Stream,
     errors: Stream,
+    product: Product,
     compact_warnings: bool,
+    concise: bool,
     /// Whether warnings go to standard error.
     data_only: bool,
     /// Whether all output consists of JSON messages.
     for_programs: bool,
+    /// The file that receives JSON messages beside the text.
+    recording: Option<Recording>,
     /// Whether the user can be asked.
     asks: bool,
+    /// Whether a question waits for its answer.
+    is_asking: AtomicBool,
     /// Locked while text is written, so that its lines are not mixed with others.
     writing: Mutex<()>,
+}
+
+/// A file that receives JSON messages.
+#[derive(Debug)]
+struct Recording {
+    file: Mutex<File>,
+    /// Why it could not be written.
+    failure: OnceLock<String>,
+}
+
+impl Recording {
+    fn write(&self, line: &str) {
+        let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Err(error) = file.write_all(line.as_bytes()) {
+            // Only the first failure is reported.
+            let _ = self.failure.set(system_reason(&error));
+        }
+    }
 }
 
 #[derive(Debug)]
 struct Stream {
     color: bool,
     width: usize,
-    /// Whether the reader has closed the stream.
+    /// Whether the stream can no longer be written.
     gone: AtomicBool,
+    /// Why it cannot be written, unless its reader has closed it.
+    failure: OnceLock<String>,
 }
 
 impl Shell {
     /// Returns a shell for the process's own streams.
-    pub(crate) fn new(environment: &ProcessEnvironment, view: ViewOptions, output: OutputKind) -> Self {
+    pub(crate) fn new(
+        environment: &ProcessEnvironment,
+        product: Product,
+        view: ViewOptions,
+        output: OutputKind,
+    ) -> Self {
         let for_programs = output == OutputKind::JsonMessages;
         let colorful = environment.wants_color() && !view.no_color && !for_programs;
         let (out, errors) = (io::stdout(), io::stderr());
@@ -87,10 +161,14 @@ impl Shell {
         let shell = Self {
             out: Stream::new(colorful && out.is_terminal(), width(columns(&out))),
             errors: Stream::new(colorful && errors.is_terminal(), width(columns(&errors))),
+            product,
             compact_warnings: view.compact_warnings,
+            concise: view.concise,
             data_only: output == OutputKind::Data,
             for_programs,
-            asks: io::stdin().is_terminal(),
+            recording: None,
+            asks: io::stdin().is_terminal() && !for_programs,
+            is_asking: AtomicBool::new(false),
             writing: Mutex::new(()),
         };
         if for_programs {
@@ -99,9 +177,30 @@ impl Shell {
         shell
     }
 
+    /// Writes JSON messages to a file from now on, beside the text.
+    ///
+    /// # Errors
+    /// If the file cannot be created.
+    pub(crate) fn record_messages(&mut self, path: &Path) -> io::Result<()> {
+        let file = Mutex::new(File::create(path)?);
+        self.recording = Some(Recording { file, failure: OnceLock::new() });
+        self.message(&Message::Version(TERRAFORM_VERSION));
+        Ok(())
+    }
+
+    /// Returns whether JSON messages are written, to standard output or to a file.
+    pub(crate) fn wants_messages(&self) -> bool {
+        self.for_programs || self.recording.is_some()
+    }
+
     /// Returns the layout of text for standard output.
     pub(crate) fn render_options(&self) -> RenderOptions {
-        RenderOptions { color: self.out.color, width: self.out.width }
+        RenderOptions { color: self.out.color, width: self.out.width, product: self.product }
+    }
+
+    /// Returns the program whose literal lines are printed.
+    pub(crate) fn product(&self) -> Product {
+        self.product
     }
 
     /// Returns a styled text for standard output.
@@ -109,17 +208,32 @@ impl Shell {
         painted(text.into(), paint, self.out.color)
     }
 
+    /// Returns whether the progress of single objects is not printed.
+    pub(crate) fn is_concise(&self) -> bool {
+        self.concise
+    }
+
     /// Returns whether the output consists of JSON messages.
     pub(crate) fn is_for_programs(&self) -> bool {
         self.for_programs
     }
 
-    /// Writes a JSON message if the output is for programs.
+    /// Writes a JSON message to standard output if it is for programs, and to the file that receives
+    /// messages.
     pub(crate) fn message(&self, message: &Message<'_>) {
-        let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string();
-        let mut line = message.line(&now);
+        let format = match message {
+            Message::InitOutput { .. } => "%Y-%m-%dT%H:%M:%SZ",
+            _ => "%Y-%m-%dT%H:%M:%S.%6fZ",
+        };
+        let now = Timestamp::now().strftime(format).to_string();
+        let mut line = message.line(&now, self.product);
         line.push('\n');
-        self.write(true, &PrintableText::from_lines(&line));
+        if let Some(recording) = &self.recording {
+            recording.write(&line);
+        }
+        if self.for_programs {
+            self.write(true, &PrintableText::from_lines(&line));
+        }
     }
 
     /// Writes text to standard output unchanged. If the output consists of JSON messages, the text
@@ -131,6 +245,26 @@ impl Shell {
         } else {
             self.write(true, &text);
         }
+    }
+
+    /// Writes a step or a result of `init`, and a line break.
+    pub(crate) fn init_output(&self, step: InitStep, text: PrintableText) {
+        if self.for_programs {
+            self.message(&Message::InitOutput { code: step.code(), text: text.as_str().trim() });
+        } else {
+            self.say(text);
+        }
+    }
+
+    /// Returns sentences, broken into lines of the width of standard output. In JSON messages, the
+    /// width is that of the environment.
+    pub(crate) fn wrapped(&self, text: &PrintableText) -> PrintableText {
+        wrap(text, self.out.width, 0)
+    }
+
+    /// Returns a list item, broken into lines that are aligned with its text.
+    pub(crate) fn wrapped_item(&self, text: &PrintableText) -> PrintableText {
+        wrap(text, self.out.width, 2)
     }
 
     /// Writes data for programs to standard output: unchanged, because programs depend on each
@@ -182,10 +316,12 @@ impl Shell {
 
     /// Shows errors and warnings, each on the corresponding stream.
     pub(crate) fn diagnostics(&self, diagnostics: &Diagnostics) {
-        if self.for_programs {
+        if self.wants_messages() {
             for diagnostic in diagnostics {
                 self.message(&Message::Diagnostic(diagnostic));
             }
+        }
+        if self.for_programs {
             return;
         }
         if self.compact_warnings && !diagnostics.has_errors() && !diagnostics.is_empty() {
@@ -243,7 +379,8 @@ impl Shell {
                 }
                 self.diagnostic(&problem);
                 let command = if command.is_empty() { String::new() } else { format!(" {command}") };
-                self.note(printable!("\nFor more help on this, run:\n  wardian{command} -help"));
+                let program = self.product.command();
+                self.note(printable!("\nFor more help on this, run:\n  {program}{command} -help"));
             }
         }
         Status::Failed
@@ -256,6 +393,18 @@ impl Shell {
     /// Returns whether an answer can be read: from a terminal, or from a pipe that has not ended.
     pub(crate) fn can_read_answer(&self) -> bool {
         self.can_ask() || (!self.for_programs && !input_has_ended())
+    }
+
+    /// Returns whether a question waits for its answer.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.is_asking.load(Ordering::Relaxed)
+    }
+
+    /// Returns why standard output or the file for messages could not be written; `None` if they were
+    /// written, or if the reader of standard output closed it.
+    pub(crate) fn output_failure(&self) -> Option<&str> {
+        let recording = self.recording.as_ref().and_then(|recording| recording.failure.get());
+        self.out.failure.get().or(recording).map(String::as_str)
     }
 
     /// Asks a question and waits for one line. Returns `None` if the input has ended.
@@ -272,7 +421,10 @@ impl Shell {
             let read = io::stdin().lock().read_line(&mut line);
             let _ = sender.send(read.map(|length| (length > 0).then_some(line)));
         });
-        let line = answer.await.map_err(io::Error::other)??;
+        self.is_asking.store(true, Ordering::Relaxed);
+        let line = answer.await;
+        self.is_asking.store(false, Ordering::Relaxed);
+        let line = line.map_err(io::Error::other)??;
         if !self.can_ask() {
             // The terminal has not shown a line break.
             self.say("");
@@ -284,7 +436,7 @@ impl Shell {
     ///
     /// # Errors
     /// If the input cannot be read.
-    pub(crate) async fn ask_secret(&self, question: &'static str) -> io::Result<Option<String>> {
+    pub(crate) async fn ask_secret(&self, question: impl Into<PrintableText>) -> io::Result<Option<String>> {
         // When this guard is dropped, typed characters are shown again, even if the question was
         // abandoned.
         let silence = Silence::begin();
@@ -312,7 +464,7 @@ impl Shell {
 
 impl Stream {
     fn new(color: bool, width: usize) -> Self {
-        Self { color, width, gone: AtomicBool::new(false) }
+        Self { color, width, gone: AtomicBool::new(false), failure: OnceLock::new() }
     }
 
     fn write(&self, stream: &mut dyn Write, bytes: &[u8]) {
@@ -320,8 +472,15 @@ impl Stream {
     }
 
     fn write_with(&self, stream: &mut dyn Write, writing: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
-        if !self.gone.load(Ordering::Relaxed) && writing(stream).is_err() {
+        if self.gone.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Err(error) = writing(stream) {
             self.gone.store(true, Ordering::Relaxed);
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                // Only the first failure is reported.
+                let _ = self.failure.set(system_reason(&error));
+            }
         }
     }
 }
@@ -339,28 +498,41 @@ fn input_has_ended() -> bool {
 /// Shows warnings of one kind once: a provider may report the same warning for a hundred objects.
 /// All errors and all results of checks are shown.
 fn consolidated(diagnostics: &Diagnostics) -> Vec<Diagnostic> {
-    let mut shown: Vec<(Diagnostic, usize)> = Vec::new();
+    let mut shown: Vec<(Diagnostic, Vec<Option<String>>)> = Vec::new();
     let mut warned: HashMap<&str, usize> = HashMap::new();
     for diagnostic in diagnostics {
         let next = shown.len();
         let is_own = diagnostic.is_error() || diagnostic.origin == DiagnosticOrigin::Check;
         let first = if is_own { next } else { *warned.entry(&diagnostic.summary).or_insert(next) };
         match shown.get_mut(first) {
-            Some((_, more)) => *more += 1,
-            None => shown.push((diagnostic.clone(), 0)),
+            Some((_, more)) => more.push(
+                diagnostic
+                    .subject
+                    .as_ref()
+                    .map(|span| format!("{} line {}", span.file.name(), span.start_position().line)),
+            ),
+            None => shown.push((diagnostic.clone(), Vec::new())),
         }
     }
-    let told = |(mut diagnostic, more): (Diagnostic, usize)| {
-        match more {
-            0 => {}
-            1 => diagnostic.detail.push_str("\n\n(and one more similar warning elsewhere)"),
-            _ => {
-                let _ = write!(diagnostic.detail, "\n\n(and {more} more similar warnings elsewhere)");
-            }
-        }
-        diagnostic
+    shown.into_iter().map(|(diagnostic, more)| with_further_positions(diagnostic, &more)).collect()
+}
+
+/// Adds the number of similar warnings to a warning, and the positions of the first of them.
+fn with_further_positions(mut diagnostic: Diagnostic, more: &[Option<String>]) -> Diagnostic {
+    let count = match more.len() {
+        0 => return diagnostic,
+        1 => "one more similar warning".to_owned(),
+        number => format!("{number} more similar warnings"),
     };
-    shown.into_iter().map(told).collect()
+    let known: Vec<&str> = more.iter().flatten().map(String::as_str).collect();
+    let listed = known.iter().take(MAX_POSITIONS).copied().collect::<Vec<_>>().join(", ");
+    let positions = match known.len() {
+        0 => String::new(),
+        number if number <= MAX_POSITIONS => format!(": {listed}"),
+        _ => format!(": {listed}, ..."),
+    };
+    let _ = write!(diagnostic.detail, "\n\n(and {count} elsewhere{positions})");
+    diagnostic
 }
 
 /// A guard: the terminal does not show typed characters until it is dropped.

@@ -3,6 +3,7 @@
 //! them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -15,7 +16,7 @@ use wardian_config::{
     Module, RootVariables, Variable, VariableInputs, VariableSource, VariableText, given_variables,
     root_variables, variables_for_saved_plan,
 };
-use wardian_diagnostic::{Diagnostic, SourceFile};
+use wardian_diagnostic::{Diagnostic, SourceFile, system_reason};
 use wardian_engine::StopSignal;
 use wardian_files::read_regular;
 use wardian_lang::{EmptyScope, SourceBytes, parse_body, parse_expression};
@@ -118,16 +119,7 @@ pub(crate) fn for_saved_plan(
 
 fn argument(argument: &VariableArgument) -> Outcome<VariableSource> {
     match argument {
-        VariableArgument::Text(given) => match given.split_once('=') {
-            Some((name, text)) if !name.trim().is_empty() => {
-                let (name, text) = (name.trim().to_owned(), text.to_owned());
-                Ok(VariableSource::Text(VariableText { name, text }))
-            }
-            _ => Err(Failure::error(
-                "Invalid -var option",
-                format!("\"{given}\" is not a variable name and a value. Use the form -var 'name=value'."),
-            )),
-        },
+        VariableArgument::Text(given) => Ok(VariableSource::Text(VariableText::parse(given)?)),
         // The file that the user names may be a pipe.
         VariableArgument::File(path) => match decode(path, fs::read(path))? {
             Some(file) => Ok(VariableSource::File(file)),
@@ -144,15 +136,18 @@ const MAX_AUTOMATIC_FILE_SIZE: u64 = 1 << 30;
 
 /// Returns the variable files that are loaded automatically.
 fn automatic_files(directory: &Path) -> Outcome<Vec<Arc<SourceFile>>> {
-    let mut names = vec!["terraform.tfvars".to_owned(), "terraform.tfvars.json".to_owned()];
+    let mut names = vec![OsString::from("terraform.tfvars"), OsString::from("terraform.tfvars.json")];
     let entries = fs::read_dir(directory).map_err(|error| unreadable(directory, &error))?;
-    let mut further: Vec<String> = entries
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json"))
+    let mut further: Vec<OsString> = entries
+        .filter_map(|entry| Some(entry.ok()?.file_name()))
+        .filter(|name| {
+            let name = name.to_string_lossy();
+            name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json")
+        })
         .collect();
     further.sort_unstable();
     names.extend(further);
-    let read = |name: &String| {
+    let read = |name: &OsString| {
         let path = Path::new(name);
         decode(path, read_regular(path, MAX_AUTOMATIC_FILE_SIZE)).transpose()
     };
@@ -184,7 +179,7 @@ fn decode(path: &Path, read: io::Result<Vec<u8>>) -> Outcome<Option<Arc<SourceFi
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    Failure::error("Variables cannot be read", format!("{}: {error}.", path.display()))
+    Failure::error("Variables cannot be read", format!("{}: {}.", path.display(), system_reason(error)))
 }
 
 /// Returns the variables that have neither a default nor a value.
@@ -250,7 +245,9 @@ async fn ask(variable: &Variable, shell: &Shell) -> Outcome<Option<String>> {
         append_line!(question, "  {line}");
     }
     append!(question, "\n  {} ", shell.paint(Paint::Bold, "Enter a value:"));
-    let answer = shell.ask(question).await.map_err(|error| {
+    let answer =
+        if variable.sensitive { shell.ask_secret(question).await } else { shell.ask(question).await };
+    let answer = answer.map_err(|error| {
         Failure::error("No answer", format!("The value of var.{} cannot be read: {error}.", variable.name))
     })?;
     if answer.is_none() && shell.can_ask() {

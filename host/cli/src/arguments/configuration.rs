@@ -1,5 +1,6 @@
 //! The arguments of the commands that prepare and check a configuration.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -27,6 +28,18 @@ pub(crate) struct InitArguments {
     /// `false`: do not fetch modules. Local modules are never fetched.
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) get: bool,
+    /// Accepted without effect; no version or source depends on variables.
+    #[arg(long, value_name = "NAME=VALUE", hide = true)]
+    pub(crate) var: Vec<OsString>,
+    /// Accepted without effect; no version or source depends on variables.
+    #[arg(long, value_name = "PATH", hide = true)]
+    pub(crate) var_file: Vec<OsString>,
+    /// Accepted without effect; the whole configuration is prepared.
+    #[arg(long, value_name = "ADDRESS", hide = true)]
+    pub(crate) target: Vec<OsString>,
+    /// Accepted without effect; test files are not read.
+    #[arg(long, hide = true, value_name = "PATH")]
+    pub(crate) test_directory: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) backend: BackendArguments,
     #[command(flatten)]
@@ -35,13 +48,16 @@ pub(crate) struct InitArguments {
     pub(crate) audit: AuditArguments,
     #[command(flatten)]
     pub(crate) view: ViewArguments,
+    /// Print progress and results as JSON, one document per line, for programs.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 impl InitArguments {
     /// Returns how to obtain the user's consent to capability requests.
     pub(crate) fn consent_options(&self) -> ConsentOptions {
         ConsentOptions {
-            input: self.backend.input,
+            input: self.backend.input && !self.json,
             upgrade: self.upgrade,
             is_lock_file_read_only: self.lockfile.is_some(),
         }

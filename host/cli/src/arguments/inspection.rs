@@ -16,6 +16,12 @@ pub(crate) struct ConsoleArguments {
     /// The state file to read, instead of terraform.tfstate.
     #[arg(long, value_name = "PATH")]
     pub(crate) state: Option<PathBuf>,
+    /// Accepted without effect; the console asks for no values.
+    #[arg(long, hide = true, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
+    pub(crate) input: bool,
+    /// Accepted without effect; expressions are evaluated against the whole state.
+    #[arg(long, hide = true, value_name = "ADDRESS")]
+    pub(crate) target: Vec<String>,
     #[command(flatten)]
     pub(crate) variables: VariableArguments,
     #[command(flatten)]
@@ -89,6 +95,9 @@ pub(crate) struct GraphArguments {
     #[arg(long)]
     pub(crate) draw_cycles: bool,
     /// Accepted without effect.
+    #[arg(long, hide = true)]
+    pub(crate) verbose: bool,
+    /// Accepted without effect.
     #[arg(long, hide = true, value_name = "N", allow_negative_numbers = true)]
     pub(crate) module_depth: Option<i64>,
     #[command(flatten)]
@@ -146,4 +155,6 @@ pub(crate) struct VersionArguments {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
 }

@@ -9,7 +9,8 @@
 //! | `-lock=0` | `--lock=false` |
 //! | `-var a=b`, `-var=a=b` | `--var=a=b`, even if the value begins with a dash |
 //! | `-`, and everything after `--` | unchanged |
-//! | `-help`, `--help`, `-h` | a request for help |
+//! | `-help`, `--help`, `-h`; `help` before the command | a request for help |
+//! | `help environment` | a request for help on environment variables |
 //! | `-version`, `--version`, `-v` before the command | `version` |
 //!
 //! Only known names are converted; an unknown name is an error that suggests the nearest one.
@@ -18,7 +19,7 @@
 
 use std::any::TypeId;
 use std::collections::VecDeque;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use clap::{Arg, Command};
 use wardian_app::ProcessEnvironment;
@@ -27,6 +28,9 @@ use wardian_diagnostic::closest;
 use super::{shell_words, unsupported};
 use crate::failure::Usage;
 
+/// The maximum number of commands that are named for an option that belongs to others.
+const MAX_LISTED_COMMANDS: usize = 4;
+
 /// A command line that clap can parse.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Normalised {
@@ -34,6 +38,8 @@ pub(super) struct Normalised {
     pub(super) command: Vec<String>,
     /// Whether the user requested the command's help.
     pub(super) asks_for_help: bool,
+    /// Whether the user requested help on environment variables.
+    pub(super) is_about_environment: bool,
     /// Whether all required subcommands are given.
     pub(super) is_complete: bool,
     /// The arguments for clap.
@@ -47,14 +53,17 @@ pub(super) fn normalise(
     environment: &ProcessEnvironment,
 ) -> Result<Normalised, Usage> {
     let mut reader = Reader {
+        root,
         command: root,
         environment,
         queue: given.into(),
+        environment_words: VecDeque::new(),
+        origin: None,
         has_further: false,
         done: Normalised::default(),
     };
     loop {
-        let Some(argument) = reader.queue.pop_front() else {
+        let Some(argument) = reader.next_argument() else {
             if reader.works_alone() && !std::mem::replace(&mut reader.has_further, true) {
                 reader.arguments_of_environment()?;
                 continue;
@@ -66,9 +75,9 @@ pub(super) fn normalise(
             reader.done.arguments.extend(reader.queue.drain(..));
             break;
         }
-        match argument.to_str() {
-            Some(text) if text.len() > 1 && text.starts_with('-') => reader.option(text)?,
-            Some(text) if reader.command.has_subcommands() => reader.subcommand(text)?,
+        match (option_parts(&argument), argument.to_str()) {
+            (Some((name, value)), _) => reader.option(name, value)?,
+            (None, Some(text)) if reader.command.has_subcommands() => reader.subcommand(text)?,
             _ => reader.done.arguments.push(argument),
         }
     }
@@ -77,10 +86,16 @@ pub(super) fn normalise(
 }
 
 struct Reader<'a> {
+    /// The program.
+    root: &'a Command,
     /// The innermost command so far.
     command: &'a Command,
     environment: &'a ProcessEnvironment,
     queue: VecDeque<OsString>,
+    /// The variables whose arguments are at the front of the queue, with the number of arguments.
+    environment_words: VecDeque<(String, usize)>,
+    /// The variable that contains the current argument.
+    origin: Option<String>,
     /// Whether the environment's arguments have been queued.
     has_further: bool,
     done: Normalised,
@@ -98,11 +113,40 @@ impl Reader<'_> {
         self.done.command.join(" ")
     }
 
+    fn next_argument(&mut self) -> Option<OsString> {
+        let argument = self.queue.pop_front()?;
+        self.origin = None;
+        if let Some((name, count)) = self.environment_words.front_mut() {
+            self.origin = Some(name.clone());
+            *count -= 1;
+            if *count == 0 {
+                self.environment_words.pop_front();
+            }
+        }
+        Some(argument)
+    }
+
     fn wrong(&self, summary: impl Into<String>, detail: impl Into<String>) -> Usage {
-        Usage { summary: summary.into(), detail: detail.into(), command: self.path() }
+        let mut detail = detail.into();
+        if let Some(name) = &self.origin {
+            detail.push_str(" The environment variable ");
+            detail.push_str(name);
+            detail.push_str(" contains this argument.");
+        }
+        Usage { summary: summary.into(), detail, command: self.path() }
     }
 
     fn subcommand(&mut self, name: &str) -> Result<(), Usage> {
+        if self.done.command.is_empty() {
+            if name == "help" {
+                self.done.asks_for_help = true;
+                return Ok(());
+            }
+            if name == "environment" && self.done.asks_for_help {
+                self.done.is_about_environment = true;
+                return Ok(());
+            }
+        }
         let path = format!("{} {name}", self.path()).trim_start().to_owned();
         let Some(found) = self.command.find_subcommand(name) else {
             if unsupported::has_command(&path) {
@@ -117,8 +161,9 @@ impl Reader<'_> {
             return Err(self.wrong("Unknown command", format!("There is no command \"{path}\".{meant}")));
         };
         self.command = found;
-        self.done.command.push(name.to_owned());
-        self.done.arguments.push(name.into());
+        // The name may be an alias.
+        self.done.command.push(found.get_name().to_owned());
+        self.done.arguments.push(found.get_name().into());
         if found.has_subcommands() {
             return Ok(());
         }
@@ -135,18 +180,16 @@ impl Reader<'_> {
                     format!("{name} cannot be read: {problem}."),
                 )
             })?;
+            if !words.is_empty() {
+                self.environment_words.push_back((name, words.len()));
+            }
             further.extend(words.into_iter().map(OsString::from));
         }
         further.into_iter().rev().for_each(|word| self.queue.push_front(word));
         Ok(())
     }
 
-    fn option(&mut self, text: &str) -> Result<(), Usage> {
-        let bare = text.strip_prefix("--").or_else(|| text.strip_prefix('-')).unwrap_or(text);
-        let (name, value) = match bare.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (bare, None),
-        };
+    fn option(&mut self, name: &str, value: Option<&OsStr>) -> Result<(), Usage> {
         if matches!(name, "help" | "h") {
             self.done.asks_for_help = true;
             return Ok(());
@@ -175,7 +218,7 @@ impl Reader<'_> {
             }
             Some(value) => argument.push(value),
             None => {
-                let next = self.queue.pop_front();
+                let next = self.next_argument();
                 argument.push(next.ok_or_else(|| {
                     self.wrong("Value missing", format!("The option -{name} needs a value: -{name}=VALUE."))
                 })?);
@@ -185,14 +228,34 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn boolean(&self, name: &str, value: &str) -> Result<bool, Usage> {
-        match value {
-            "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
-            "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+    fn boolean(&self, name: &str, value: &OsStr) -> Result<bool, Usage> {
+        match value.to_str() {
+            Some("1" | "t" | "T" | "true" | "TRUE" | "True") => Ok(true),
+            Some("0" | "f" | "F" | "false" | "FALSE" | "False") => Ok(false),
             _ => Err(self.wrong(
                 format!("Invalid value for -{name}"),
-                format!("\"{value}\" cannot be used: it must be true or false."),
+                format!("\"{}\" cannot be used: it must be true or false.", value.display()),
             )),
+        }
+    }
+
+    /// Names the commands that have an option, for a user who passed it to another one.
+    fn other_place(&self, name: &str) -> String {
+        if !self.done.command.is_empty() && find(self.root, name).is_some() {
+            return format!(" -{name} is a global option, and belongs before the command.");
+        }
+        let has_option = |command: &&Command| find(command, name).is_some_and(|option| !option.is_hide_set());
+        let owners: Vec<String> = self
+            .root
+            .get_subcommands()
+            .filter(has_option)
+            .take(MAX_LISTED_COMMANDS)
+            .map(|command| command.get_name().to_owned())
+            .collect();
+        match &*owners {
+            [] => String::new(),
+            [_] => format!(" The command {} has this option.", listed(&owners)),
+            _ => format!(" The commands {} have this option.", listed(&owners)),
         }
     }
 
@@ -203,14 +266,52 @@ impl Reader<'_> {
             return self
                 .wrong("Not available yet", format!("Terraform's option -{name}{of} is not available yet."));
         }
-        let names = self.command.get_arguments().filter_map(Arg::get_long);
-        let meant = closest(name, names).map_or(String::new(), |near| format!(" Did you mean -{near}?"));
+        let names = self.command.get_arguments().filter(|option| !option.is_hide_set());
+        let meant = closest(name, names.filter_map(Arg::get_long))
+            .map_or_else(|| self.other_place(name), |near| format!(" Did you mean -{near}?"));
         let whose = if path.is_empty() {
             "no such option before a command".to_owned()
         } else {
             format!("no such option of \"{path}\"")
         };
         self.wrong("Unknown option", format!("There is {whose}: -{name}.{meant}"))
+    }
+}
+
+/// Splits an option into its name and its value; `None` for other arguments. The value, such as a
+/// file's name, may be invalid UTF-8.
+fn option_parts(argument: &OsStr) -> Option<(&str, Option<&OsStr>)> {
+    let bytes = argument.as_encoded_bytes();
+    let name_end = bytes.iter().position(|byte| *byte == b'=').unwrap_or(bytes.len());
+    let name = str::from_utf8(bytes.get(..name_end)?).ok()?;
+    let bare = name.strip_prefix("--").or_else(|| name.strip_prefix('-'))?;
+    if bytes.len() < 2 {
+        return None;
+    }
+    Some((bare, value_after(argument, name_end)))
+}
+
+/// Returns the text after the equals sign at a position, if there is one.
+#[cfg(unix)]
+fn value_after(argument: &OsStr, equals_sign: usize) -> Option<&OsStr> {
+    use std::os::unix::ffi::OsStrExt as _;
+    argument.as_bytes().get(equals_sign + 1..).map(OsStr::from_bytes)
+}
+
+#[cfg(not(unix))]
+fn value_after(argument: &OsStr, equals_sign: usize) -> Option<&OsStr> {
+    argument.to_str()?.get(equals_sign + 1..).map(OsStr::new)
+}
+
+/// Lists commands in a sentence: `"a"`, `"a" and "b"`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => format!("\"{one}\""),
+        [names @ .., last] => {
+            let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+            format!("{} and \"{last}\"", names.join(", "))
+        }
     }
 }
 

@@ -47,8 +47,14 @@ pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) view: ViewArguments,
     /// Print progress and results as JSON, one document per line, for programs.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json_into")]
     pub(crate) json: bool,
+    /// Also write progress and results as JSON, one document per line, to this file.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) json_into: Option<PathBuf>,
+    /// Do not print the progress of each object, only results.
+    #[arg(long)]
+    pub(crate) concise: bool,
 }
 
 /// `apply`.
@@ -73,8 +79,14 @@ pub(crate) struct ApplyArguments {
     #[command(flatten)]
     pub(crate) view: ViewArguments,
     /// Print progress and results as JSON, one document per line, for programs.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json_into")]
     pub(crate) json: bool,
+    /// Also write progress and results as JSON, one document per line, to this file.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) json_into: Option<PathBuf>,
+    /// Do not print the progress of each object, only results.
+    #[arg(long)]
+    pub(crate) concise: bool,
 }
 
 /// `destroy`.
@@ -96,8 +108,14 @@ pub(crate) struct DestroyArguments {
     #[command(flatten)]
     pub(crate) view: ViewArguments,
     /// Print progress and results as JSON, one document per line, for programs.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json_into")]
     pub(crate) json: bool,
+    /// Also write progress and results as JSON, one document per line, to this file.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) json_into: Option<PathBuf>,
+    /// Do not print the progress of each object, only results.
+    #[arg(long)]
+    pub(crate) concise: bool,
 }
 
 /// `refresh`.
@@ -119,8 +137,14 @@ pub(crate) struct RefreshArguments {
     #[command(flatten)]
     pub(crate) view: ViewArguments,
     /// Print progress and results as JSON, one document per line, for programs.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json_into")]
     pub(crate) json: bool,
+    /// Also write progress and results as JSON, one document per line, to this file.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) json_into: Option<PathBuf>,
+    /// Do not print the progress of each object, only results.
+    #[arg(long)]
+    pub(crate) concise: bool,
 }
 
 /// `import`.

@@ -12,7 +12,7 @@ use wardian_app::untrusted::ConfigurationTrust;
 use wardian_engine::TargetAddress;
 
 use super::VariableArguments;
-use super::values::{at_least_one, duration};
+use super::values::{duration, parallelism};
 use crate::command_spec::InvalidOptions;
 use crate::shell::ViewOptions;
 
@@ -62,13 +62,13 @@ impl TrustArguments {
 
 impl From<ViewArguments> for ViewOptions {
     fn from(arguments: ViewArguments) -> Self {
-        Self { no_color: arguments.no_color, compact_warnings: arguments.compact_warnings }
+        Self { no_color: arguments.no_color, compact_warnings: arguments.compact_warnings, concise: false }
     }
 }
 
 impl From<ColorArguments> for ViewOptions {
     fn from(arguments: ColorArguments) -> Self {
-        Self { no_color: arguments.no_color, compact_warnings: false }
+        Self { no_color: arguments.no_color, ..Self::default() }
     }
 }
 
@@ -128,7 +128,7 @@ pub(crate) struct OperationArguments {
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) input: bool,
     /// The maximum number of concurrent provider operations.
-    #[arg(long, default_value_t = 10, value_parser = at_least_one, value_name = "N")]
+    #[arg(long, default_value_t = 10, value_parser = parallelism, value_name = "N")]
     pub(crate) parallelism: usize,
 }
 
@@ -159,8 +159,14 @@ pub(crate) struct ScopeArguments {
     pub(crate) target: Vec<TargetAddress>,
     /// Leave out this module, resource or instance, and everything that depends on it.
     /// Repeatable; cannot be combined with -target.
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "target")]
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["target", "target_file"])]
     pub(crate) exclude: Vec<TargetAddress>,
+    /// Include only the addresses in this file, one on each line, like -target. Repeatable.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) target_file: Vec<PathBuf>,
+    /// Leave out the addresses in this file, one on each line, like -exclude. Repeatable.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["target", "target_file"])]
+    pub(crate) exclude_file: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) variables: VariableArguments,
 }
@@ -189,6 +195,14 @@ impl PlanningArguments {
 }
 
 impl ScopeArguments {
+    /// Returns whether the plan concerns only a part of the configuration.
+    pub(crate) fn is_partial(&self) -> bool {
+        !(self.target.is_empty()
+            && self.exclude.is_empty()
+            && self.target_file.is_empty()
+            && self.exclude_file.is_empty())
+    }
+
     /// Checks that `-replace` is used only in the normal plan mode.
     ///
     /// # Errors

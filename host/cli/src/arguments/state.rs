@@ -21,13 +21,20 @@ pub(crate) struct StateArguments {
 /// Commands on a state.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StateCommand {
+    /// Print the identities of instances as JSON.
+    ///
+    /// An identity is what a provider needs to find the object again. Instances whose provider
+    /// stores no identity are omitted.
+    Identities(StateIdentitiesArguments),
     /// List the instances in the state.
+    #[command(alias = "ls")]
     List(StateListArguments),
     /// Change addresses in the state.
     ///
     /// Moves an instance, a resource with all its instances, or a module instance with all of
     /// its resources. The real objects are not changed. The previous state is saved to a file
     /// with the time in its name.
+    #[command(alias = "move")]
     Mv(StateMvArguments),
     /// Print the state file.
     Pull(StatePullArguments),
@@ -40,9 +47,29 @@ pub(crate) enum StateCommand {
     /// Remove objects from the state without destroying them.
     ///
     /// The real objects remain. The previous state is saved to a file with the time in its name.
+    #[command(alias = "remove")]
     Rm(StateRmArguments),
     /// Show one instance.
     Show(StateShowArguments),
+}
+
+/// `state identities`.
+#[derive(Args, Debug)]
+pub(crate) struct StateIdentitiesArguments {
+    /// Only these modules, resources or instances.
+    #[arg(value_name = "ADDRESS")]
+    pub(crate) addresses: Vec<TargetAddress>,
+    /// Print JSON; there is no other form.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Only instances whose attribute `id` is this.
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// The state file to read, instead of terraform.tfstate.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) state: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
 }
 
 /// `state list`.
@@ -165,6 +192,9 @@ pub(crate) struct StateShowArguments {
     /// The instance's address.
     #[arg(value_name = "ADDRESS")]
     pub(crate) address: ResourceInstanceAddress,
+    /// Print JSON. Sensitive values are included.
+    #[arg(long)]
+    pub(crate) json: bool,
     /// The state file to read, instead of terraform.tfstate.
     #[arg(long, value_name = "PATH")]
     pub(crate) state: Option<PathBuf>,

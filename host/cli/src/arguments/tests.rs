@@ -1,4 +1,57 @@
 use super::*;
+use crate::product::Product;
+
+#[test]
+#[cfg(unix)]
+fn value_of_an_option_may_be_invalid_utf_8() {
+    use std::os::unix::ffi::OsStringExt as _;
+    let given = vec!["plan".into(), OsString::from_vec(b"-out=p\xe9".to_vec())];
+    match parse(given, &ProcessEnvironment::default()).unwrap() {
+        Request::Run(line) => match line.command {
+            Command::Plan(plan) => assert_eq!(plan.out.unwrap().into_os_string().into_vec(), b"p\xe9"),
+            other => panic!("{other:?}"),
+        },
+        Request::Help(page, _) => panic!("{page:?}"),
+    }
+    let given = vec!["plan".into(), OsString::from_vec(b"-var=a=\xe9".to_vec())];
+    assert_eq!(parse(given, &ProcessEnvironment::default()).unwrap_err().summary, "Invalid command line");
+}
+
+#[test]
+fn subcommands_of_state_have_aliases() {
+    assert_eq!(normalised(&["state", "ls"]), "state|list");
+    assert_eq!(normalised(&["state", "move", "a.b", "a.c"]), "state|mv|a.b|a.c");
+    assert_eq!(normalised(&["state", "remove", "a.b"]), "state|rm|a.b");
+}
+
+#[test]
+fn invalid_argument_of_the_environment_is_attributed_to_its_variable() {
+    let refused = |text: &str| {
+        let variables = environment(&[("TF_CLI_ARGS_plan", text)]);
+        let usage = parse(vec!["plan".into()], &variables).unwrap_err();
+        assert!(
+            usage.detail.ends_with("The environment variable TF_CLI_ARGS_plan contains this argument."),
+            "{usage:?}"
+        );
+    };
+    refused("-bogus");
+    refused("-lock=maybe");
+    refused("-parallelism=x");
+    refused("-out");
+}
+
+#[test]
+fn init_accepts_options_without_effect() {
+    let Command::Init(init) =
+        parsed(&["init", "-var=a=1", "-var-file", "absent", "-target=a..b", "-json", "-test-directory=t"])
+    else {
+        panic!("not init");
+    };
+    assert!(init.json);
+    assert!(
+        refused(&["init", "-json", "-migrate-state"]).starts_with("The -migrate-state and -json options")
+    );
+}
 
 fn environment(variables: &[(&str, &str)]) -> ProcessEnvironment {
     variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -20,7 +73,7 @@ fn normalised(line: &[&str]) -> String {
 fn parsed(line: &[&str]) -> Command {
     match parse(line.iter().map(OsString::from).collect(), &ProcessEnvironment::default()).unwrap() {
         Request::Run(line) => line.command,
-        Request::Help(text, _) => panic!("{text}"),
+        Request::Help(page, _) => panic!("{page:?}"),
     }
 }
 
@@ -115,12 +168,22 @@ fn invalid_arguments_are_rejected_with_suggestion() {
         "Unknown option: There is no such option of \"plan\": -tarket. Did you mean -target?"
     );
     assert_eq!(
+        refused(&["plan", "-chdir=x"]),
+        "Unknown option: There is no such option of \"plan\": -chdir. -chdir is a global option, and belongs \
+         before the command."
+    );
+    assert_eq!(
+        refused(&["plan", "-auto-approve"]),
+        "Unknown option: There is no such option of \"plan\": -auto-approve. The commands \"apply\" and \
+         \"destroy\" have this option."
+    );
+    assert_eq!(
         refused(&["plan", "-lock=maybe"]),
         "Invalid value for -lock: \"maybe\" cannot be used: it must be true or false."
     );
     assert_eq!(
-        refused(&["plan", "-parallelism=0"]),
-        "Invalid value for -parallelism: \"0\" cannot be used: it must be at least 1."
+        refused(&["plan", "-parallelism=x"]),
+        "Invalid value for -parallelism: \"x\" cannot be used: it must be a whole number that is not negative."
     );
     assert_eq!(
         refused(&["init", "-lockfile=x"]),
@@ -135,7 +198,7 @@ fn invalid_arguments_are_rejected_with_suggestion() {
 fn unsupported_commands_and_options_are_rejected() {
     assert_eq!(refused(&["login"]), "Not available yet: Terraform's command \"login\" is not available yet.");
     assert!(refused(&["providers", "mirror", "a"]).contains("\"providers mirror\" is not available yet"));
-    assert!(refused(&["init", "-json"]).contains("-json of \"init\" is not available yet"));
+    assert!(refused(&["init", "-from-module=x"]).contains("-from-module of \"init\" is not available yet"));
 }
 
 #[test]
@@ -152,13 +215,18 @@ fn help_is_parsed_as_help_request() {
         line.iter().map(OsString::from).collect(),
         &ProcessEnvironment::default(),
     ) {
-        Ok(Request::Help(text, _)) => text,
+        Ok(Request::Help(page, _)) => page.text(Product::Wardian, 80),
         other => panic!("{other:?}"),
     };
     assert!(help(&[]).starts_with("Usage: wardian [global options] <command>"));
     assert!(help(&["-help"]).contains("Main commands:"));
+    assert_eq!(help(&["help"]), help(&["-help"]));
     let plan = help(&["plan", "-h"]);
     assert!(plan.contains("  -detailed-exitcode ") && !plan.contains("--"), "{plan}");
+    assert_eq!(help(&["help", "plan"]), plan);
+    assert_eq!(help(&["help", "state", "ls"]), help(&["state", "list", "-help"]));
+    assert!(help(&["help", "environment"]).starts_with("Environment variables:"));
+    assert!(refused(&["help", "plna"]).contains("Did you mean \"plan\"?"));
     assert!(help(&["state"]).contains("Subcommands:"));
     assert!(matches!(parsed(&["-version"]), Command::Version(_)));
 }

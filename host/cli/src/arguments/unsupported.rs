@@ -5,12 +5,11 @@
 const COMMANDS: [&str; 5] = ["login", "logout", "providers lock", "providers mirror", "test"];
 
 /// Options by command, whether or not they take a value.
-const OPTIONS: [(&str, &[&str]); 5] = [
+const OPTIONS: [(&str, &[&str]); 4] = [
     ("", &["install-autocomplete", "uninstall-autocomplete"]),
-    ("init", &["from-module", "json", "plugin-dir", "test-directory", "verify-plugins"]),
+    ("init", &["from-module", "plugin-dir", "verify-plugins"]),
     ("plan", &["allow-deferral"]),
     ("apply", &["allow-deferral"]),
-    ("state show", &["json"]),
 ];
 
 /// Returns whether a command of Terraform is not available yet.

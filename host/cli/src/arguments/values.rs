@@ -4,12 +4,15 @@ use std::time::Duration;
 
 use wardian_value::duration::GoDuration;
 
-/// Parses a positive count.
-pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
+/// The number of concurrent operations, unless an option changes it.
+pub(super) const DEFAULT_PARALLELISM: usize = 10;
+
+/// Parses a number of concurrent operations. Zero means the default.
+pub(super) fn parallelism(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) => Err("it must be at least 1".to_owned()),
+        Ok(0) => Ok(DEFAULT_PARALLELISM),
         Ok(number) => Ok(number),
-        Err(_) => Err("it must be a whole number".to_owned()),
+        Err(_) => Err("it must be a whole number that is not negative".to_owned()),
     }
 }
 
@@ -22,6 +25,13 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parallelism_of_zero_is_the_default() {
+        assert_eq!(parallelism("0"), Ok(10));
+        assert_eq!(parallelism("3"), Ok(3));
+        assert!(parallelism("-1").is_err() && parallelism("x").is_err());
+    }
 
     #[test]
     fn durations_are_parsed_like_go_durations() {

@@ -34,6 +34,9 @@ pub(crate) enum WorkspaceCommand {
 /// `workspace list`.
 #[derive(Args, Debug)]
 pub(crate) struct WorkspaceListArguments {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) view: ColorArguments,
 }

@@ -27,11 +27,15 @@ use wardian_printable::printable;
 #[async_trait(?Send)]
 impl CommandSpec for ApplyArguments {
     fn view(&self) -> ViewOptions {
-        self.view.into()
+        ViewOptions { concise: self.concise, ..self.view.into() }
     }
 
     fn output_kind(&self) -> OutputKind {
         if self.json { OutputKind::JsonMessages } else { OutputKind::Report }
+    }
+
+    fn json_into(&self) -> Option<&Path> {
+        self.json_into.as_deref()
     }
 
     fn audit_log(&self) -> Option<&Path> {
@@ -56,11 +60,15 @@ impl CommandSpec for ApplyArguments {
 #[async_trait(?Send)]
 impl CommandSpec for DestroyArguments {
     fn view(&self) -> ViewOptions {
-        self.view.into()
+        ViewOptions { concise: self.concise, ..self.view.into() }
     }
 
     fn output_kind(&self) -> OutputKind {
         if self.json { OutputKind::JsonMessages } else { OutputKind::Report }
+    }
+
+    fn json_into(&self) -> Option<&Path> {
+        self.json_into.as_deref()
     }
 
     fn audit_log(&self) -> Option<&Path> {
@@ -88,7 +96,7 @@ async fn run(context: &CommandContext, arguments: &ApplyArguments) -> Outcome {
     }
     let scope = &arguments.planning.scope;
     let request = OperationRequest {
-        options: plan_options(mode(&arguments.planning), scope, arguments.operation),
+        options: plan_options(mode(&arguments.planning), scope, arguments.operation)?,
         variables: &scope.variables,
         operation: arguments.operation,
         lock: &arguments.lock,
@@ -100,7 +108,7 @@ async fn run(context: &CommandContext, arguments: &ApplyArguments) -> Outcome {
 
 async fn destroy(context: &CommandContext, arguments: &DestroyArguments) -> Outcome {
     let request = OperationRequest {
-        options: plan_options(Mode::Destroy, &arguments.scope, arguments.operation),
+        options: plan_options(Mode::Destroy, &arguments.scope, arguments.operation)?,
         variables: &arguments.scope.variables,
         operation: arguments.operation,
         lock: &arguments.lock,
@@ -167,8 +175,7 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     let planning = &arguments.planning;
     let scope = &planning.scope;
     let shapes_plan = planning.destroy || planning.refresh_only || !scope.refresh;
-    let is_partial = !scope.target.is_empty() || !scope.exclude.is_empty();
-    if shapes_plan || is_partial || !scope.replace.is_empty() {
+    if shapes_plan || scope.is_partial() || !scope.replace.is_empty() {
         return Err(Failure::error(
             "Options not allowed with a saved plan",
             "The actions of a saved plan were decided when it was made. Give -destroy, -refresh-only, \

@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use async_trait::async_trait;
-use wardian_diagnostic::Diagnostic;
+use wardian_diagnostic::{Diagnostic, system_reason};
 use wardian_monitor::Summary;
 
 use crate::arguments::AuditCommandArguments;
@@ -59,7 +59,7 @@ fn run(context: &CommandContext, arguments: &AuditCommandArguments) -> Outcome {
 fn read(path: &Path) -> Outcome<Summary> {
     let read = File::open(path).and_then(|file| Summary::read(BufReader::new(file)));
     read.map_err(|error| {
-        let detail = format!("The audit log {} cannot be read: {error}.", path.display());
+        let detail = format!("The audit log {} cannot be read: {}.", path.display(), system_reason(&error));
         Failure::Diagnostics(Diagnostic::error("Audit log cannot be read", detail).into())
     })
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use wardian_app::atomic_write::replace;
-use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics, system_reason};
 use wardian_files::open_regular;
 use wardian_lang::{SourceBytes, format_text};
 
@@ -126,7 +126,10 @@ impl Formatter {
             if let (true, Some(path)) = (self.write, path)
                 && let Err(error) = replace(path, &source.bytes_of(&formatted))
             {
-                problems.error("File cannot be written", format!("{name} cannot be written: {error}."));
+                problems.error(
+                    "File cannot be written",
+                    format!("{name} cannot be written: {}.", system_reason(&error)),
+                );
             }
             if self.diff {
                 let name = PrintableText::from_line(name);
@@ -147,7 +150,10 @@ impl Formatter {
 }
 
 fn unreadable(name: &str, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(format!("Failed to read file {name}"), format!("{name} cannot be read: {error}."))
+    Diagnostic::error(
+        format!("Failed to read file {name}"),
+        format!("{name} cannot be read: {}.", system_reason(error)),
+    )
 }
 
 fn read(source: impl io::Read, name: &str) -> Result<SourceBytes, Diagnostic> {

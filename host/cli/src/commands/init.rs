@@ -1,5 +1,7 @@
 //! `wardian init`: selects, installs, locks and compiles plugins.
 
+mod lines;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,10 +23,10 @@ use wardian_diagnostic::Diagnostic;
 use wardian_install::installed::install;
 use wardian_install::lock_file::LOCK_FILE_NAME;
 use wardian_install::mirror::Platform;
-use wardian_install::package::{PluginArtifact, PluginOrigin};
+use wardian_install::package::PluginArtifact;
 use wardian_install::selection::{
     LockChange, LockFilePolicy, Notice, SelectedPlugin, Selection, SelectionError, SelectionOptions,
-    SelectionReason, VersionPolicy, select,
+    VersionPolicy, select,
 };
 use wardian_printable::{PrintableText, printable};
 use wardian_sandbox::LoadEvent;
@@ -36,7 +38,7 @@ use crate::command_context::CommandContext;
 use crate::command_spec::{CommandSpec, InvalidOptions};
 use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
-use crate::shell::{OutputKind, Paint, ViewOptions};
+use crate::shell::{InitStep, OutputKind, ViewOptions};
 
 #[async_trait(?Send)]
 impl CommandSpec for InitArguments {
@@ -45,7 +47,7 @@ impl CommandSpec for InitArguments {
     }
 
     fn output_kind(&self) -> OutputKind {
-        OutputKind::Report
+        if self.json { OutputKind::JsonMessages } else { OutputKind::Report }
     }
 
     fn trust(&self) -> ConfigurationTrust {
@@ -57,6 +59,13 @@ impl CommandSpec for InitArguments {
     }
 
     fn check(&self) -> Result<(), InvalidOptions> {
+        if self.json && self.backend.migrate_state {
+            return Err(InvalidOptions::new(
+                "The -migrate-state and -json options are mutually-exclusive",
+                "With -json nobody can be asked for approval. Use -migrate-state without -json, or -force-copy \
+                 to copy the states without a question.",
+            ));
+        }
         if self.backend.reconfigure && (self.backend.migrate_state || self.backend.force_copy) {
             return Err(InvalidOptions::new(
                 "Incompatible options",
@@ -76,15 +85,12 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     let shell = &context.shell;
     let configuration = context.app.configuration()?;
     if configuration.files().next().is_none() {
-        shell.say(printable!(
-            "{}\n\nThis directory has no .tf files. Add a file, and run `wardian init` again.",
-            shell.paint(Paint::Bold, "Nothing to initialize: the directory has no configuration.")
-        ));
+        lines::empty_directory(shell);
         return Ok(Status::Success);
     }
     let mut state = Arc::<State>::default();
     if arguments.backend.backend {
-        shell.say(shell.paint(Paint::Bold, "Initializing the backend..."));
+        lines::step(shell, InitStep::Backend);
         let stop = interrupt::listen(shell)?;
         let backend =
             backend_init::initialize(&context.app, &configuration, &arguments.backend.options(), &stop)
@@ -94,21 +100,26 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
                 .state;
     }
     if arguments.get && !configuration.root().module.module_calls.is_empty() {
-        shell.say(shell.paint(Paint::Bold, "Initializing modules..."));
+        lines::step(shell, if arguments.upgrade { InitStep::ModuleUpgrade } else { InitStep::Modules });
         let records = module_manifest::records(&configuration);
         let all = if arguments.upgrade { records.clone() } else { Vec::new() };
         let new = module_manifest::save(records, &context.app.data_directory())?;
         get::report_modules(context, if arguments.upgrade { &all } else { &new });
     }
-    shell.say(shell.paint(Paint::Bold, "Initializing provider plugins..."));
+    lines::step(shell, InitStep::Providers);
     let selection = choose(context, &configuration, &state, arguments)?;
+    for (address, chosen) in &selection.plugins {
+        if let Some(entry) = selection.lock.providers.get(address) {
+            lines::search(shell, address, chosen, &entry.constraints);
+        }
+    }
     let (options, allowed) = (arguments.consent_options(), &arguments.allow_native);
     consent::confirm_native_programs(&context.app, &selection, options, allowed).await?;
     let agreements = consent::obtain(&context.app, &selection, &options).await?;
     for (address, chosen) in &selection.plugins {
         install(chosen, &context.app.data_directory(), &Platform::current())
             .map_err(|error| Failure::error("Plugin cannot be installed", sentence(&error.to_string())))?;
-        shell.say(printable!("- {}", described(address, chosen)));
+        lines::installed(shell, address, chosen);
     }
     warn_of_native(context, &selection)?;
     warn_of_shadows(context, &selection);
@@ -117,14 +128,7 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     consent::record(&context.app, &agreements)?;
     context.app.record_granted_paths()?;
     compile(context, &configuration, &state, &selection).await?;
-    shell.say(printable!("\n{}", shell.paint(Paint::Success, "Wardian has been successfully initialized!")));
-    if !context.app.environment.in_automation() {
-        shell.say(
-            "\nNext, see the planned changes with `wardian plan`.\n\nWhenever you change module calls, \
-             providers or their versions, run `wardian init`\nagain. Other commands \
-             will remind you when it is needed.",
-        );
-    }
+    lines::success(shell, !context.app.environment.in_automation());
     Ok(Status::Success)
 }
 
@@ -141,13 +145,16 @@ fn choose(
         sources.is_in_directory(address) || lock.providers.contains_key(address)
     });
     for address in requirements.providers.keys().filter(|address| built_in::is_known(address)) {
-        context.shell.say(printable!("- {address} is built in to Wardian"));
+        let dash = if context.shell.is_for_programs() { "" } else { "- " };
+        let name = context.shell.product().name();
+        context.shell.say(printable!("{}{address} is built in to {name}", PrintableText::from(dash)));
     }
     for (address, running) in
         context.app.reattached.iter().filter(|(address, _)| requirements.providers.contains_key(*address))
     {
         let address = address.for_display();
-        context.shell.say(printable!("- {address} is already running ({running}) and is not installed"));
+        let line = printable!("- {address} is already running ({running}) and is not installed");
+        context.shell.say(context.shell.wrapped_item(&line));
     }
     let mut diagnostics = built_in::check(&requirements);
     let options = SelectionOptions {
@@ -217,29 +224,6 @@ fn warn_of_shadows(context: &CommandContext, selection: &Selection) {
     context.shell.diagnostics(&warning.into());
 }
 
-/// Describes a selected plugin:
-/// `hashicorp/random v3.7.2, the newest that meets ~> 3.7 (embedded component)`.
-fn described(address: &ProviderAddress, chosen: &SelectedPlugin) -> PrintableText {
-    let reason = match chosen.reason {
-        SelectionReason::Locked => "as locked",
-        SelectionReason::NewestMatching => "the newest that the configuration allows",
-        SelectionReason::Newest => "the newest available",
-    };
-    let kind = match chosen.artifact {
-        PluginArtifact::Component(_) => "component",
-        PluginArtifact::Native(_) => "native program",
-    };
-    let origin = match chosen.artifact.origin() {
-        PluginOrigin::Embedded => printable!("embedded {kind}"),
-        PluginOrigin::Mirror(location) => printable!("{kind} from {}", location.path().display()),
-        PluginOrigin::Installed(path) => printable!("{kind} installed previously, in {}", path.display()),
-        PluginOrigin::DevelopmentOverride(path) => {
-            printable!("{kind} under development, in {}", path.display())
-        }
-    };
-    printable!("{} v{}, {reason} ({origin})", address.for_display(), chosen.version)
-}
-
 fn report_notices(context: &CommandContext, notices: &[Notice]) {
     for notice in notices {
         match notice {
@@ -251,10 +235,33 @@ fn report_notices(context: &CommandContext, notices: &[Notice]) {
                 context.shell.diagnostics(&warning.into());
             }
             Notice::EmbeddedHashAdded { .. } | Notice::HashNotRecorded { .. } => {
-                context.shell.say(printable!("  Note: {notice}."));
+                context.shell.say(context.shell.wrapped_item(&printable!("  Note: {notice}.")));
             }
         }
     }
+}
+
+/// Reports plugins whose lock entries have no hash of a native package: Terraform does not accept
+/// these entries.
+fn report_components_without_packages(context: &CommandContext, selection: &Selection) {
+    let is_only_component = |(address, chosen): &(&ProviderAddress, &SelectedPlugin)| {
+        let hashes = selection.lock.providers.get(*address).map_or(0, |entry| entry.hashes.len());
+        matches!(chosen.artifact, PluginArtifact::Component(_)) && hashes == 1
+    };
+    let components: Vec<String> = selection
+        .plugins
+        .iter()
+        .filter(is_only_component)
+        .map(|(address, chosen)| format!("{} v{}", address.for_display(), chosen.version))
+        .collect();
+    if components.is_empty() {
+        return;
+    }
+    let components = components.join(", ");
+    let line = printable!(
+        "  Note: Terraform cannot install {components} with this lock file, which has only the hash of the component."
+    );
+    context.shell.say(context.shell.wrapped_item(&line));
 }
 
 fn save_lock(context: &CommandContext, selection: &Selection) -> Outcome<()> {
@@ -265,13 +272,8 @@ fn save_lock(context: &CommandContext, selection: &Selection) -> Outcome<()> {
         .lock
         .save(Path::new(LOCK_FILE_NAME))
         .map_err(|error| Failure::error("Lock file cannot be written", sentence(&error.to_string())))?;
-    let text = if selection.lock_change == LockChange::Created {
-        "\nThe selected versions are recorded in the lock file .terraform.lock.hcl. Keep it\nunder version \
-         control, so that everyone gets the same plugins."
-    } else {
-        "\nThe lock file .terraform.lock.hcl has changed. Review the change and keep it under\nversion control."
-    };
-    context.shell.say(text);
+    lines::lock_file(&context.shell, selection.lock_change);
+    report_components_without_packages(context, selection);
     Ok(())
 }
 

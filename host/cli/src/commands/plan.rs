@@ -26,7 +26,7 @@ use wardian_printable::printable;
 #[async_trait(?Send)]
 impl CommandSpec for PlanArguments {
     fn view(&self) -> ViewOptions {
-        self.view.into()
+        ViewOptions { concise: self.concise, ..self.view.into() }
     }
 
     fn output_kind(&self) -> OutputKind {
@@ -35,6 +35,10 @@ impl CommandSpec for PlanArguments {
 
     fn trust(&self) -> ConfigurationTrust {
         self.trust.level()
+    }
+
+    fn json_into(&self) -> Option<&Path> {
+        self.json_into.as_deref()
     }
 
     fn audit_log(&self) -> Option<&Path> {
@@ -68,7 +72,7 @@ impl CommandSpec for PlanArguments {
 
 async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
     let scope = &arguments.planning.scope;
-    let mut options = plan_options(mode(&arguments.planning), scope, arguments.operation);
+    let mut options = plan_options(mode(&arguments.planning), scope, arguments.operation)?;
     if context.app.confinement.is_some() {
         let written = arguments.out.iter().chain(&arguments.generate_config_out);
         written.into_iter().try_for_each(|path| untrusted::check_written(path))?;
@@ -117,7 +121,7 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
         match &arguments.out {
             Some(path) => {
                 let path = path.display().to_string();
-                let apply_command = format!("wardian apply \"{path}\"");
+                let apply_command = format!("{} apply \"{path}\"", context.shell.product().command());
                 let saved = PlanNote::Saved { path: &path, apply_command: &apply_command };
                 report::note(&context.shell, &plan, saved);
             }

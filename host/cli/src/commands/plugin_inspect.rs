@@ -9,7 +9,7 @@ use wardian_address::{Constraints, ProviderAddress, Version};
 use wardian_app::consent_lock::component_name;
 use wardian_app::sentence;
 use wardian_declaration::{InspectError, inspect};
-use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics, system_reason};
 use wardian_install::file_digests::FileDigests;
 use wardian_install::hash::{PackageFiles, PackageHash, Sha256Digest};
 use wardian_install::installed::{ResolveError, resolve};
@@ -119,7 +119,10 @@ fn subject(context: &CommandContext, text: &str) -> Outcome<InspectedPlugin> {
 
 fn from_file(path: &Path) -> Outcome<InspectedPlugin> {
     let bytes = read(path).map_err(|error| {
-        Failure::error("File cannot be read", format!("{} cannot be read: {error}.", path.display()))
+        Failure::error(
+            "File cannot be read",
+            format!("{} cannot be read: {}.", path.display(), system_reason(&error)),
+        )
     })?;
     let sha256 = Sha256Digest::hash(&bytes);
     let name = path.file_name().unwrap_or_default().to_string_lossy();

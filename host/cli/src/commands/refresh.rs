@@ -19,11 +19,15 @@ use crate::shell::{OutputKind, ViewOptions};
 #[async_trait(?Send)]
 impl CommandSpec for RefreshArguments {
     fn view(&self) -> ViewOptions {
-        self.view.into()
+        ViewOptions { concise: self.concise, ..self.view.into() }
     }
 
     fn output_kind(&self) -> OutputKind {
         if self.json { OutputKind::JsonMessages } else { OutputKind::Report }
+    }
+
+    fn json_into(&self) -> Option<&Path> {
+        self.json_into.as_deref()
     }
 
     fn audit_log(&self) -> Option<&Path> {

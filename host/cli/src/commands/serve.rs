@@ -10,6 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use wardian_address::ProviderAddress;
 use wardian_app::sentence;
+use wardian_diagnostic::system_reason;
 use wardian_install::package::{
     ComponentArtifact, OpenedPackage, PluginArtifact, PluginOrigin, open_override,
 };
@@ -141,7 +142,7 @@ fn bundle(context: &CommandContext, arguments: &BundleArguments) -> Outcome {
     };
     let path = &arguments.out;
     let failed = |error: std::io::Error| {
-        Failure::error("Bundle cannot be written", format!("{}: {error}.", path.display()))
+        Failure::error("Bundle cannot be written", format!("{}: {}.", path.display(), system_reason(&error)))
     };
     let program = std::env::current_exe().map_err(failed)?;
     if Bundle::read(&program).map_err(failed)?.is_some() {

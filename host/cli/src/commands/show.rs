@@ -9,6 +9,7 @@ use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress, ResourceMo
 use wardian_app::compatibility::TERRAFORM_VERSION;
 use wardian_app::saved_plan;
 use wardian_app::state_access;
+use wardian_diagnostic::system_reason;
 use wardian_engine::{Schemas, decode_stored};
 use wardian_state::{Object, State, decode_state};
 
@@ -39,7 +40,7 @@ async fn run(context: &CommandContext, arguments: &ShowArguments) -> Outcome {
         let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;
         return state(context, look.exists.then_some(&*look.state), arguments.json).await;
     };
-    let bytes = fs::read(path).map_err(|error| unreadable(path, &error.to_string()))?;
+    let bytes = fs::read(path).map_err(|error| unreadable(path, &system_reason(&error)))?;
     if saved_plan::is_plan(&bytes) {
         return plan(context, path, &bytes, arguments.json).await;
     }

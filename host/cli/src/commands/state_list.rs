@@ -89,7 +89,8 @@ pub(super) fn existing_state(context: &CommandContext, named: Option<&Path>) -> 
     Err(state_change::missing(&look.path).into())
 }
 
-fn has_id(instance: &Instance, wanted: &str) -> bool {
+/// Returns whether the attribute `id` of an instance has this value.
+pub(super) fn has_id(instance: &Instance, wanted: &str) -> bool {
     #[derive(serde::Deserialize)]
     struct WithId {
         id: Option<serde_json::Value>,

@@ -1,6 +1,9 @@
 //! `wardian state show`: shows one resource instance.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
+use wardian_app::compatibility::TERRAFORM_VERSION;
 use wardian_state::Object;
 
 use crate::arguments::StateShowArguments;
@@ -9,6 +12,7 @@ use crate::command_spec::CommandSpec;
 use crate::commands::show;
 use crate::commands::state_list::existing_state;
 use crate::failure::{Failure, Outcome, Status};
+use crate::render::json::StateJson;
 use crate::render::state::render_object;
 use crate::shell::ViewOptions;
 
@@ -41,6 +45,12 @@ async fn run(context: &CommandContext, arguments: &StateShowArguments) -> Outcom
     let provider = &resource.provider;
     let object: &Object = instance.current.as_deref().ok_or_else(missing)?;
     let shown = show::state_object(address.clone(), None, provider, object, &schemas)?;
-    context.shell.print(render_object(&shown, context.shell.render_options()));
+    if arguments.json {
+        let outputs = BTreeMap::new();
+        let document = StateJson::new(TERRAFORM_VERSION, vec![shown], &outputs, None);
+        context.shell.document(&document);
+    } else {
+        context.shell.print(render_object(&shown, context.shell.render_options()));
+    }
     Ok(Status::Success)
 }

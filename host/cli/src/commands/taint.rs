@@ -87,9 +87,12 @@ async fn set(context: &CommandContext, arguments: &TaintArguments, status: Objec
         state.set_current(address, &provider, Some(object));
     }
     change.save(&state)?;
+    let is_own = context.shell.product().is_own();
     context.shell.say(match status {
-        ObjectStatus::Tainted => printable!("{address} is tainted: the next apply replaces it."),
-        ObjectStatus::Ready => printable!("{address} is no longer tainted."),
+        ObjectStatus::Tainted if is_own => printable!("{address} is tainted: the next apply replaces it."),
+        ObjectStatus::Tainted => printable!("Resource instance {address} has been marked as tainted."),
+        ObjectStatus::Ready if is_own => printable!("{address} is no longer tainted."),
+        ObjectStatus::Ready => printable!("Resource instance {address} has been successfully untainted."),
     });
     Ok(Status::Success)
 }

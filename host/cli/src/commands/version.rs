@@ -29,7 +29,7 @@ struct Report {
 #[async_trait(?Send)]
 impl CommandSpec for VersionArguments {
     fn view(&self) -> ViewOptions {
-        ViewOptions::default()
+        self.view.into()
     }
 
     fn needs_workspace(&self) -> bool {
@@ -63,10 +63,20 @@ fn run(context: &CommandContext, arguments: &VersionArguments) -> Outcome {
         context.shell.print_json(&text);
         return Ok(Status::Success);
     }
-    context.shell.say(printable!("Wardian v{VERSION}"));
-    context.shell.say(printable!("on {platform}, compatible with Terraform v{TERRAFORM_VERSION}"));
+    let product = context.shell.product();
+    if product.is_own() {
+        context.shell.say(printable!("Wardian v{VERSION}"));
+        context.shell.say(printable!("on {platform}, compatible with Terraform v{TERRAFORM_VERSION}"));
+    } else {
+        context.shell.say(printable!("{} v{TERRAFORM_VERSION}", product.name()));
+        context.shell.say(printable!("on {platform}"));
+    }
     for (address, version) in selections {
         context.shell.say(printable!("+ provider {address} v{version}"));
+    }
+    if !product.is_own() {
+        let command = product.command();
+        context.shell.say(printable!("\nThis is Wardian v{VERSION}, with the output of {command}."));
     }
     Ok(Status::Success)
 }

@@ -6,11 +6,13 @@ use std::io;
 use std::path::Path;
 
 use async_trait::async_trait;
+use serde::Serialize;
 use wardian_app::backend::{self, LocalBackend};
 use wardian_app::compatibility::DEFAULT_WORKSPACE;
 use wardian_app::state_access::{self, LockPurpose};
 use wardian_app::state_change::ChangeRequest;
 use wardian_app::workspaces::{self, RULE, SelectedBy};
+use wardian_diagnostic::system_reason;
 use wardian_printable::{PrintableText, append_line, printable};
 use wardian_state::{BackupRule, State, StateFile};
 
@@ -22,6 +24,7 @@ use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
 use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
+use crate::render::json::pretty;
 use crate::shell::{Paint, ViewOptions};
 
 #[async_trait(?Send)]
@@ -31,7 +34,7 @@ impl CommandSpec for WorkspaceListArguments {
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {
-        list(context)
+        list(context, self)
     }
 }
 
@@ -86,8 +89,32 @@ fn backend_in_effect(context: &CommandContext) -> Outcome<LocalBackend> {
     Ok(backend::in_effect(&context.app.data_directory(), Some(&configuration))?)
 }
 
-fn list(context: &CommandContext) -> Outcome {
+/// The output of `workspace list -json`, as in Terraform 1.16.
+#[derive(Serialize)]
+struct WorkspaceList {
+    format_version: &'static str,
+    workspaces: Vec<WorkspaceEntry>,
+    diagnostics: [(); 0],
+}
+
+#[derive(Serialize)]
+struct WorkspaceEntry {
+    name: String,
+    is_current: bool,
+}
+
+fn list(context: &CommandContext, arguments: &WorkspaceListArguments) -> Outcome {
     let backend = &backend_in_effect(context)?;
+    if arguments.json {
+        let current = &context.app.workspace.name;
+        let workspaces = workspaces::all(backend)?
+            .into_iter()
+            .map(|name| WorkspaceEntry { is_current: name == *current, name })
+            .collect();
+        let list = WorkspaceList { format_version: "1.0", workspaces, diagnostics: [] };
+        context.shell.print_json(&pretty(&list));
+        return Ok(Status::Success);
+    }
     let mut text = PrintableText::new();
     for name in workspaces::all(backend)? {
         let mark = if name == context.app.workspace.name { "*" } else { " " };
@@ -126,7 +153,7 @@ async fn new(context: &CommandContext, arguments: &WorkspaceNewArguments) -> Out
 fn first_state(path: &Path) -> Outcome<State> {
     let unreadable =
         |problem: String| Failure::error("State cannot be copied", format!("{}: {problem}.", path.display()));
-    let bytes = fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+    let bytes = fs::read(path).map_err(|error| unreadable(system_reason(&error)))?;
     let state = wardian_state::decode_state(&bytes).map_err(|problem| unreadable(problem.to_string()))?;
     state.ok_or_else(|| unreadable("it is empty".to_owned()))
 }
@@ -155,12 +182,24 @@ fn make(backend: &LocalBackend, name: &str) -> Outcome<()> {
     fs::create_dir_all(&directory).map_err(|error| {
         Failure::error(
             "Workspace cannot be created",
-            format!("The directory {} cannot be created: {error}.", directory.display()),
+            format!("The directory {} cannot be created: {}.", directory.display(), system_reason(&error)),
         )
     })
 }
 
 fn report_new(context: &CommandContext, name: &str) {
+    let product = context.shell.product();
+    if !product.is_own() {
+        let headline =
+            context.shell.paint(Paint::Success, printable!("Created and switched to workspace \"{name}\"!"));
+        context.shell.say(printable!(
+            "{headline}\n\nYou're now on a new, empty workspace. Workspaces isolate their state,\nso if you run \
+             \"{} plan\" {} will not see any existing state\nfor this configuration.",
+            product.command(),
+            product.name()
+        ));
+        return;
+    }
     let text = printable!("The workspace \"{name}\" was created and selected.");
     context.shell.say(printable!(
         "{}\n\nIts state is separate: plans do not see the objects of other workspaces.",
@@ -186,7 +225,11 @@ fn select(context: &CommandContext, arguments: &WorkspaceSelectArguments) -> Out
         return Ok(Status::Success);
     }
     workspaces::select(&context.app.environment, name)?;
-    let text = printable!("Selected the workspace \"{name}\".");
+    let text = if context.shell.product().is_own() {
+        printable!("Selected the workspace \"{name}\".")
+    } else {
+        printable!("Switched to workspace \"{name}\".")
+    };
     context.shell.say(context.shell.paint(Paint::Success, text));
     Ok(Status::Success)
 }
@@ -230,12 +273,20 @@ async fn delete(context: &CommandContext, arguments: &WorkspaceDeleteArguments) 
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             return Err(Failure::error(
                 "Workspace cannot be deleted",
-                format!("The directory {} cannot be removed: {error}.", directory.display()),
+                format!(
+                    "The directory {} cannot be removed: {}.",
+                    directory.display(),
+                    system_reason(&error)
+                ),
             ));
         }
         _ => {}
     }
-    let text = printable!("The workspace \"{name}\" was deleted.");
+    let text = if context.shell.product().is_own() {
+        printable!("The workspace \"{name}\" was deleted.")
+    } else {
+        printable!("Deleted workspace \"{name}\"!")
+    };
     context.shell.say(context.shell.paint(Paint::Success, text));
     if count > 0 {
         context.shell.say(printable!(

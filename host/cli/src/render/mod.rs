@@ -1,7 +1,7 @@
 //! Plans, states, outputs and values as text for people and as JSON for programs.
 //!
 //! The functions depend only on their arguments and not on the terminal: [`RenderOptions`] selects
-//! color and line width.
+//! color, line width and the product that the text names.
 //!
 //! | module | output |
 //! |---|---|
@@ -27,6 +27,9 @@ pub(crate) mod policy;
 pub(crate) mod state;
 pub(crate) mod style;
 pub(crate) mod value;
+pub(crate) mod wrapping;
+
+use crate::product::Product;
 
 /// The layout of text for people.
 #[derive(Clone, Copy, Debug)]
@@ -35,10 +38,19 @@ pub(crate) struct RenderOptions {
     pub(crate) color: bool,
     /// The maximum line width of sentences, in columns.
     pub(crate) width: usize,
+    /// The program that the text names.
+    pub(crate) product: Product,
+}
+
+impl RenderOptions {
+    /// Returns the maximum line width of sentences around a plan: Terraform leaves one column free.
+    pub(crate) fn sentence_width(self) -> usize {
+        if self.product.is_own() { self.width } else { self.width.saturating_sub(1) }
+    }
 }
 
 impl Default for RenderOptions {
     fn default() -> Self {
-        Self { color: false, width: 78 }
+        Self { color: false, width: 78, product: Product::Wardian }
     }
 }

@@ -15,9 +15,11 @@ use super::RenderOptions;
 use super::difference::{Difference, Effect, Forcing, Sides, dynamic, schema};
 use super::layout::{self, Context};
 use super::style::{Page, Style};
+use crate::product::Product;
 
 mod drift;
 mod header;
+mod lines;
 
 /// The note at the end of a plan about applying it.
 #[derive(Clone, Copy, Debug)]
@@ -61,10 +63,7 @@ pub(crate) fn render_plan(plan: &Plan, note: PlanNote<'_>, options: RenderOption
         write_outputs(&mut page, plan, &outputs);
         if !outputs.is_empty() && changes.iter().all(|change| !change.is_effective()) {
             page.push("\n");
-            page.paragraph(
-                "Applying this plan stores the new output values in the state. No infrastructure is changed.",
-                options.width,
-            );
+            page.paragraph(options.product.outputs_note(), options.sentence_width());
         }
     }
     let is_anything_to_do = has_drift || !changes.is_empty() || !outputs.is_empty();
@@ -97,14 +96,15 @@ fn write_changes(page: &mut Page, plan: &Plan, changes: &[&ResourceChange], opti
     }
     write_legend(page, changes, options);
     page.push("\n");
+    let name = options.product.name();
     if plan.errored {
-        page.push("Wardian planned the following actions, but then encountered a problem:\n");
+        append_line!(page, "{name} planned the following actions, but then encountered a problem:");
     } else {
-        page.push("Wardian will perform the following actions:\n");
+        append_line!(page, "{name} will perform the following actions:");
     }
     for change in changes {
         page.push("\n");
-        write_change(page, change, Cause::Planned);
+        write_change(page, change, Cause::Planned, options.product);
     }
     let summary = summary(plan.counts());
     let (start, rest) = summary.split_once(' ').unwrap_or((&summary, ""));
@@ -132,10 +132,7 @@ fn write_legend(page: &mut Page, changes: &[&ResourceChange], options: RenderOpt
         return;
     }
     page.push("\n");
-    page.paragraph(
-        "The selected providers produced the following execution plan. Each action is marked with a symbol:",
-        options.width,
-    );
+    page.paragraph(options.product.plan_introduction(), options.sentence_width());
     for ((action, meaning), (_, is_used)) in legend.into_iter().zip(used) {
         if is_used {
             header::symbol(page, action);
@@ -144,8 +141,8 @@ fn write_legend(page: &mut Page, changes: &[&ResourceChange], options: RenderOpt
     }
 }
 
-fn write_change(page: &mut Page, change: &ResourceChange, cause: Cause) {
-    header::write(page, change, cause);
+fn write_change(page: &mut Page, change: &ResourceChange, cause: Cause, product: Product) {
+    header::write(page, change, cause, product);
     let forcing = Forcing::new(change.required_replace.iter().map(|path| path.steps()));
     // A forgotten object does not change.
     let after = if change.action == Action::Forget { &change.before } else { &change.after };
@@ -196,29 +193,20 @@ fn write_no_changes(page: &mut Page, plan: &Plan, options: RenderOptions) {
     if plan.errored {
         page.paint(Style::BoldRed, "Planning failed.");
         page.push(" ");
-        page.paint(Style::Bold, "An error ended the planning before any change was found.");
+        page.paint(Style::Bold, options.product.planning_failed());
         page.push("\n\n");
         return;
     }
-    let (headline, explanation) = match plan.mode {
-        Mode::Normal => (
-            "Your infrastructure matches the configuration.",
-            "Wardian compared the real objects with the configuration and found no differences: there is nothing to do.",
-        ),
-        Mode::RefreshOnly => (
-            "Your infrastructure still matches the configuration.",
-            "Wardian compared the real objects with the state and found no changes since the last apply.",
-        ),
-        Mode::Destroy => (
-            "No objects need to be destroyed.",
-            "Either no objects have been created yet, or they were already deleted outside of Wardian.",
-        ),
+    let headline = match plan.mode {
+        Mode::Normal => "Your infrastructure matches the configuration.",
+        Mode::RefreshOnly => "Your infrastructure still matches the configuration.",
+        Mode::Destroy => "No objects need to be destroyed.",
     };
     page.paint(Style::BoldGreen, "No changes.");
     page.push(" ");
     page.paint(Style::Bold, headline);
     page.push("\n\n");
-    page.paragraph(explanation, options.width);
+    page.paragraph(options.product.no_changes(plan.mode), options.sentence_width());
 }
 
 /// Returns the note about applying a plan. Begins with an empty line.
@@ -235,17 +223,13 @@ fn write_note(page: &mut Page, note: PlanNote<'_>, options: RenderOptions) {
             page.push("\n");
             page.rule(options.width);
             page.push("\n");
-            page.paragraph(
-                "Note: You didn't use -out to save this plan, so `wardian apply` creates a new plan, whose \
-                 actions may differ.",
-                options.width,
-            );
+            page.paragraph(options.product.plan_not_saved(), options.sentence_width());
         }
         PlanNote::Saved { path, apply_command } => {
             page.push("\n");
             page.rule(options.width);
             append_line!(page, "\nSaved the plan to: {path}\n");
-            page.push("To perform exactly these actions, run:\n");
+            append_line!(page, "{}", options.product.how_to_apply());
             append_line!(page, "    {apply_command}");
         }
     }

@@ -17,7 +17,10 @@ pub(crate) fn files_text(files: &[PolicyFile], options: RenderOptions) -> Printa
         append_line!(page, "{:<12}  {}: {count} {rules}", file.level().name(), file.name());
     }
     if files.is_empty() {
-        page.push("There is no policy, so no access is granted.\n\n");
+        page.push(
+            "There is no policy file. Embedded plugins have their default grants, which\n`policy explain ADDRESS` \
+             shows; no other plugin has access.\n\n",
+        );
     } else {
         page.push("\n");
         page.paint(Style::BoldGreen, "Success!");

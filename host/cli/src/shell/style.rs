@@ -6,7 +6,7 @@ use wardian_printable::PrintableText;
 const RESET: &str = "\u{1b}[0m";
 const BOLD: &str = "\u{1b}[1m";
 const DIM: &str = "\u{1b}[2m";
-const UNDERLINE: &str = "\u{1b}[4m";
+const BOLD_UNDERLINE: &str = "\u{1b}[1;4m";
 const RED: &str = "\u{1b}[31m";
 const GREEN_BOLD: &str = "\u{1b}[1;32m";
 const YELLOW: &str = "\u{1b}[33m";
@@ -47,10 +47,14 @@ impl Style for Terminal {
             Tone::Error => RED,
             Tone::Warning => YELLOW,
             Tone::Bold => BOLD,
-            Tone::Mark => UNDERLINE,
+            Tone::Mark => BOLD_UNDERLINE,
             Tone::Dim => DIM,
         };
         (before, RESET)
+    }
+
+    fn shows_marks(&self) -> bool {
+        true
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reads lines with a line editor that stores its history.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,6 +30,8 @@ pub(super) enum Line {
 pub(super) struct Lines {
     editor: Editor<(), FileHistory>,
     history: Option<PathBuf>,
+    /// Further lines of a pasted text.
+    pasted: VecDeque<String>,
     /// Whether the line was empty when Control-C was pressed.
     left_empty: Arc<AtomicBool>,
 }
@@ -51,7 +54,7 @@ impl Lines {
             KeyEvent::ctrl('C'),
             EventHandler::Conditional(Box::new(NoteOnInterrupt(Arc::clone(&left_empty)))),
         );
-        Ok(Self { editor, history, left_empty })
+        Ok(Self { editor, history, pasted: VecDeque::new(), left_empty })
     }
 
     /// Reads the next line.
@@ -59,9 +62,15 @@ impl Lines {
     /// # Errors
     /// If the terminal cannot be read.
     pub(super) fn next(&mut self, prompt: &str) -> Result<Line, ReadlineError> {
+        if let Some(line) = self.pasted.pop_front() {
+            return Ok(Line::Text(line));
+        }
         self.left_empty.store(false, Ordering::Relaxed);
         match self.editor.readline(prompt) {
-            Ok(text) => Ok(Line::Text(text)),
+            Ok(text) => {
+                self.pasted.extend(text.lines().map(str::to_owned));
+                Ok(Line::Text(self.pasted.pop_front().unwrap_or_default()))
+            }
             Err(ReadlineError::Eof) => Ok(Line::End),
             Err(ReadlineError::Interrupted) if self.left_empty.load(Ordering::Relaxed) => {
                 Ok(Line::AbandonedEmpty)

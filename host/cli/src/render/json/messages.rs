@@ -21,6 +21,7 @@ use super::changes::ImportingDocument;
 use super::compact;
 use super::objects::Index;
 use super::values::{PlainValue, TypeDocument};
+use crate::product::Product;
 
 /// The version of the format.
 const FORMAT_VERSION: &str = "1.2";
@@ -31,6 +32,11 @@ pub(crate) enum Message<'a> {
     Version(&'a str),
     /// Text that only people read.
     Log(&'a str),
+    /// A step or the result of `init`, with the code by which programs identify it.
+    InitOutput {
+        code: &'static str,
+        text: &'a str,
+    },
     Diagnostic(&'a Diagnostic),
     /// An object that changed outside of Wardian.
     Drift(&'a ResourceChange),
@@ -59,8 +65,8 @@ pub(crate) enum Summary {
 
 impl Message<'_> {
     /// Returns the line, without its line break, with a timestamp.
-    pub(crate) fn line(&self, timestamp: &str) -> String {
-        compact(&Line { message: self, timestamp })
+    pub(crate) fn line(&self, timestamp: &str, product: Product) -> String {
+        compact(&Line { message: self, timestamp, product })
     }
 
     fn level(&self) -> &'static str {
@@ -75,6 +81,7 @@ impl Message<'_> {
         match self {
             Self::Version(_) => "version",
             Self::Log(_) => "log",
+            Self::InitOutput { .. } => "init_output",
             Self::Diagnostic(_) => "diagnostic",
             Self::Drift(_) => "resource_drift",
             Self::PlannedChange(_) => "planned_change",
@@ -84,10 +91,10 @@ impl Message<'_> {
         }
     }
 
-    fn text(&self) -> String {
+    fn text(&self, product: Product) -> String {
         match self {
-            Self::Version(version) => format!("Terraform {version}"),
-            Self::Log(text) => (*text).to_owned(),
+            Self::Version(version) => format!("{} {version}", product.message_name()),
+            Self::Log(text) | Self::InitOutput { text, .. } => (*text).to_owned(),
             Self::Diagnostic(diagnostic) => {
                 let severity = if diagnostic.is_error() { "Error" } else { "Warning" };
                 format!("{severity}: {}", diagnostic.summary)
@@ -109,18 +116,20 @@ impl Message<'_> {
 struct Line<'a> {
     message: &'a Message<'a>,
     timestamp: &'a str,
+    product: Product,
 }
 
 impl Serialize for Line<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("@level", self.message.level())?;
-        map.serialize_entry("@message", &self.message.text())?;
-        map.serialize_entry("@module", "terraform.ui")?;
+        map.serialize_entry("@message", &self.message.text(self.product))?;
+        map.serialize_entry("@module", self.product.message_module())?;
         map.serialize_entry("@timestamp", self.timestamp)?;
         match self.message {
-            Message::Version(version) => map.serialize_entry("terraform", version)?,
+            Message::Version(version) => map.serialize_entry(self.product.message_key(), version)?,
             Message::Log(_) => {}
+            Message::InitOutput { code, .. } => map.serialize_entry("message_code", code)?,
             Message::Diagnostic(diagnostic) => map.serialize_entry("diagnostic", &diagnostic.document())?,
             Message::Drift(change) | Message::PlannedChange(change) => {
                 map.serialize_entry("change", &ChangeMessage::new(change))?;

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use wardian_address::ResourceInstanceAddress;
 use wardian_engine::{Action, Mode, Plan, ResourceChange};
+use wardian_printable::printable;
 use wardian_value::{PathStep, Value, View};
 
 use super::{Cause, header};
@@ -32,44 +33,54 @@ pub(super) fn write(page: &mut Page, plan: &Plan, options: RenderOptions) -> boo
     page.push("\n");
     page.paint(Style::BoldCyan, "Note:");
     page.push(" ");
-    page.paint(Style::Bold, "Objects have changed outside of Wardian");
+    let (name, command) = (options.product.name(), options.product.command());
+    page.paint(Style::Bold, printable!("Objects have changed outside of {name}"));
     page.push("\n\n");
-    page.paragraph(
-        match plan.mode {
-            Mode::RefreshOnly => {
-                "Since the last apply, the following objects were changed outside of Wardian:"
-            }
-            Mode::Normal | Mode::Destroy => {
-                "Since the last apply, the following changes were made outside of Wardian, which may have \
-                 affected this plan:"
-            }
-        },
-        options.width,
-    );
+    let introduction = match plan.mode {
+        _ if !options.product.is_own() => printable!(
+            "{name} detected the following changes made outside of {name} since the last \"{command} apply\" \
+             which may have affected this plan:"
+        ),
+        Mode::RefreshOnly => {
+            printable!("Since the last apply, the following objects were changed outside of {name}:")
+        }
+        Mode::Normal | Mode::Destroy => printable!(
+            "Since the last apply, the following changes were made outside of {name}, which may have \
+             affected this plan:"
+        ),
+    };
+    page.paragraph(introduction, options.sentence_width());
     for object in drift {
         page.push("\n");
-        write_object(page, &object);
+        write_object(page, &object, options);
     }
     page.push("\n\n");
-    page.paragraph(
-        match plan.mode {
-            Mode::RefreshOnly => {
-                "This is a refresh-only plan: it does not undo these changes. Apply it to record them in \
-                 the state without changing any object."
-            }
-            Mode::Normal | Mode::Destroy => {
-                "Unless the configuration has the same values or ignores them (ignore_changes), the actions \
-                 below may undo these changes or respond to them."
-            }
-        },
-        options.width,
-    );
+    let consequence = match (plan.mode, options.product.is_own()) {
+        (Mode::RefreshOnly, true) => printable!(
+            "This is a refresh-only plan: it does not undo these changes. Apply it to record them in the \
+             state without changing any object."
+        ),
+        (Mode::RefreshOnly, false) => printable!(
+            "This is a refresh-only plan, so {name} will not take any actions to undo these. If you were \
+             expecting these changes then you can apply this plan to record the updated values in the {name} \
+             state without changing any remote objects."
+        ),
+        (Mode::Normal | Mode::Destroy, true) => printable!(
+            "Unless the configuration has the same values or ignores them (ignore_changes), the actions below \
+             may undo these changes or respond to them."
+        ),
+        (Mode::Normal | Mode::Destroy, false) => printable!(
+            "Unless you have made equivalent changes to your configuration, or ignored the relevant attributes \
+             using ignore_changes, the following plan may include actions to undo or respond to these changes."
+        ),
+    };
+    page.paragraph(consequence, options.sentence_width());
     true
 }
 
-fn write_object(page: &mut Page, object: &Shown<'_>) {
+fn write_object(page: &mut Page, object: &Shown<'_>, options: RenderOptions) {
     let Shown { change, after } = object;
-    header::write(page, change, Cause::Drift);
+    header::write(page, change, Cause::Drift, options.product);
     let sides = Sides::new(Some(&change.before), Some(after));
     let mut difference = schema::of_block(sides, &change.schema.block, &Forcing::default());
     if change.action == Action::Delete {

@@ -6,17 +6,18 @@ use wardian_printable::{append, append_line, printable};
 use wardian_value::json;
 
 use super::Cause;
+use crate::product::Product;
 use crate::render::style::{Page, Style};
 
 /// Writes the comment, and the first line of the block up to its opening brace.
-pub(super) fn write(page: &mut Page, change: &ResourceChange, cause: Cause) {
-    comment(page, change, cause);
+pub(super) fn write(page: &mut Page, change: &ResourceChange, cause: Cause, product: Product) {
+    comment(page, change, cause, product);
     symbol(page, change.action);
     let keyword = if change.address.mode() == ResourceMode::Data { "data" } else { "resource" };
     append!(page, " {keyword} \"{}\" \"{}\" ", change.address.type_name(), change.address.name());
 }
 
-fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
+fn comment(page: &mut Page, change: &ResourceChange, cause: Cause, product: Product) {
     let moved_from = change.previous_address.as_ref().filter(|from| **from != change.address);
     if let (Action::NoOp, Some(from)) = (change.action, moved_from) {
         page.paint(Style::Bold, printable!("  # {from}"));
@@ -26,7 +27,7 @@ fn comment(page: &mut Page, change: &ResourceChange, cause: Cause) {
         return;
     }
     if change.action == Action::Forget {
-        forgetting(page, change, moved_from);
+        forgetting(page, change, moved_from, product);
         return;
     }
     page.paint(Style::Bold, printable!("  # {}", subject(change)));
@@ -82,12 +83,17 @@ fn imported(page: &mut Page, change: &ResourceChange, importing: &Importing) {
 }
 
 /// Writes the header of a forgotten object, which is indented by one more column.
-fn forgetting(page: &mut Page, change: &ResourceChange, moved_from: Option<&ResourceInstanceAddress>) {
+fn forgetting(
+    page: &mut Page,
+    change: &ResourceChange,
+    moved_from: Option<&ResourceInstanceAddress>,
+    product: Product,
+) {
     page.paint(Style::Bold, printable!(" # {}", subject(change)));
-    page.push(match change.deposed {
-        Some(_) => " will be removed from the state, but ",
-        None => " will no longer be managed by Wardian, but ",
-    });
+    match change.deposed {
+        Some(_) => page.push(" will be removed from the state, but "),
+        None => append!(page, " will no longer be managed by {}, but ", product.name()),
+    }
     page.paint(Style::BoldRed, "will not be destroyed");
     page.push("\n");
     if change.deposed.is_some() {

@@ -77,7 +77,7 @@ fn empty_plan(mode: Mode) -> Plan {
 
 fn rendered(change: &ResourceChange) -> String {
     let mut page = Page::new(false);
-    write_change(&mut page, change, Cause::Planned);
+    write_change(&mut page, change, Cause::Planned, Product::Wardian);
     page.finish().into_string()
 }
 

@@ -110,8 +110,12 @@ fn random_values_never_panic_or_leak_secrets() {
         let console = render_value(&output.after, 0).into_string();
         plan.changes.push(one);
         plan.outputs.insert("o".into(), output);
-        let text =
-            render_plan(&plan, PlanNote::NotSaved, RenderOptions { color: true, width: 0 }).into_string();
+        let text = render_plan(
+            &plan,
+            PlanNote::NotSaved,
+            RenderOptions { color: true, width: 0, ..RenderOptions::default() },
+        )
+        .into_string();
         assert!(!text.contains(SECRET), "{text}");
         assert!(!console.contains(SECRET), "{console}");
     }

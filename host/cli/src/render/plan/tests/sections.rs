@@ -87,8 +87,12 @@ fn plan_colors_match_terraform() {
         Value::object([("id", Value::unknown(Type::String)), ("input", 1.into())]),
         terraform_data(),
     )]);
-    let colored =
-        render_plan(&plan, PlanNote::NotSaved, RenderOptions { color: true, width: 40 }).into_string();
+    let colored = render_plan(
+        &plan,
+        PlanNote::NotSaved,
+        RenderOptions { color: true, width: 40, ..RenderOptions::default() },
+    )
+    .into_string();
     let shown = colored.replace('\u{1b}', "^");
     for part in [
         "^[32m+^[0m/^[31m-^[0m create replacement and then destroy\n",

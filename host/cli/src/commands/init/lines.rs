@@ -1,0 +1,192 @@
+//! The lines of `init`. Terraform's and OpenTofu's are literal, because tools search for them; in
+//! JSON messages a code identifies each step.
+
+use wardian_address::{Constraints, ProviderAddress};
+use wardian_install::package::{PluginArtifact, PluginOrigin};
+use wardian_install::selection::{LockChange, SelectedPlugin, SelectionReason};
+use wardian_printable::{PrintableText, printable};
+
+use crate::shell::{InitStep, Paint, Shell};
+
+/// Announces a step.
+pub(super) fn step(shell: &Shell, step: InitStep) {
+    let text = match step {
+        InitStep::Backend => "Initializing the backend...",
+        InitStep::Modules => "Initializing modules...",
+        InitStep::ModuleUpgrade => "Upgrading modules...",
+        InitStep::Providers => "Initializing provider plugins...",
+        InitStep::LockFileCreated
+        | InitStep::LockFileChanged
+        | InitStep::Success
+        | InitStep::NextSteps
+        | InitStep::EmptyDirectory => return,
+    };
+    shell.init_output(step, shell.paint(Paint::Bold, text));
+}
+
+/// Reports an empty directory.
+pub(super) fn empty_directory(shell: &Shell) {
+    let product = shell.product();
+    let (name, command) = (product.name(), product.command());
+    let (headline, explanation) = if product.is_own() {
+        (
+            PrintableText::from("Nothing to initialize: the directory has no configuration."),
+            printable!("This directory has no .tf files. Add a file, and run `{command} init` again."),
+        )
+    } else {
+        (
+            printable!("{name} initialized in an empty directory!"),
+            printable!(
+                "The directory has no {name} configuration files. You may begin working\nwith {name} immediately by \
+                 creating {name} configuration files."
+            ),
+        )
+    };
+    let explanation = if product.is_own() { shell.wrapped(&explanation) } else { explanation };
+    shell.init_output(
+        InitStep::EmptyDirectory,
+        printable!("{}\n\n{explanation}", shell.paint(Paint::Bold, headline)),
+    );
+}
+
+/// Reports how a provider's version is selected. Only Terraform's lines have this step; the
+/// program's own lines contain the reason of the selection.
+pub(super) fn search(
+    shell: &Shell,
+    address: &ProviderAddress,
+    chosen: &SelectedPlugin,
+    constraints: &Constraints,
+) {
+    let name = address.for_display();
+    let line = match (shell.is_for_programs(), chosen.reason) {
+        (false, _) if shell.product().is_own() => return,
+        (true, SelectionReason::Locked) => {
+            printable!("{name}: Reusing previous version from the dependency lock file")
+        }
+        (true, SelectionReason::NewestMatching) => printable!(
+            "Finding matching versions for provider: {name}, version_constraint: \"{constraints}\""
+        ),
+        (true, SelectionReason::Newest) => printable!("{name}: Finding latest version..."),
+        (false, SelectionReason::Locked) => {
+            printable!("- Reusing previous version of {name} from the dependency lock file")
+        }
+        (false, SelectionReason::NewestMatching) => {
+            printable!("- Finding {name} versions matching \"{constraints}\"...")
+        }
+        (false, SelectionReason::Newest) => printable!("- Finding latest version of {name}..."),
+    };
+    shell.say(line);
+}
+
+/// Reports an installed plugin.
+pub(super) fn installed(shell: &Shell, address: &ProviderAddress, chosen: &SelectedPlugin) {
+    let (name, version, origin) = (address.for_display(), &chosen.version, origin(chosen));
+    if shell.product().is_own() && !shell.is_for_programs() {
+        let reason = match chosen.reason {
+            SelectionReason::Locked => "as locked",
+            SelectionReason::NewestMatching => "the newest that the configuration allows",
+            SelectionReason::Newest => "the newest available",
+        };
+        let line = printable!("- {name} v{version}, {reason} ({origin})");
+        shell.say(shell.wrapped_item(&line));
+        return;
+    }
+    let is_present = chosen.reason == SelectionReason::Locked;
+    match (shell.is_for_programs(), is_present) {
+        (true, true) => {
+            shell.say(printable!("{name} v{version}: Using previously-installed provider version"));
+        }
+        (false, true) => shell.say(printable!("- Using previously-installed {name} v{version}")),
+        (true, false) => {
+            shell.say(printable!("Installing provider version: {name} v{version}..."));
+            shell.say(printable!("Installed provider version: {name} v{version} ({origin})"));
+        }
+        (false, false) => {
+            shell.say(printable!("- Installing {name} v{version}..."));
+            shell.say(printable!("- Installed {name} v{version} ({origin})"));
+        }
+    }
+}
+
+fn origin(chosen: &SelectedPlugin) -> PrintableText {
+    let kind = match chosen.artifact {
+        PluginArtifact::Component(_) => "component",
+        PluginArtifact::Native(_) => "native program",
+    };
+    match chosen.artifact.origin() {
+        PluginOrigin::Embedded => printable!("embedded {kind}"),
+        PluginOrigin::Mirror(location) => printable!("{kind} from {}", location.path().display()),
+        PluginOrigin::Installed(path) => printable!("{kind} installed previously, in {}", path.display()),
+        PluginOrigin::DevelopmentOverride(path) => {
+            printable!("{kind} under development, in {}", path.display())
+        }
+    }
+}
+
+/// Reports a change of the lock file.
+pub(super) fn lock_file(shell: &Shell, change: LockChange) {
+    let product = shell.product();
+    let (name, command) = (product.name(), product.command());
+    let step = match change {
+        LockChange::Unchanged => return,
+        LockChange::Created => InitStep::LockFileCreated,
+        LockChange::DetailsChanged | LockChange::Changed => InitStep::LockFileChanged,
+    };
+    let text = match (step, product.is_own()) {
+        (InitStep::LockFileCreated, true) => PrintableText::from(
+            "The selected versions are recorded in the lock file .terraform.lock.hcl. Keep it under version \
+             control, so that everyone gets the same plugins.",
+        ),
+        (InitStep::LockFileCreated, false) => printable!(
+            "{name} has created a lock file .terraform.lock.hcl to record the provider\nselections it made above. \
+             Include this file in your version control repository\nso that {name} can guarantee to make the same \
+             selections by default when\nyou run \"{command} init\" in the future."
+        ),
+        (_, true) => PrintableText::from(
+            "The lock file .terraform.lock.hcl has changed. Review the change and keep it under version control.",
+        ),
+        (_, false) => printable!(
+            "{name} has made some changes to the provider dependency selections recorded\nin the \
+             .terraform.lock.hcl file. Review those changes and commit them to your\nversion control system if \
+             they represent changes you intended to make."
+        ),
+    };
+    let blank = if product.is_own() { "\n" } else { "" };
+    let text = if product.is_own() { shell.wrapped(&text) } else { text };
+    shell.init_output(step, printable!("{}{text}", PrintableText::from(blank)));
+}
+
+/// Reports success, and what to do next.
+pub(super) fn success(shell: &Shell, suggests_next_steps: bool) {
+    let product = shell.product();
+    let (name, command) = (product.name(), product.command());
+    let headline = printable!("{name} has been successfully initialized!");
+    shell.init_output(InitStep::Success, printable!("\n{}", shell.paint(Paint::Success, headline)));
+    if !suggests_next_steps {
+        return;
+    }
+    let (next, later) = if product.is_own() {
+        (
+            printable!("Next, see the planned changes with `{command} plan`."),
+            printable!(
+                "Whenever you change module calls, providers or their versions, run `{command} init` again. \
+                 Other commands will remind you when it is needed."
+            ),
+        )
+    } else {
+        (
+            printable!(
+                "You may now begin working with {name}. Try running \"{command} plan\" to see\nany changes that are \
+                 required for your infrastructure. All {name} commands\nshould now work."
+            ),
+            printable!(
+                "If you ever set or change modules or backend configuration for {name},\nrerun this command to \
+                 reinitialize your working directory. If you forget, other\ncommands will detect it and remind you \
+                 to do so if necessary."
+            ),
+        )
+    };
+    let (next, later) =
+        if product.is_own() { (shell.wrapped(&next), shell.wrapped(&later)) } else { (next, later) };
+    shell.init_output(InitStep::NextSteps, printable!("\n{next}\n\n{later}"));
+}

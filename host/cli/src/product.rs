@@ -1,0 +1,132 @@
+//! The program whose literal lines are printed.
+//!
+//! Tools that run `terraform` or `tofu` search the output for lines with the program's name. A
+//! program that is called by one of these names prints them; under its own name it prints its own.
+//! The environment variable for the output takes precedence over the name.
+
+use std::path::Path;
+
+use wardian_app::ProcessEnvironment;
+
+use crate::failure::Usage;
+
+/// The program that the output names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Product {
+    #[default]
+    Wardian,
+    Terraform,
+    OpenTofu,
+}
+
+impl Product {
+    /// Returns the product for the name of the process's program and its environment.
+    ///
+    /// # Errors
+    /// If the environment names an unknown product.
+    pub(crate) fn for_process(
+        program: Option<&Path>,
+        environment: &ProcessEnvironment,
+    ) -> Result<Self, Usage> {
+        if let Some(text) = environment.output_product() {
+            return Self::parse(text).ok_or_else(|| Usage {
+                summary: "Invalid value for WARDIAN_OUTPUT".to_owned(),
+                detail: format!("\"{text}\" cannot be used: it must be wardian, terraform or tofu."),
+                command: String::new(),
+            });
+        }
+        let stem = program.and_then(Path::file_stem).and_then(|stem| stem.to_str());
+        Ok(stem.and_then(Self::parse).unwrap_or_default())
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        match name {
+            "wardian" => Some(Self::Wardian),
+            "terraform" => Some(Self::Terraform),
+            "tofu" | "opentofu" => Some(Self::OpenTofu),
+            _ => None,
+        }
+    }
+
+    /// Returns the product's name.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Wardian => "Wardian",
+            Self::Terraform => "Terraform",
+            Self::OpenTofu => "OpenTofu",
+        }
+    }
+
+    /// Returns the name of the product's program.
+    pub(crate) const fn command(self) -> &'static str {
+        match self {
+            Self::Wardian => "wardian",
+            Self::Terraform => "terraform",
+            Self::OpenTofu => "tofu",
+        }
+    }
+
+    /// Returns whether the program prints its own lines.
+    pub(crate) const fn is_own(self) -> bool {
+        matches!(self, Self::Wardian)
+    }
+
+    /// Returns the key of the version in JSON messages. The program's own messages are
+    /// Terraform's.
+    pub(crate) const fn message_key(self) -> &'static str {
+        match self {
+            Self::Wardian | Self::Terraform => "terraform",
+            Self::OpenTofu => "tofu",
+        }
+    }
+
+    /// Returns the module of JSON messages.
+    pub(crate) const fn message_module(self) -> &'static str {
+        match self {
+            Self::Wardian | Self::Terraform => "terraform.ui",
+            Self::OpenTofu => "tofu.ui",
+        }
+    }
+
+    /// Returns the name in the first JSON message.
+    pub(crate) const fn message_name(self) -> &'static str {
+        match self {
+            Self::Wardian | Self::Terraform => "Terraform",
+            Self::OpenTofu => "OpenTofu",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn product(program: &str, output: Option<&str>) -> Option<Product> {
+        let variables = output.map(|text| ("WARDIAN_OUTPUT".to_owned(), text.to_owned()));
+        let environment: ProcessEnvironment = variables.into_iter().collect();
+        Product::for_process(Some(Path::new(program)), &environment).ok()
+    }
+
+    #[test]
+    fn product_follows_the_name_of_the_program() {
+        for (program, expected) in [
+            ("wardian", Product::Wardian),
+            ("/usr/local/bin/terraform", Product::Terraform),
+            ("terraform.exe", Product::Terraform),
+            ("./tofu", Product::OpenTofu),
+            ("terraform-ls", Product::Wardian),
+            ("", Product::Wardian),
+        ] {
+            assert_eq!(product(program, None), Some(expected), "{program}");
+        }
+    }
+
+    #[test]
+    fn environment_overrides_the_name_of_the_program() {
+        assert_eq!(product("terraform", Some("wardian")), Some(Product::Wardian));
+        assert_eq!(product("wardian", Some("terraform")), Some(Product::Terraform));
+        assert_eq!(product("wardian", Some("opentofu")), Some(Product::OpenTofu));
+        assert_eq!(product("wardian", Some("")), Some(Product::Wardian));
+        assert_eq!(product("wardian", Some("pulumi")), None);
+    }
+}
