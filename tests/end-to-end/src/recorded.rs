@@ -30,6 +30,9 @@ struct Case {
     then: BTreeMap<String, String>,
     /// The command, its arguments separated by spaces.
     line: String,
+    /// Environment variables of all commands.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    variables: BTreeMap<String, String>,
     /// The command's standard input.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     input: String,
@@ -130,11 +133,13 @@ impl Case {
 
     fn asked_of_wardian(&self) -> Answer {
         let project = self.project();
+        let variables: Vec<(&str, &str)> =
+            self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         for line in &self.before {
-            project.run(line);
+            project.run_with(line, "", &variables);
             self.write_then(&project, line);
         }
-        let seen = project.run_with(&self.line, &self.input, &[]);
+        let seen = project.run_with(&self.line, &self.input, &variables);
         Answer { code: seen.code.unwrap_or(-1), out: seen.out, changed: self.changed(&project) }
     }
 
@@ -156,6 +161,7 @@ impl Case {
                 .env("CHECKPOINT_DISABLE", "1")
                 .env("HOME", project.path("home"))
                 .env("NO_COLOR", "1")
+                .envs(&self.variables)
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())

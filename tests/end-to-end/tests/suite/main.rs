@@ -20,7 +20,12 @@ mod misbehaving_plugins;
 mod mock_resources;
 #[cfg(unix)]
 mod native_plugins;
+#[cfg(unix)]
+mod newcomer;
+mod options;
 mod policy_commands;
+#[cfg(unix)]
+mod product_names;
 mod provisioners;
 #[cfg(unix)]
 mod reattached_plugins;
@@ -31,6 +36,7 @@ mod remote_provisioner_errors;
 #[cfg(unix)]
 mod remote_provisioners;
 mod saved_plans;
+mod screens;
 mod security_model;
 #[cfg(unix)]
 mod sshd;
