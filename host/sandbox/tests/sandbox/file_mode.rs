@@ -116,6 +116,16 @@ async fn existing_files_keep_mode_until_set() {
 }
 
 #[tokio::test]
+async fn directory_behind_link_to_nothing_is_not_created() {
+    let place = Place::new();
+    symlink("nowhere/else", place.granted().join("link")).unwrap();
+    let provider = place.provider("read write");
+    for path in ["link/", "link/a", "link/a/b"] {
+        assert_eq!(probe(&*provider, &format!("create-directory:700|{path}")).await, "not found", "{path}");
+    }
+}
+
+#[tokio::test]
 async fn link_within_the_directory_is_followed() {
     let place = Place::new();
     fs::create_dir(place.granted().join("directory")).unwrap();

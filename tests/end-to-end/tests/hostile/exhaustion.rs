@@ -382,6 +382,14 @@ fn signals(table: &mut Table) {
         lab.write("main.tf", configuration(&[(HOSTILE, &["honest"])]));
         late(&lab.run_and_kill("plan -input=false", LIMIT, &interrupts)?)
     });
+    // The host creates the missing parents of a directory.
+    table.add_heavy("directories-below-link-to-nothing", move || {
+        let lab = Lab::with_grant(&["."])?;
+        let steps = ["make¦out", "symlink¦nowhere/else¦out/link", "create-directory¦755¦out/link/", "honest"];
+        lab.write("main.tf", configuration(&[(HOSTILE, &steps)]));
+        let run = lab.run_and_kill("plan -input=false", LIMIT, &[])?;
+        escaped_if(run.killed.is_some(), "the host did not end")
+    });
     table.add_heavy("interrupts-during-evaluation", move || {
         let lab = Lab::new()?;
         lab.write("main.tf", "output \"o\" {\n  value = length([for a in range(1024) : [for b in range(1024) : length([for c in range(1024) : c])]])\n}\n");

@@ -257,27 +257,29 @@ pub(crate) fn create_directories(
         let kind = place.kind().map_err(|error| refuse(guard, &place.path(), error, FileOperation::Read))?;
         if kind == Some(FileType::Directory) { Ok(()) } else { Err(FileError::from(Errno::NOTDIR)) }
     };
-    // The loop goes up to the first directory that exists or can be created, and then down again.
-    let mut missing = vec![path];
-    while let Some(path) = missing.last().copied() {
-        match create_directory(guard, directory, path, mode) {
-            Ok(()) => {
-                missing.pop();
-            }
-            Err(FileError::System(error)) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                is_there(path)?;
-                missing.pop();
-            }
+    let create = |path: &str| match create_directory(guard, directory, path, mode) {
+        Err(FileError::System(error)) if error.kind() == std::io::ErrorKind::AlreadyExists => is_there(path),
+        created => created,
+    };
+    // Up to the first directory that exists or can be created.
+    let mut missing = Vec::new();
+    let mut path = path;
+    loop {
+        match create(path) {
+            Ok(()) => break,
             Err(FileError::System(error))
-                if error.kind() == std::io::ErrorKind::NotFound && missing.len() <= MAX_PARENTS =>
+                if error.kind() == std::io::ErrorKind::NotFound && missing.len() < MAX_PARENTS =>
             {
+                missing.push(path);
                 let parent = path.trim_end_matches('/').rsplit_once('/').map(|(parent, _)| parent);
-                missing.push(parent.filter(|parent| !parent.is_empty()).ok_or(error)?);
+                path = parent.filter(|parent| !parent.is_empty()).ok_or(error)?;
             }
             Err(error) => return Err(error),
         }
     }
-    Ok(())
+    // Down again. Here a missing directory is an error: its parent exists, but a link at the end of
+    // the path may lead to nothing.
+    missing.into_iter().rev().try_for_each(create)
 }
 
 pub(crate) fn set_mode(
