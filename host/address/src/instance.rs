@@ -10,8 +10,8 @@
 //! | [`ProviderConfigAddress`] | `module.a.provider["registry.terraform.io/hashicorp/aws"].west` |
 //!
 //! Addresses are sorted in Terraform's order: by module (fewer steps before more), then mode, type
-//! and name, then key (none, numbers, strings). The displayed text of an address is always parsed
-//! as the same address.
+//! and name, then key (none, numbers, strings). Parsing the displayed form of an address always
+//! yields the same address.
 
 use std::cmp::Ordering;
 use std::fmt;

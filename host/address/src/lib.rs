@@ -4,7 +4,7 @@
 //! In the workspace, this crate depends only on `value`. It performs no I/O, and does not depend on
 //! configuration files or plugins.
 //!
-//! Invariants: the displayed text of an address or of provider constraints is parsed as the same
+//! Invariants: parsing the displayed form of an address or of provider constraints yields the same
 //! value; addresses are sorted in the same order as in Terraform; the components of a
 //! [`ProviderAddress`] can be used as path segments.
 

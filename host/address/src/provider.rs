@@ -8,8 +8,8 @@
 //! | `terraform.io/builtin/terraform` | built into Wardian, never installed |
 //! | `registry.terraform.io/-/dns` | legacy, from states written before namespaces existed; can be read, but not installed |
 //!
-//! The components of a [`ProviderAddress`] are always in lower case and NFC, do not contain `/`,
-//! `\` or `_`, and are not empty and not only dots, so they can be used as path segments.
+//! The components of a [`ProviderAddress`] are always in lower case and NFC, contain no `/`, `\` or
+//! `_`, are not empty and do not consist only of dots, so they can be used as path segments.
 
 use std::fmt;
 use std::str::FromStr;

@@ -10,11 +10,11 @@
 //! | `~> 1` | providers: the same as `~> 1.0`; otherwise: at least 1, no upper bound |
 //! | `,` | both constraints |
 //!
-//! A missing number is zero. A prerelease is accepted only by an exact constraint with that
-//! version. Comparison ignores build metadata. The dialects differ because Terraform parses them
-//! with two libraries; see [`ConstraintDialect`].
+//! A missing number is zero. Only an exact constraint can match a prerelease, which must be the
+//! version in the constraint. Comparison ignores build metadata. The dialects differ because
+//! Terraform parses them with two libraries; see [`ConstraintDialect`].
 //!
-//! The canonical text of provider constraints is always parsed as the same constraints.
+//! Parsing the canonical text of provider constraints always yields the same constraints.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Opens the audit log that `-audit-log` or the environment selects.
+//! Opens the audit log selected by `-audit-log` or the environment.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Operations that an interrupt cancels.
+//! Cancels operations when the user requests a stop.
 
 use wardian_engine::{Stop, StopSignal};
 

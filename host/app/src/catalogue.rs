@@ -1,4 +1,4 @@
-//! The embedded plugins, which `build.rs` collects.
+//! The embedded plugins, collected by `build.rs`.
 
 use wardian_address::ProviderAddress;
 use wardian_install::catalogue::{Catalogue, EmbeddedPlugin};

@@ -1,8 +1,8 @@
-//! Consent: plugins' capability requests, which the user reviews and grants.
+//! Consent: the user reviews and approves plugins' capability requests.
 //!
 //! If a plugin that `init` selects declares requests to which no rule of the policy applies, the
 //! user is asked for approval. A request that the policy grants was approved by the policy's
-//! author; consent cannot override a denial. Without a user to ask, nothing is installed.
+//! author; consent cannot override a denial. If no user can be asked, nothing is installed.
 
 use std::path::Path;
 

@@ -1,16 +1,16 @@
-//! A record of the directories to which granted paths lead, kept on this machine.
+//! Records on this machine the directories to which granted paths lead.
 //!
-//! A policy grants a path, and a path can change its meaning: a plugin that may write a parent
-//! directory could replace a directory with a link to another one between two runs. Therefore the
-//! directory that a path leads to, without links, is recorded when `init` or `policy grant` grants
-//! the path, or else when the path is first used. Other commands compare the directory with the
-//! record, and stop if it differs. A path that does not exist yet is recorded with its nearest
-//! existing parent resolved.
+//! The meaning of a granted path can change: a plugin that may write a parent directory could
+//! replace a directory with a link to another one between two runs. Therefore the directory that a
+//! path leads to, with all links resolved, is recorded when `init` or `policy grant` grants the
+//! path, or else when the path is first used. Other commands compare the directory with the record,
+//! and stop if it differs. For a path that does not exist yet, the record contains the path with
+//! its nearest existing parent resolved.
 //!
 //! The record is in the user's data directory, in one file for each project, which only this user
 //! can write. Each entry belongs to a policy file, a plugin pattern and a path. If there is no such
-//! directory, or other users can write it, paths are not recorded; the rule that no granted path
-//! leads through a link in a directory that plugins may write then applies alone
+//! directory, or other users can write to it, paths are not recorded. In that case, only the rule
+//! that no granted path may lead through a link in a directory that plugins may write applies
 //! ([`WritableDirectories`]). The cost is one file, and one lookup for each component of a path.
 
 use std::collections::BTreeMap;

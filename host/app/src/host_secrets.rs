@@ -1,5 +1,5 @@
 //! The secrets that policies bind to destinations: environment variables and files of the user.
-//! They are read when a request needs them, and are never stored.
+//! They are read only when a request needs them, and are never stored.
 
 use std::fs::File;
 use std::io::Read as _;

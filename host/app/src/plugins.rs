@@ -1,5 +1,5 @@
-//! The plugins of a run, which are checked before the run begins. Each plugin is loaded when it is
-//! first needed.
+//! The plugins of a run, which are checked before the run begins. Each plugin is loaded on first
+//! use.
 
 mod provisioners;
 

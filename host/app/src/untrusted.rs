@@ -6,9 +6,9 @@
 //! authorizes each access, and records it in the audit log as an access of
 //! `terraform.io/builtin/configuration`.
 //!
-//! Symbolic links are resolved before the decision on a path, and the file that was decided on is
-//! the one that is opened. Its content is checked as well: a state or a plan is not read under any
-//! name.
+//! Symbolic links are resolved before the access to a path is authorized, and the file that is
+//! opened is the file that was authorized. Its content is checked as well: a state or a plan is not
+//! read under any name.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
 //! Workspaces: the named states of one configuration.
 //!
-//! `TF_WORKSPACE` selects the workspace, or else the file `environment` in the data directory,
-//! which `workspace select` writes. Both may come from an untrusted source, and workspace names
-//! become directory names: a name that could lead elsewhere is rejected before anything is read.
+//! The workspace is selected by `TF_WORKSPACE`, or else by the file `environment` in the data
+//! directory, which `workspace select` writes. Both may come from an untrusted source, and
+//! workspace names become directory names. Therefore a name that could lead elsewhere is rejected
+//! before anything is read.
 
 use std::fs;
 use std::io;

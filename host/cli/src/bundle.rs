@@ -1,5 +1,5 @@
-//! A bundle: one file that any host can run as a plugin, which consists of the `wardian` binary and
-//! a component appended to it.
+//! A bundle: one file that any host can run as a plugin. It consists of the `wardian` binary with a
+//! component appended to it.
 //!
 //! | section | content |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What every command receives: the shell, and the application context.
+//! The values that every command receives: the shell and the application context.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! The `policy grant` command that allows a denied access.
+//! Suggests a `policy grant` command that allows a denied access.
 //!
-//! The command is derived from the rule that would allow the access. Unlike that rule, it keeps all
-//! other grants of the plugin, and for a resource that is being changed it grants the directory of
-//! the file, to read and to write.
+//! The command is derived from the rule that would allow the access, with two differences: it keeps
+//! all other grants of the plugin, and for a call that changes a resource, it grants reading and
+//! writing in the directory of the file.
 
 use std::collections::BTreeSet;
 use std::path::Path;

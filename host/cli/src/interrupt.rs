@@ -1,13 +1,13 @@
-//! Ctrl-C, and the system's termination signal.
+//! Handles Ctrl-C and the system's termination signal.
 //!
-//! Before a run begins to walk its graph, nothing is changing, and the first signal ends the process.
-//! During the walk, the first interrupt lets running operations finish, and the state is saved. The
-//! second abandons running operations and saves all changes that are known; the system's
-//! termination signal has the same effect at once. The third ends the process: even then, the
-//! journal next to the state contains every completed change.
+//! Before a run begins to walk its graph, nothing is changing, and the first signal ends the
+//! process. During the walk, the first interrupt lets running operations finish, and the state is
+//! saved. The second interrupt abandons running operations and saves all changes that are known;
+//! the system's termination signal has the same effect at once. The third interrupt ends the
+//! process: even then, the journal next to the state contains every completed change.
 //!
-//! A thread of its own waits for signals, because compilation, evaluation and reading block the
-//! threads that do them.
+//! A separate thread waits for signals, because compilation, evaluation and reading block the
+//! threads on which they run.
 
 use std::io;
 use std::sync::Arc;

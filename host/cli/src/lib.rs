@@ -3,8 +3,8 @@
 //! Only this crate handles the arguments, the terminal, the process's environment and signals.
 //! `arguments` parses the command line into argument structs, each of which describes its command
 //! (`command_spec`); `commands/` has one file for each command; `render/` converts values to text
-//! and JSON; `shell` writes all output for the user. The commands call `wardian-app`, whose
-//! progress and questions `frontend` shows.
+//! and JSON; `shell` writes all output for the user. The commands call `wardian-app`; `frontend`
+//! shows its progress and questions.
 //!
 //! This crate does not implement plans, version selection, states or plugins. No crate depends on
 //! it.

@@ -1,7 +1,8 @@
 //! Log lines for diagnosing internal problems. Logging is off by default: without a log setting,
 //! logging is not initialized and takes no time.
 //!
-//! A log line is printable text, on a terminal and in a file, and stays one line.
+//! A log line consists of printable text, both on a terminal and in a file, and contains no line
+//! breaks.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};

@@ -1,5 +1,5 @@
-//! The common code of `plan`, `apply`, `destroy` and `refresh`: loads a configuration and
-//! variables, locks the state, runs an operation on them, and reports the result.
+//! Code shared by `plan`, `apply`, `destroy` and `refresh`: loads a configuration and variables,
+//! locks the state, runs an operation on them, and reports the result.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,8 +1,8 @@
-//! The program whose literal lines are printed.
+//! The product in whose wording the output is printed: Wardian, Terraform or OpenTofu.
 //!
-//! Tools that run `terraform` or `tofu` search the output for lines with the program's name. A
-//! program that is called by one of these names prints them; under its own name it prints its own.
-//! The environment variable for the output takes precedence over the name.
+//! Tools that run `terraform` or `tofu` search the output for lines with the program's name. If
+//! this program is run under one of these names, it prints the lines of that product; under its own
+//! name, it prints its own. The environment variable for the output takes precedence over the name.
 
 use std::path::Path;
 

@@ -3,9 +3,9 @@
 //! A command's result goes to standard output, and so do warnings unless the output is data for
 //! programs; errors go to standard error. Text for people is a [`PrintableText`]; data for programs
 //! is unchanged, except on a terminal. Color is used only on terminals, and never conveys
-//! information that is missing from the text. A closed output does not end a command: an apply
-//! whose output is no longer read must still save the state. An output that cannot be written, for
-//! example on a full disk, is an error at the end of the command.
+//! information that is missing from the text. If the output is closed, the command continues: an
+//! apply whose output is no longer read must still save the state. If output cannot be written for
+//! another reason, such as a full disk, the command reports an error at its end.
 
 mod style;
 

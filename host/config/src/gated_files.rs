@@ -1,6 +1,6 @@
-//! Files that a configuration names: its modules, and the files that functions read.
+//! Files named by a configuration: its modules, and the files that functions read.
 //!
-//! A path is resolved once, and the file that was decided on is the one that is opened
+//! A path is resolved once, so the file that is opened is the file that was authorized
 //! (`wardian-files`). Only regular files are read, and opening never blocks.
 
 use std::ffi::OsString;

@@ -6,9 +6,9 @@
 //! as [`wardian_lang::Expression`] or [`wardian_lang::Body`], and [`decode_body`] converts a body
 //! to a value when a schema and a scope are available.
 //!
-//! Invariants: for any file content, loading returns a configuration or diagnostics, as many as can
-//! be determined in one run, and never panics; an unknown block or argument is an error and is
-//! never ignored.
+//! Invariants: for any file content, loading never panics and returns a configuration or
+//! diagnostics, as many as can be determined in one run; an unknown block or argument is an error
+//! and is never ignored.
 
 mod blocks;
 mod configuration;

@@ -1,4 +1,4 @@
-//! A value together with the diagnostics of its computation.
+//! A value together with the diagnostics that occurred while it was computed.
 
 use crate::Diagnostics;
 

@@ -8,7 +8,7 @@
 //! the language's syntax or functions, which other crates describe in strings.
 //!
 //! Invariants: rendering never panics for any bounds of a span; control characters of source lines
-//! are never printed; a span of an excerpt points into the file from which the excerpt was taken.
+//! are never printed; a span of an excerpt refers to the file from which the excerpt was taken.
 
 mod diagnosed;
 mod diagnostic;

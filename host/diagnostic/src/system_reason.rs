@@ -1,4 +1,4 @@
-//! Errors of the operating system in messages.
+//! Formats operating system errors for messages.
 
 use std::io;
 

@@ -1,8 +1,8 @@
 //! Orders the changes of an apply.
 //!
-//! Objects are created and changed in the order of the references in the configuration, as in a
-//! plan. Objects are destroyed in the reverse order of the dependencies that the state stores for
-//! them. Creations and destructions are ordered as follows:
+//! Objects are created and changed in dependency order, according to the references in the
+//! configuration, as in a plan. Objects are destroyed in the reverse order of the dependencies that
+//! are stored with them in the state. Creations and destructions are ordered as follows:
 //!
 //! - an object that is replaced destroy-before-create is destroyed first;
 //! - an object that is replaced create-before-destroy is destroyed last, when all its dependents

@@ -1,9 +1,9 @@
 //! Open ephemeral resources: each is open from its first use until its last use ends.
 //!
-//! The value of an ephemeral resource flows through local values, variables, outputs and provider
-//! configurations into objects, but no further, because stored values cannot depend on it. The node
-//! that closes the resource waits for all nodes that the value reaches. Resources that are still
-//! open at the end of a walk, after an error or a stop, are closed at that time.
+//! The value of an ephemeral resource can pass through local values, variables, outputs and
+//! provider configurations into objects, but no further, because stored values cannot depend on it.
+//! The node that closes the resource waits for all nodes that use the value. Resources that are
+//! still open at the end of a walk, after an error or a stop, are closed at that time.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;

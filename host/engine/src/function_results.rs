@@ -1,5 +1,5 @@
-//! The results of provider functions, which detect a function that returns different results for
-//! the same arguments: an apply must compute the planned values.
+//! Records the results of provider functions, to detect a function that returns different results
+//! for the same arguments: an apply must compute the same values as its plan.
 //!
 //! Only digests are stored, since arguments and results can be sensitive or large.
 

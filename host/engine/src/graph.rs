@@ -6,8 +6,8 @@
 //!
 //! Only petgraph's iterative algorithms are used: `tarjan_scc`, `is_cyclic_directed` and
 //! `depth_first_search` recurse, and a long chain of dependencies would overflow the stack.
-//! petgraph's `toposort` is not ordered by number, and its `Topo` finishes a node when it returns
-//! the node, before the node's operations end.
+//! petgraph's `toposort` does not order ready nodes by number, and its `Topo` treats a node as
+//! finished once it has returned the node, although the node's operations have not ended yet.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -6,7 +6,7 @@
 //! | a plan | the blocks of the root module ([`blocks`]) | in the apply; before that, the plan contains the object |
 //! | [`crate::EngineContext::import`] | the caller | at once |
 //!
-//! If the user requests it, a configuration is generated for a resource that has none
+//! On request, a configuration is generated for an imported object whose resource has no block
 //! ([`generate`]). The provider calls are in `operation/import.rs`.
 
 pub mod blocks;

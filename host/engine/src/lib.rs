@@ -1,4 +1,4 @@
-//! The engine, which plans and applies configurations.
+//! The engine plans and applies configurations.
 //!
 //! The engine depends on configurations, states and the plugin protocol, but not on wasmtime, gRPC,
 //! terminals or files. A plan depends only on the configuration, the prior state and the providers'

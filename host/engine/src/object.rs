@@ -1,6 +1,6 @@
-//! The protocol's rules for objects, which are independent of the graph and the state: computing
-//! proposed objects, and checking a provider's responses. The rules are those of the provider life
-//! cycle in plugin protocol 6.
+//! Implements the protocol's rules for objects: computes proposed new states and checks providers'
+//! responses. The rules are those of the provider life cycle in plugin protocol 6; they do not
+//! depend on the graph or the state.
 //!
 //! The functions are pure: they use only values and schemas, and do not call a provider.
 

@@ -1,14 +1,14 @@
-//! Sensitive values of objects that an untrusted configuration does not receive.
+//! Withholds sensitive values of objects from an untrusted configuration.
 //!
 //! The values that a schema or the state marks as sensitive belong to the operator. If they are
-//! [withheld](ObjectSecrets::Withheld), expressions see an unknown value in the place of each, so
-//! that no function, condition or error depends on one, and nothing derived from one is passed to
-//! a plugin. A provider still receives the stored objects that it wrote itself. The plan that is
-//! shown and saved contains no sensitive value either.
+//! [withheld](ObjectSecrets::Withheld), each is unknown to expressions. Therefore no function,
+//! condition or error depends on a sensitive value, and nothing derived from one is passed to a
+//! plugin. A provider still receives the stored objects that it wrote itself. The plan that is
+//! shown and saved does not contain sensitive values either.
 //!
-//! Plugins copy values: the output of a `terraform_data` contains its input, and no mark says that
-//! it is sensitive. So a text that contains a sensitive value of the state, also encoded
-//! ([`SensitiveValues`]), counts as sensitive in every object.
+//! Plugins can copy values. For example, the output of a `terraform_data` contains its input, but
+//! is not marked as sensitive. Therefore, any string that contains a sensitive value of the state,
+//! as is or encoded ([`SensitiveValues`]), is treated as sensitive in every object.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! Operations on one object: the calls to its provider, in the order of the life cycle, and the
 //! checks of the responses.
 //!
-//! Operations own their data and do not depend on the graph or the state: they run concurrently, on
-//! any thread, and return an outcome. Diagnostics contain the object's address and, if the provider
-//! returned it, the attribute's path; the walk that started the operation adds the source span from
-//! the configuration.
+//! Operations own their data and do not depend on the graph or the state, so they can run
+//! concurrently on any thread. Each operation returns an outcome. Its diagnostics contain the
+//! object's address and, if the provider returned it, the attribute's path; the walk that started
+//! the operation adds the source span from the configuration.
 
 pub mod apply;
 pub mod data;

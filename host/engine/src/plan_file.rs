@@ -11,8 +11,8 @@
 //! The file is a zip archive, like Terraform's plan files, but Wardian and Terraform do not read
 //! each other's files. `plan.json` states the version of its format, and a reader rejects every
 //! version except its own: a plan is short-lived, and a misinterpreted plan could make wrong
-//! changes. The file contains sensitive values in clear text, as the state does: only its owner can
-//! read it, and it can be encrypted ([`sealed`]).
+//! changes. Like the state, the file contains sensitive values in clear text. Therefore only its
+//! owner can read it, and it can be encrypted ([`sealed`]).
 
 mod change;
 mod checks;

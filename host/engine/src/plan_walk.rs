@@ -1,8 +1,8 @@
 //! The walk that makes a plan.
 //!
-//! Every object of the configuration is visited after everything to which it refers is known. The
-//! instances of a resource are read and planned in operations. State objects that are not in the
-//! configuration are planned for destruction. In a destroy plan, all objects are planned for
+//! The walk visits an object of the configuration once all objects to which it refers are known.
+//! The instances of a resource are read and planned in operations. State objects that are not in
+//! the configuration are planned for destruction. In a destroy plan, all objects are planned for
 //! destruction, and values come only from the state.
 
 mod check;

@@ -1,19 +1,19 @@
 //! Moves objects in the state before planning, and determines forgotten objects.
 //!
-//! Objects are identified by their addresses: without other information, a changed address in the
-//! configuration would destroy the object and create another one. `moved` blocks state the previous
-//! address; if `count` is added or removed, the single object and the first one are the same object
-//! even without a block. Both are [statements](statement), which are applied to the state before
+//! Objects are identified by their addresses, so changing an address in the configuration would by
+//! itself destroy the object and create another one. A `moved` block states the previous address.
+//! If `count` is added or removed, the single object and the object with index 0 are the same even
+//! without a block. Both cases are [statements](statement), which are applied to the state before
 //! the plan's walk begins: the walk finds each object at its current address, and the previous
 //! address is only reported.
 //!
 //! 1. Statements are [ordered](order): a statement that moves an object to an address precedes a
-//!    statement that moves the object from that address, so that a chain of moves is completed in
-//!    one run; objects inside a module move by the addresses that they had when the statement was
-//!    written.
+//!    statement that moves the object from that address, so a chain of moves is completed in one
+//!    run. Statements inside a module refer to the addresses that its objects had when the
+//!    statements were written.
 //! 2. Each statement is [applied](carry_out) to the objects that it matches; an index of the state
-//!    finds them without visiting the others. A move to the address of another object is blocked
-//!    and reported in a warning.
+//!    finds these objects without visiting the others. A move to the address of another object is
+//!    blocked and reported in a warning.
 //! 3. If the type of a resource changes, the new type's provider [converts the
 //!    object](across_types).
 //! 4. Whether statements are valid depends on the instances that the configuration declares, which

@@ -1,9 +1,9 @@
 //! The attributes on which the values of a plan depend.
 //!
-//! A change that was made outside of Wardian is reported only if it is relevant for the plan: if
-//! the configuration of a changed object refers to the drifted object, directly or through
-//! variables, local values, outputs of modules and other resources. Each reference in the
-//! configuration is followed once, regardless of values.
+//! A change that was made outside of Wardian is reported only if it is relevant to the plan, that
+//! is, if the configuration of a changed object refers to the drifted object, directly or through
+//! variables, local values, module outputs and other resources. Each reference in the configuration
+//! is followed once, regardless of values.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! The objects that `-target` and `-exclude` select.
+//! The objects selected by `-target` and `-exclude`.
 
 use std::collections::{HashMap, HashSet};
 

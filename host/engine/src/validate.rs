@@ -1,5 +1,5 @@
-//! Validates a configuration independently of variables and state: evaluates everything with
-//! unknown values, and asks providers to validate every block.
+//! Validates a configuration independently of variables and state: evaluates all expressions with
+//! unknown values, and calls providers to validate every block.
 
 mod provisioner;
 mod resource;

@@ -1,7 +1,7 @@
 //! The values of a run: one table per module instance.
 //!
-//! A reference to one instance (`a[count.index]`) is a lookup; the value of a resource or a module
-//! with all instances is built when it is first used, and shared until it changes.
+//! A reference to one instance (`a[count.index]`) is a lookup. The value of a resource or module
+//! call as a whole, with all its instances, is built on first use and shared until it changes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! The code that the walks of plan and apply share: provider configurations, ephemeral resources
+//! Code shared by the plan walk and the apply walk: provider configurations, ephemeral resources
 //! and conditions.
 
 mod configure;

@@ -1,10 +1,10 @@
 //! Limits the size of the values that evaluations produce.
 //!
-//! A few words of a configuration can describe more values than any memory holds. So each
-//! evaluation counts the bytes that it produces, and compares the size of each value, with all
-//! parts written out, with a limit. A [`Budget`] belongs to a run and also counts the bytes of all
-//! evaluations together; a [`Scope`](crate::Scope) provides it. Counting costs an addition for each
-//! collection and each function call.
+//! A short expression can describe more values than fit in memory. Therefore, each evaluation
+//! counts the bytes that it produces, and compares the size of each value with a limit; the size
+//! counts a shared part once per occurrence. A [`Budget`] belongs to a run and also counts the
+//! bytes of all evaluations together; a [`Scope`](crate::Scope) provides it. Counting costs one
+//! addition for each collection and each function call.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

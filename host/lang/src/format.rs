@@ -18,10 +18,10 @@
 //! other's formatted files: comments between a block's kind and its last label are dropped; a
 //! second pass may change more; a file whose last line contains only spaces keeps them.
 //!
-//! There is one exception: this formatter never damages a file. If `terraform fmt` drops some of
-//! the code (a label with a `$` or `%`, the index in `a[true]` and `a[null]`), joins a number with
-//! the following text (`a.0 .1`), or unwraps an expression so that it ends too early (`"${a # b`
-//! before more lines), the text is preserved or put in parentheses.
+//! There is one exception: this formatter never damages a file. `terraform fmt` can drop some of
+//! the code (a label with a `$` or `%`, the index in `a[true]` and `a[null]`), join a number with
+//! the following text (`a.0 .1`), or unwrap an expression so that it ends too early (`"${a # b`
+//! before more lines). In these cases, this formatter preserves the text or puts it in parentheses.
 
 mod labels;
 mod layout;

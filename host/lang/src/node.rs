@@ -1,8 +1,8 @@
 //! The compiled form of an expression.
 //!
 //! Names are resolved during compilation: variables of `for` expressions become slots, and every
-//! other name becomes a [`Reference`] or the diagnostic that rejects it. Positions are byte offsets
-//! in the file of the [`crate::Expression`].
+//! other name becomes a [`Reference`] or the diagnostic that rejects the name. Positions are byte
+//! offsets in the file of the [`crate::Expression`].
 
 use std::sync::Arc;
 

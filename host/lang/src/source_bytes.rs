@@ -1,7 +1,7 @@
 //! Reads files with comments that are not valid UTF-8.
 //!
-//! Old files may have comments in other encodings. Terraform has always ignored comments, so an
-//! invalid byte is an error only in code.
+//! Old files may contain comments in other encodings. Terraform has always ignored the content of
+//! comments, so an invalid byte is an error only in code.
 
 use std::borrow::Cow;
 use std::sync::Arc;

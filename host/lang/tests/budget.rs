@@ -1,4 +1,4 @@
-//! Expressions that describe more values than a budget admits.
+//! Expressions that describe more values than a budget allows.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

@@ -8,8 +8,8 @@
 //! WARDIAN_RECORD=1 cargo test -p wardian-lang --test oracle
 //! ```
 //!
-//! `tests/data/headlines.tsv` contains expressions that Terraform rejects, with the headlines of its
-//! errors, which people search for. It is recorded in the same way.
+//! `tests/data/headlines.tsv` contains expressions that Terraform rejects, with the headlines of
+//! its errors, because users search for them. It is recorded in the same way.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

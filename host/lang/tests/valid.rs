@@ -1,4 +1,4 @@
-//! Expressions of all forms on several lines, compared with Terraform's results.
+//! Multi-line expressions of all forms, compared with Terraform's results.
 //!
 //! `tests/data/syntax/valid.tsv` contains an expression as a JSON string, and its value as
 //! `jsonencode` returns it. To record again with the `terraform` on PATH:

@@ -1,10 +1,10 @@
-//! The plugin protocol in Rust, with one definition for all transports: for providers, Terraform's
-//! newest protocol (6.x), and for provisioners, protocol 5.
+//! The plugin protocol in Rust, with one definition for all transports: Terraform's newest protocol
+//! (6.x) for providers, and protocol 5 for provisioners.
 //!
 //! The sandbox and the bridge to native plugins implement [`Provider`] and [`Provisioner`]; the
 //! engine does not depend on which of the two it uses. This crate does not depend on the
-//! configuration language or the engine. It also redacts, in a plugin's output and records, the
-//! [sensitive values](SensitiveValues) that the plugin received.
+//! configuration language or the engine. It also removes the [sensitive values](SensitiveValues)
+//! that a plugin received from the plugin's output and records.
 
 #![warn(missing_docs)]
 

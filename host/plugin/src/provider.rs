@@ -2,7 +2,7 @@
 //!
 //! Every call returns diagnostics with its result, even if the plugin itself failed (a trap, a
 //! timeout, a lost process): the implementation converts such a failure into an error diagnostic
-//! that names the plugin and the call. So all failures have the same form.
+//! that names the plugin and the call. Thus all failures have the same form.
 
 mod failed;
 

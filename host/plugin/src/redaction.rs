@@ -1,4 +1,4 @@
-//! Redacts the sensitive values that a plugin received from its output.
+//! Redacts, in a plugin's output, the sensitive values that the plugin received.
 //!
 //! A marked value is passed to a plugin through
 //! [`CallContext::unmark_and_register`](crate::CallContext::unmark_and_register), which removes the

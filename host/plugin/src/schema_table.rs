@@ -1,4 +1,4 @@
-//! Tables of schemas by name. Each schema is decoded when it is first used.
+//! Tables of schemas by name. Each schema is decoded on first use.
 //!
 //! A large provider has more than a thousand types, but a run uses only a few of them.
 

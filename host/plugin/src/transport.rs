@@ -1,9 +1,9 @@
-//! A provider whose calls another program executes, over any transport.
+//! A provider whose calls are executed by another program, over any transport.
 //!
-//! A transport implements [`Wire`], which contains each call of the protocol; a call that fails
-//! returns only diagnostics. [`Transport`] wraps it in a [`Provider`]. The encoding of values, the
-//! lookup of schemas and the texts of failures are implemented once, here; each transport defines
-//! its own messages.
+//! A transport implements [`Wire`], which has a method for each call of the protocol; a call that
+//! fails returns only diagnostics. [`Transport`] turns a `Wire` into a [`Provider`]. The encoding
+//! of values, the lookup of schemas and the texts of failures are implemented once, here; each
+//! transport defines its own messages.
 
 mod decoded_schema;
 mod encoding;

@@ -3,14 +3,13 @@
 //! # How the file is replaced
 //!
 //! The lock is on the file itself, and a Terraform process that waits for the lock keeps the file
-//! open. If a new file were renamed to the state's path, that process would lock a file that no
-//! longer has a name, and would read and write that file. So the file is rewritten in place, and
-//! the journal makes this safe: the complete new state is in the journal, on disk, before the first
-//! byte of the file changes.
+//! open. If a new file were renamed to the state's path, that process would lock, read and write
+//! the unlinked file. Therefore the file is rewritten in place. The journal makes this safe: before
+//! the first byte of the file changes, the journal on disk contains the complete new state.
 //!
 //! While the file is rewritten, its first byte is one with which JSON documents cannot begin; the
 //! correct first byte is written last. Any program that reads the partly written file, including
-//! Terraform, detects that it is damaged, and never reads an empty or truncated state.
+//! Terraform, therefore detects that it is damaged, and never reads an empty or truncated state.
 //!
 //! # Recovery of an interrupted run
 //!
@@ -24,7 +23,7 @@
 //! | changes and the new state | another state | rejected |
 //!
 //! A truncated last record is ignored. Recovery writes to the file only if the state is locked or a
-//! write is requested; other readers receive the state that recovery would result in.
+//! write is requested; other readers receive the state that recovery would produce.
 
 mod backup;
 mod rewrite;

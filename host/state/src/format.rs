@@ -1,7 +1,7 @@
 //! The state file in format version 4, which Terraform reads and writes.
 //!
-//! The encoder first produces compact JSON (which the journal contains). A second pass over the
-//! text adds white space for the file, so that stored attributes are not parsed.
+//! The encoder first produces compact JSON (which the journal contains). A second pass adds white
+//! space to this text for the file, so stored attributes do not need to be parsed.
 //!
 //! | reader | file | result |
 //! |---|---|---|

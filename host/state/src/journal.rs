@@ -14,13 +14,13 @@
 //! | change | `address`, `provider`, `objects`: all current objects of one instance, in the format of the state file; empty if the instance was removed |
 //! | last | `final`: the complete state, before it is written |
 //!
-//! A reader rejects an unknown format; it stops at a line with other members.
+//! A reader rejects a journal that has an unknown format or contains an unknown record.
 //!
 //! # Durability
 //!
 //! A record is written to the file at once (`write`), so it is preserved even if this process is
-//! killed. Against a power failure, a thread of the journal flushes it to the disk within
-//! `SYNC_INTERVAL`, many records at a time, and always before the state file is rewritten.
+//! killed. To preserve records in a power failure, a separate thread flushes them to the disk
+//! within `SYNC_INTERVAL`, many records at a time, and always before the state file is rewritten.
 //!
 //! If the process is killed between a provider's change and its record, the state lacks the object
 //! or contains outdated values. A journal cannot prevent this, since the change and the record are

@@ -1,12 +1,12 @@
-//! Stores the record of existing objects: the state model, the state file in Terraform's format
-//! version 4, its lock, and the journal, which preserves the changes of an apply after a crash.
+//! Stores states: the state model, the state file in Terraform's format version 4, its lock, and
+//! the journal, which preserves the changes of an apply after a crash.
 //!
 //! The crate does not depend on configuration, providers or the engine, and does not write to a
 //! terminal. It accesses only the state file and its sidecar files.
 //!
 //! Invariants: the attributes of an object are kept in their stored text until a caller decodes
-//! them, so that unknown content is not lost; a state that cannot be read is an error, and the file
-//! is not changed; reading never panics for any bytes in the file.
+//! them, so unknown content is not lost; a state that cannot be read is an error, and the file is
+//! not changed; reading never panics for any bytes in the file.
 
 mod checks;
 mod error;

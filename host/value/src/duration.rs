@@ -1,4 +1,4 @@
-//! Durations in Go's syntax (`1h30m`, `-1.5s`, `250ms`), which configurations and options use.
+//! Durations in Go's syntax (`1h30m`, `-1.5s`, `250ms`), as used in configurations and options.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Grapheme clusters: what people perceive as one character.
 //!
-//! The boundaries are those of Unicode 15.0, with which Terraform 1.11 counts characters. Later
-//! versions of Unicode have other tables, and join conjuncts of Indic scripts.
+//! The boundaries are those of Unicode 15.0, the version that Terraform 1.11 uses to count
+//! characters. Later versions of Unicode have other tables, and join conjuncts of Indic scripts.
 
 mod table;
 

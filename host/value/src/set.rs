@@ -1,10 +1,10 @@
 //! The canonical order of set elements, in which a set is iterated, encoded and shown. The order is
-//! the same as Terraform's, so that the states and plans of Wardian and Terraform are byte-for-byte
+//! the same as Terraform's, so the states and plans of Wardian and Terraform are byte-for-byte
 //! equal.
 //!
 //! Strings are ordered by their bytes, numbers by their value, and `false` before `true`. Known
-//! elements are first, followed by unknown ones and by null. Compound elements have no natural
-//! order, so they are ordered by a rendering of their content ([`render`]).
+//! elements come first, followed by unknown elements and then null. Compound elements have no
+//! natural order, so they are ordered by their content rendered as text ([`render`]).
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! The backend that `init` records, in `terraform.tfstate` in the data directory.
+//! The backend recorded by `init`, in `terraform.tfstate` in the data directory.
 //!
 //! | member | value |
 //! |---|---|

@@ -14,8 +14,8 @@
 //! | `-version`, `--version`, `-v` before the command | `version` |
 //!
 //! Only known names are converted; an unknown name is an error that suggests the nearest one.
-//! Arguments from the environment are inserted directly after the command, so that the typed
-//! ones come last and take precedence.
+//! Arguments from the environment are inserted directly after the command, so the typed arguments
+//! come last and take precedence.
 
 use std::any::TypeId;
 use std::collections::VecDeque;

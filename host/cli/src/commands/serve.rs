@@ -1,6 +1,5 @@
-//! `wardian serve` and `wardian plugin bundle`: components that are served as native plugins,
-//! native plugins that are served over the other protocol version, and several plugins that are
-//! served by one process.
+//! `wardian serve` and `wardian plugin bundle`: serve components as native plugins, native plugins
+//! over the other protocol version, and several plugins in one process.
 
 use std::collections::BTreeMap;
 use std::fs::File;

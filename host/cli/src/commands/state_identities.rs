@@ -1,4 +1,4 @@
-//! `wardian state identities`
+//! `wardian state identities`: prints the identities of resource instances as JSON.
 
 use std::collections::BTreeMap;
 

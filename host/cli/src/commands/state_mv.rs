@@ -7,8 +7,8 @@
 //! | a module instance | a module instance | all resources in it and in its child modules |
 //!
 //! The destination must not exist in the state, and the resource type must be the same. If objects
-//! are moved to another file (`-state-out`), the destination is written first: after a failure
-//! between the two writes, an object is in both files, but never in neither.
+//! are moved to another file (`-state-out`), the destination is written first. After a failure
+//! between the two writes, an object is therefore in both files, and never in neither.
 
 use std::path::Path;
 

@@ -13,8 +13,8 @@
 //! | [`value`] | values as expressions |
 //! | [`json`] | plans, states, outputs and events as JSON |
 //!
-//! Invariants: a sensitive value is never part of text for people; the cost is linear in the length
-//! of the output for all values.
+//! Invariants: text for people never contains a sensitive value; for all values, the cost is linear
+//! in the length of the output.
 
 pub(crate) mod audit;
 pub(crate) mod consent_view;

@@ -1,4 +1,4 @@
-//! Renders a state as text: `show` and `state show`.
+//! Renders a state as text, for `show` and `state show`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

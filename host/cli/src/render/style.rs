@@ -1,4 +1,4 @@
-//! The colors, and the page on which text is written.
+//! The colors of rendered text, and the buffer to which it is written.
 
 use wardian_printable::{Printable, PrintableText};
 

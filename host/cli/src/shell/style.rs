@@ -1,4 +1,4 @@
-//! The terminal colors that are used, which every terminal supports.
+//! The terminal colors that Wardian uses. Every terminal supports them.
 
 use wardian_diagnostic::{Style, Tone};
 use wardian_printable::PrintableText;

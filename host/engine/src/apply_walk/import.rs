@@ -1,7 +1,7 @@
 //! Records imported objects in the state.
 //!
 //! The plan and its state contain the imported objects. The imports are recorded before any change,
-//! so that later operations have the objects in the state.
+//! so later operations find the objects in the state.
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::ImportTarget;

@@ -1,8 +1,8 @@
 //! Provisioners of objects that have just been created or will be destroyed.
 //!
-//! A created object is stored as tainted until its provisioners have finished, so that it remains
-//! tainted if the run ends earlier. Each provisioner is a separate step. Its configuration is
-//! evaluated when the step starts, so that it can use the results of the previous steps.
+//! A created object is stored as tainted until its provisioners have finished; if the run ends
+//! before then, the object remains tainted. Each provisioner is a separate step. Its configuration
+//! is evaluated when the step starts, and can therefore use the results of the previous steps.
 
 use std::sync::Arc;
 

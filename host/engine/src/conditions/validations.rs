@@ -1,6 +1,6 @@
 //! Validations of variables. They differ from other conditions: the error is reported at the value
-//! of the variable, a message is not used if the condition holds, and a message that cannot be shown
-//! is an error of its own.
+//! of the variable, the error message is checked only if the condition is false, and an error
+//! message that cannot be shown is reported as a separate error.
 
 use wardian_config::Condition;
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, Severity, Span};

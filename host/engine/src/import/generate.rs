@@ -11,7 +11,7 @@
 //! | a string that contains an object or a list in JSON | `jsonencode(...)` |
 //! | blocks | one for each block of the object |
 //!
-//! Names are sorted, arguments before blocks.
+//! Arguments precede blocks; both are sorted by name.
 
 mod text;
 

@@ -1,5 +1,6 @@
-//! Checks that an object after an apply (or a final plan) is a completion of the planned object:
-//! known values are the same, and values that were unknown match the planned types and refinements.
+//! Checks that an object after an apply (or a final plan) completes the planned object: known
+//! values must be unchanged, and values that were unknown must match the planned types and
+//! refinements.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! Checks that a provider's plan matches the configuration.
 //!
 //! A planned value must be the configured one, or the prior one (which means that the difference
-//! has no effect); without a configured value, only a computed attribute may have a planned value.
+//! has no effect). If no value is configured, only a computed attribute may have a planned value.
 //! The provider must never change the number of nested blocks.
 
 use std::collections::BTreeMap;

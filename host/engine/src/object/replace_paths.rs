@@ -1,4 +1,4 @@
-//! The paths that force a replacement: of the provider's paths, those whose values change.
+//! The paths that force a replacement: those of the provider's paths whose values change.
 
 use wardian_plugin::{Attribute, AttributeType, Block};
 use wardian_value::{Path, PathStep, Value, View};

@@ -1,5 +1,5 @@
-//! Write-only attributes: providers receive them but do not return them, so that plans and states
-//! do not contain them.
+//! Write-only attributes: providers receive their values but do not return them, so plans and
+//! states do not contain them.
 
 use std::collections::BTreeMap;
 

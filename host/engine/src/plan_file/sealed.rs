@@ -9,10 +9,10 @@
 //! | 12 | nonce |
 //! | rest | the archive, encrypted with AES-256-GCM |
 //!
-//! Argon2id derives 48 bytes from passphrase and salt: the key, which is unique for each file, and
-//! the check. The bytes before the archive are authenticated as well. The check does not help an
-//! attacker to guess the passphrase: the authentication tag of the archive can be used in the same
-//! way.
+//! Argon2id derives 48 bytes from the passphrase and the salt: the encryption key, which is unique
+//! for each file, and the check. The bytes before the archive are also authenticated. The check
+//! does not make it easier to guess the passphrase: an attacker can use the authentication tag of
+//! the archive in the same way.
 
 use aes_gcm::Aes256Gcm;
 use aes_gcm::aead::{Aead, KeyInit, Nonce, Payload};

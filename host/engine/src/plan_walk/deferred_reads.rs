@@ -1,5 +1,5 @@
-//! Data sources whose read is deferred to apply although their configuration is known: they depend
-//! on a managed resource with a pending change.
+//! Data sources whose read is deferred to the apply although their configuration is known, because
+//! they depend on a managed resource with a pending change.
 //!
 //! A data source waits for the resources that its arguments reference directly, and for those in
 //! its `depends_on` and in the `depends_on` of the enclosing module calls. It does not wait for

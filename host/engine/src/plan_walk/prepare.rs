@@ -1,4 +1,4 @@
-//! Prepares the inputs of a walk that depend only on configuration and state.
+//! Prepares those inputs of a walk that depend only on the configuration and the state.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

@@ -1,4 +1,4 @@
-//! Creates the plan of a finished walk.
+//! Creates the plan when a walk has finished.
 
 use std::collections::HashSet;
 

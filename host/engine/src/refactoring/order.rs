@@ -2,15 +2,18 @@
 //!
 //! A statement waits for another one
 //!
-//! - if it moves objects away from the other's target: chains are completed;
-//! - if its addresses are inside a module to which the other one moves objects;
-//! - if it moves a module, and the other one's addresses are inside that module before the move.
+//! - if it moves objects away from the other statement's target, so that chains of moves are
+//!   completed;
+//! - if its addresses are inside a module to which the other statement moves objects;
+//! - if it moves a module, and the other statement's addresses are inside that module before the
+//!   move.
 //!
-//! If only its keys change, a module has the same name before and after: statements inside
-//! it about its own objects apply after the move, and the module does not wait for them.
+//! A move that changes only a module's keys keeps the module's name. In this case, statements
+//! inside the module that move its own objects apply after the module's move, which does not wait
+//! for them.
 //!
-//! Statements with matching addresses are found with an index: by names first, then by the keys
-//! that both ends have.
+//! Statements with matching addresses are found with an index: first by names, then by the keys
+//! that are present in both addresses.
 
 use std::collections::HashMap;
 

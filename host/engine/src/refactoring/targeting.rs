@@ -1,5 +1,5 @@
-//! Checks targets against moves: a target that includes one address of a moved object must include
-//! both.
+//! Checks targets against moves: targets that include one address of a moved object must also
+//! include the other.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Attributes on which a plan depends, and changes that were made outside of Wardian.
+//! Attributes on which a plan depends, and changes made outside of Wardian.
 
 use wardian_engine::{Action, Mode, Plan, PlanOptions};
 

@@ -1,4 +1,4 @@
-//! Errors of responses that violate the protocol, which name the provider.
+//! Errors for responses that violate the protocol. Each error names the provider.
 
 use crate::fixture::Fixture;
 

@@ -1,4 +1,4 @@
-//! Describes the values that an error involves, without revealing sensitive values.
+//! Describes the values involved in an error, without revealing sensitive values.
 
 use std::collections::BTreeMap;
 

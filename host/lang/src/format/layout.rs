@@ -1,4 +1,4 @@
-//! Splits the text into lines, indents them, and aligns them with each other.
+//! Splits the text into lines, indents them, and aligns their equals signs and comments.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Rewrites text, except for the spaces between tokens.
+//! Converts tokens to output text, with every change except the spaces between tokens.
 
 use std::borrow::Cow;
 use std::ops::Range;

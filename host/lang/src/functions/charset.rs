@@ -1,9 +1,9 @@
 //! Character sets of text that is encoded as bytes, by their names in the IANA registry.
 //!
-//! A character that a set does not contain, and bytes that are not text, are errors: nothing is
-//! replaced. The tables of `encoding_rs` follow the WHATWG standard, which this module narrows to
-//! the sets as registered: single-byte sets have no C1 controls, and Japanese sets have no yen sign
-//! and overline in place of ASCII characters.
+//! Characters that are not in the character set and bytes that do not represent text are errors;
+//! they are never replaced. The tables of `encoding_rs` follow the WHATWG standard. This module
+//! restricts them to the registered character sets: single-byte sets have no C1 controls, and
+//! Japanese sets have no yen sign and overline in place of ASCII characters.
 
 mod names;
 

@@ -1,10 +1,10 @@
 //! The JSON syntax of configuration files.
 //!
-//! In JSON, only the reader of a body distinguishes arguments from blocks. Therefore a file is
-//! first parsed into a tree of values ([`parse`]), from which each [`crate::Body`] contains a
-//! subtree. When a reader has declared its expectations ([`crate::Expected`]), the body has
-//! attributes and blocks as in the native syntax ([`body`]). Values become expressions on first use
-//! ([`expression`]), and are compiled only once, even if a body is read several times.
+//! JSON syntax does not distinguish arguments from blocks; only the caller that reads a body can.
+//! Therefore a file is first parsed into a tree of values ([`parse`]), and each [`crate::Body`]
+//! contains a subtree. When a caller has declared what it expects ([`crate::Expected`]), the body
+//! has attributes and blocks as in the native syntax ([`body`]). Values become expressions on first
+//! use ([`expression`]), and are compiled only once, even if a body is read several times.
 //!
 //! A string is a template, unless the argument must be constant, in which case it is a literal.
 

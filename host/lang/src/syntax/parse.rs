@@ -1,13 +1,14 @@
 //! Parses tokens into bodies and expressions.
 //!
 //! A recursive descent parser that reports as many errors as it can. It omits invalid code or
-//! replaces it with unknown values, and continues after its apparent end. Then the parser is
-//! *recovering*: errors that may only be consequences are suppressed, so that one mistake is not
-//! reported repeatedly. Terraform determines which errors these are and where parsing continues:
-//! the same text has the same errors, each on the same line.
+//! replaces it with unknown values, and continues where that code apparently ends. From then on,
+//! the parser is *recovering*: it suppresses errors that may only be consequences, so that one
+//! mistake is not reported repeatedly. Both the suppressed errors and the position where parsing
+//! continues are the same as in Terraform: the same text causes the same errors, each on the same
+//! line.
 //!
-//! The parser builds no intermediate tree: expressions are compiled to [`Node`]s during parsing,
-//! because everything that is required to resolve a name precedes the name.
+//! The parser builds no intermediate tree: it compiles expressions to [`Node`]s directly, because
+//! everything that is required to resolve a name precedes the name.
 //!
 //! Two limits bound the depth: the nesting of the text ([`MAX_NESTING`]), which bounds the
 //! recursion here, and the height of nodes ([`MAX_HEIGHT`]), which bounds the recursion when nodes

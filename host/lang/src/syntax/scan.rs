@@ -1,7 +1,7 @@
 //! Splits text into tokens.
 //!
-//! The token boundaries are the same as in Terraform's scanner for the native syntax, on which the
-//! parser and the formatter depend.
+//! The parser and the formatter depend on token boundaries that are the same as in Terraform's
+//! scanner for the native syntax.
 //!
 //! - [`scan`] is total: invalid text becomes [`TokenKind::Invalid`]. The last token is always
 //!   [`TokenKind::End`], which is empty.
@@ -25,10 +25,10 @@
 //! consecutive line breaks, and the template continues.
 //!
 //! A heredoc is [`TokenKind::OpenHeredoc`] (`<<EOT` or `<<-EOT` with the end of the line), one or
-//! more [`TokenKind::TemplateLiteral`] for each of its lines, and [`TokenKind::CloseHeredoc`],
-//! which is the line of the marker with the spaces on both sides but without the line's end; the
-//! line's end follows as [`TokenKind::Newline`]. A marker that is not followed by the end of a line
-//! is text.
+//! more [`TokenKind::TemplateLiteral`] for each of its lines, and [`TokenKind::CloseHeredoc`]. The
+//! last of these is the line of the marker with the spaces on both sides but without the line's
+//! end; the line's end follows as [`TokenKind::Newline`]. A marker that is not followed by the end
+//! of a line is text.
 //!
 //! Inside interpolations and directives (`%{ ... }`) the rules are the same as outside.
 //!

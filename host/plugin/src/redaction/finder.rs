@@ -1,9 +1,9 @@
 //! Finds many strings in a piece of text.
 //!
-//! The strings are sorted. The longest string that begins at a position is the greatest string that
-//! is less than or equal to the text there, or a prefix of that string. So adding a string between
-//! two searches costs only its insertion, and many strings take only as much memory as their own
-//! size.
+//! The strings are sorted. The longest string that begins at a position in the text is either the
+//! greatest string that is less than or equal to the rest of the text, or a prefix of that string.
+//! Therefore, adding a string between two searches costs only its insertion, and the memory is
+//! proportional to the size of the strings.
 
 use std::collections::BTreeSet;
 use std::ops::{Bound, Range};

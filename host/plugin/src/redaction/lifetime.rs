@@ -1,9 +1,9 @@
-//! Sensitive values of all calls of one plugin.
+//! The sensitive values of all calls of one plugin.
 //!
-//! A plugin has memory that outlives a call, and can reveal a value in a later call. So the
-//! sensitive values of a call are redacted for the lifetime of the plugin. The values are stored
-//! unchanged until there is output, or until there are many; then only their strings are retained,
-//! each once. If the strings exceed the limit of a search, all output is suppressed.
+//! A plugin's memory outlives a call, so the plugin can reveal a value in a later call. Therefore
+//! the sensitive values of a call are redacted for the lifetime of the plugin. The values are
+//! stored unchanged until there is output or their number is large; then only their strings are
+//! retained, each once. If the strings exceed the limit of a search, all output is suppressed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,9 +1,9 @@
 //! Redacts the sensitive values of concurrent calls in one process.
 //!
-//! A process has one standard error, and its output does not identify the call. So the sensitive
-//! values of all active and recent calls are searched for in every line. They are retained for at
-//! most two periods after the call, so that the cost depends only on recent calls, not on all calls
-//! of the run.
+//! A process has one standard error, and its lines do not identify the call that wrote them.
+//! Therefore, every line is searched for the sensitive values of all active and recent calls. The
+//! values are retained for at most two periods after the call, so the cost depends only on recent
+//! calls, not on all calls of the run.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};

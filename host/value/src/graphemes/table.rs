@@ -1,5 +1,6 @@
-//! The grapheme break property of Unicode 15.0, except for syllables of Hangul, which are computed.
-//! Characters that are not listed are ordinary ones. Spacing marks count as extending characters.
+//! The grapheme break property of Unicode 15.0, except for Hangul syllables, which are computed.
+//! Characters that are not listed have the value Other. Spacing marks count as extending
+//! characters.
 
 use super::Class::{self, Control, Extend, Joiner, Pictographic, Prepend, RegionalIndicator};
 

@@ -1,5 +1,5 @@
-//! Encodes and decodes refinements of unknown values, which are the payload of extension 12: a map
-//! with small integer keys.
+//! Encodes and decodes refinements of unknown values. A refinement is the payload of extension type
+//! 12: a map with small integer keys.
 
 use rmp::encode::{ByteBuf, write_bool, write_ext_meta, write_map_len, write_sint, write_str, write_uint};
 

@@ -1,5 +1,5 @@
-//! The resources of a graph, each with its direct dependencies: dependencies that another one
-//! already implies are removed (the transitive reduction).
+//! The resources of a graph, each with its direct dependencies. A dependency that is implied by
+//! another one is removed (transitive reduction).
 
 use std::collections::HashMap;
 

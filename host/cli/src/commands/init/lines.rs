@@ -1,5 +1,5 @@
-//! The lines of `init`. Terraform's and OpenTofu's are literal, because tools search for them; in
-//! JSON messages a code identifies each step.
+//! The lines of `init`. Those of Terraform and OpenTofu are literal, because tools search for them;
+//! in JSON messages, a code identifies each step.
 
 use wardian_address::{Constraints, ProviderAddress};
 use wardian_install::package::{PluginArtifact, PluginOrigin};

@@ -1,5 +1,5 @@
-//! Renders scalars as text. For strings with several lines, or with JSON, only the changes in the
-//! string are shown.
+//! Renders scalars as text. For multi-line strings and strings that contain JSON, only the changes
+//! within the string are shown.
 
 use wardian_printable::{PrintableText, append, append_line};
 use wardian_value::{Value, View, go_quote, json};

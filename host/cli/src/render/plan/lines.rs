@@ -1,4 +1,4 @@
-//! The sentences around the changes of a plan. Terraform's and OpenTofu's are literal, because
+//! The sentences around the changes of a plan. Those of Terraform and OpenTofu are literal, because
 //! tools search for them.
 
 use wardian_engine::Mode;

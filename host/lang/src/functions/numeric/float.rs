@@ -1,5 +1,5 @@
-//! Logarithm and power of machine floats, equal to Terraform's in every digit: results are shown in
-//! full, so a different rounding would be visible as a change.
+//! Logarithm and power of machine floats, identical to Terraform's in every digit: results are
+//! shown in full, so a different rounding would be visible as a change.
 
 #![allow(clippy::float_cmp, reason = "the compared values are exact")]
 

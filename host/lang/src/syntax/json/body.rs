@@ -1,4 +1,4 @@
-//! JSON bodies, which are interpreted according to the expectations of their readers.
+//! JSON bodies, which are interpreted according to what their callers expect.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
