@@ -224,7 +224,7 @@ impl AppContext {
                 self.frontend.report(AppEvent::CliConfigWarning(&warning.to_string()));
             }
         }
-        // The directory of an untrusted configuration is not a source of plugins.
+        // No plugins are loaded from the directory of an untrusted configuration.
         let beside = self.confinement.is_none().then(|| PathBuf::from("terraform.d/plugins"));
         let mut implied: Vec<PathBuf> = beside.into_iter().collect();
         implied.extend(home.map(|home| home.join(".terraform.d/plugins")));
@@ -350,7 +350,7 @@ impl AppContext {
         Locations {
             directory: &self.directory,
             environment: &self.environment,
-            // Without a valid CLI configuration, no plugin is found.
+            // An invalid CLI configuration is ignored here, because no plugins are found with it.
             cli_config: &self.load_cli_config().unwrap_or_default().config,
             states: &self.states()?,
             named_files: &self.named_files,
@@ -398,7 +398,7 @@ impl AppContext {
     ) -> Result<BTreeMap<PathBuf, PathBuf>, AppError> {
         let is_untrusted = self.confinement.is_some();
         let granted = policy.granted_directories().filter(|granted| {
-            // The root module's policy of an untrusted configuration grants nothing.
+            // In an untrusted configuration, the root module's policy grants nothing.
             is_checked(granted) && !(is_untrusted && granted.level == Level::RootModule)
         });
         let private = self.environment.private_directory();
@@ -508,8 +508,8 @@ fn checked(configuration: Configuration) -> (Arc<Configuration>, Diagnostics) {
     let mut diagnostics = configuration.warnings.clone();
     check_required_versions(&configuration, &mut diagnostics);
     let configuration = Arc::new(configuration);
-    // The process ends after the command, so the memory is not freed, which would take a tenth of the
-    // time of a `validate`.
+    // The process ends after the command, so the memory is not freed. Freeing it would take a tenth
+    // of the time of a `validate`.
     std::mem::forget(Arc::clone(&configuration));
     (configuration, diagnostics)
 }

@@ -131,7 +131,7 @@ impl GrantedPaths {
                     problems.push(Diagnostic::error("Granted directory leads through a link", detail));
                     continue;
                 }
-                // The plugin cannot use this path either.
+                // The plugin cannot use this path, either.
                 Err(GrantedPathError::Access(_)) => continue,
             };
             let key = EntryKey {

@@ -322,8 +322,7 @@ fn native_package(
 ) -> NativePackage {
     NativePackage {
         name: plugin_name(&native.address, native.version.as_ref()).into(),
-        // The path is absolute, so that it does not depend on the directory in which the program
-        // runs.
+        // The path is absolute, so it does not depend on the directory in which the program runs.
         executable: working_directory.join(&native.file),
         environment: native_environment::variables(&native.address, policy, environment),
         working_directory: working_directory.to_owned(),

@@ -36,7 +36,8 @@ impl Locations<'_> {
             let path = lexically_normalize(&self.directory.join(path));
             let led = resolve_symlinks(&path).ok().filter(|led| *led != path);
             for path in std::iter::once(path).chain(led) {
-                // Only the names in such a directory tell what is protected.
+                // A directory that contains the root module is not protected as a whole: file names
+                // identify the protected files in it.
                 if !self.directory.starts_with(&path) {
                     policy.protect(class, &path);
                 }

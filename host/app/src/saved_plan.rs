@@ -206,7 +206,8 @@ impl SavedPlan {
                 );
             }
         }
-        // If the plan is applied in another directory, its own lock file may be the only one.
+        // If the plan is applied in another directory, the lock file in the plan may be the only
+        // one.
         if Path::new(LOCK_FILE_NAME).is_file() {
             let present = context.lock_file()?;
             for (address, planned) in &self.lock.providers {

@@ -324,7 +324,7 @@ pub fn warn_of_recovery(context: &AppContext, file: &StateFile) {
             ),
         )
     } else {
-        // Without the lock, the two cases cannot be distinguished.
+        // Without the lock, an active run cannot be distinguished from an interrupted one.
         (
             "State not saved yet",
             format!(

@@ -140,7 +140,7 @@ impl HostConfinement {
         let data = HOST_DATA_FILES.map(|name| self.data_directory.join(name));
         for name in host_files().into_iter().chain(data) {
             let path = lexically_normalize(&self.directory.join(&name));
-            // A data directory outside of the configuration's directory, which the user chose, is
+            // A data directory that the user chose outside of the configuration's directory is
             // trusted.
             if self.passes_through(&path)
                 && let Err(reason) = self.check_host_file(&path)

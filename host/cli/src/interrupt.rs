@@ -77,7 +77,7 @@ fn reaction(request: Request, walk_has_begun: bool, asked: Stop) -> Reaction {
 
 fn handle(request: Request, stopper: &Stopper, shell: &Shell) {
     let text = match reaction(request, stopper.walk_has_begun(), stopper.current()) {
-        // Nothing runs, and the command ends without an answer.
+        // Nothing is running: the command waits for an answer, and now ends without it.
         Reaction::Finish if shell.is_asking() => {
             stopper.ask();
             "Interrupt received."

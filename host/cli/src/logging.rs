@@ -74,7 +74,7 @@ impl LogSettings {
     /// Reads the settings; `None` if logging is not requested.
     fn from_environment(environment: &ProcessEnvironment) -> Option<Self> {
         let (all, core) = (environment.log(), environment.core_log());
-        // A log level for the core does not apply to plugins.
+        // A log level that is set only for the core does not apply to plugins.
         let unsaid = core.filter(|_| all.is_none()).map(|_| "off");
         let (of_core, of_plugins) = (all.or(core), environment.provider_log().or(unsaid));
         let is_json = of_core.into_iter().chain(of_plugins).any(|text| text.eq_ignore_ascii_case("json"));

@@ -187,8 +187,8 @@ impl Operation {
             Ok(saved) => saved,
             Err(error) => {
                 diagnostics.push(state_diagnostic(&error));
-                // The serial must be higher than that of a state into which the journal may be
-                // merged.
+                // Merging the journal increments the serial of the state, so this state needs a
+                // higher one.
                 state.serial = self.state.serial.saturating_add(2);
                 state.lineage = lineage;
                 TERRAFORM_VERSION.clone_into(&mut state.terraform_version);

@@ -50,7 +50,7 @@ fn output_lines(text: &str, prefix: &PrintableText) -> PrintableText {
             shown.push("\n");
         }
         append!(shown, "{prefix} ");
-        // The line has no line breaks, and its tabs are shown.
+        // `append_lines` preserves tabs; the line contains no line breaks.
         shown.append_lines(&without_colours(line));
     }
     shown
@@ -116,8 +116,8 @@ fn line(event: &Event<'_>) -> Option<PrintableText> {
                 Elapsed(*elapsed)
             )
         }
-        // Each line of output has already been shown with its prefix; later lines show that the
-        // provisioner is complete.
+        // Each line of output was shown with its prefix when it was received; later events show
+        // that the provisioner has finished.
         Event::ProvisionOutput { .. } | Event::ProvisionCompleted { .. } => return None,
         // The error itself is shown at the end of the run.
         Event::Failed { .. } | Event::ProvisionFailed { .. } | Event::EphemeralFailed { .. } => return None,

@@ -16,7 +16,7 @@ use crate::shell::{Paint, Shell};
 
 /// Reports a new plan.
 pub(crate) fn plan(shell: &Shell, plan: &Plan) {
-    // Terraform also prints that the planning failed.
+    // Terraform also prints a line for a failed plan without changes.
     let is_shown = !plan.errored || plan.has_changes() || !shell.product().is_own();
     if !shell.is_for_programs() && is_shown {
         shell.print(render_plan(plan, PlanNote::None, shell.render_options()));

@@ -414,7 +414,7 @@ impl Shell {
     pub(crate) async fn ask(&self, question: impl Into<PrintableText>) -> io::Result<Option<String>> {
         self.print(question);
         let (sender, answer) = tokio::sync::oneshot::channel();
-        // The thread is separate and is not joined, since the user may interrupt Wardian instead of
+        // The separate thread is not joined, because the user may interrupt Wardian instead of
         // answering.
         std::thread::spawn(move || {
             let mut line = String::new();
@@ -426,7 +426,7 @@ impl Shell {
         self.is_asking.store(false, Ordering::Relaxed);
         let line = line.map_err(io::Error::other)??;
         if !self.can_ask() {
-            // The terminal has not shown a line break.
+            // If the answer was not typed on a terminal, no line break follows the question yet.
             self.say("");
         }
         Ok(line.map(|line| line.trim_end_matches(['\n', '\r']).to_owned()))
@@ -437,12 +437,12 @@ impl Shell {
     /// # Errors
     /// If the input cannot be read.
     pub(crate) async fn ask_secret(&self, question: impl Into<PrintableText>) -> io::Result<Option<String>> {
-        // When this guard is dropped, typed characters are shown again, even if the question was
+        // Dropping this guard makes typed characters visible again, even if the question was
         // abandoned.
         let silence = Silence::begin();
         let answer = self.ask(question).await;
         if silence.is_some() {
-            // The terminal has not shown the typed line break either.
+            // The typed line break was not visible, either.
             self.say("");
         }
         answer
@@ -491,7 +491,8 @@ fn input_has_ended() -> bool {
     let input = io::stdin();
     let mut waiting = [PollFd::new(&input, PollFlags::IN)];
     let is_ready = poll(&mut waiting, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0);
-    // If input is ready, this returns it without waiting, or an empty slice at the end.
+    // If input is ready, this call returns it without waiting; at the end of the input, it returns
+    // an empty slice.
     is_ready && input.lock().fill_buf().map_or(true, <[u8]>::is_empty)
 }
 

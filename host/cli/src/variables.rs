@@ -59,7 +59,7 @@ pub(crate) async fn collect(
             }
             let answer =
                 unless_stopped(stop, ask(variable, shell)).await.ok_or_else(AppError::interrupted)??;
-            // Variables without an answer are reported together.
+            // All variables without an answer are reported together later.
             let Some(text) = answer else { break };
             check_answer(variable, &text)?;
             let name = variable.name.to_string();
@@ -120,7 +120,7 @@ pub(crate) fn for_saved_plan(
 fn argument(argument: &VariableArgument) -> Outcome<VariableSource> {
     match argument {
         VariableArgument::Text(given) => Ok(VariableSource::Text(VariableText::parse(given)?)),
-        // The file that the user names may be a pipe.
+        // The file named by the user may be a pipe.
         VariableArgument::File(path) => match decode(path, fs::read(path))? {
             Some(file) => Ok(VariableSource::File(file)),
             None => Err(Failure::error(

@@ -66,7 +66,7 @@ impl Configuration {
                     refuse("Invalid import provider argument".to_owned(), detail.to_owned(), span);
                 }
                 if node.module.has_errors || import.for_each.is_some() {
-                    // The instances of the block have different addresses.
+                    // The instances of a block with `for_each` have different addresses.
                 } else if let Some(first) = known.get(to) {
                     let detail = format!("An object is already imported to {to} at {first}.");
                     refuse(format!("Duplicate import configuration for \"{to}\""), detail, import.to.span());

@@ -51,7 +51,7 @@ pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configurati
         check_root(&root.module, &mut problems);
     }
     configuration.check_imports(&mut problems);
-    // If a file could not be read, the intended providers are unknown.
+    // If a file could not be read, it is unknown which providers were intended.
     let mut unresolved = Diagnostics::new();
     if !problems.has_errors() {
         configuration.resolve_providers(&mut problems, &mut unresolved);

@@ -129,7 +129,7 @@ impl Diagnostic {
         }
         text.push(":\n");
         let end = span.file.position(span.end.max(span.start));
-        // A span that ends with a line break does not mark the next line.
+        // A span that ends with a line break does not extend to the next line.
         let last = if end.column == 1 && end.line > start.line { end.line - 1 } else { end.line };
         for line in start.line..=last.min(start.line + MAX_LINES - 1) {
             push_line(span, line, width, style, text);
@@ -222,7 +222,8 @@ impl<'a> Window<'a> {
         if columns(code) <= width {
             return Self { start: "", before, marked, after, end: "" };
         }
-        // The mark has precedence, then a third of the rest is for the text before it.
+        // The marked text has precedence. Of the remaining width, at least a third is available for
+        // the text before it.
         let marked_width = columns(marked).min(width - 2);
         let rest = width - 2 - marked_width;
         let after_width = columns(after).min(rest);

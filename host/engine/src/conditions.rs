@@ -63,7 +63,7 @@ pub fn check(
 fn check_one(condition: &Condition, scope: &dyn Scope, report: FailureReport) -> Diagnosed<ConditionResult> {
     let expression = &condition.condition;
     let mut diagnostics = Diagnostics::new();
-    // The message must be valid even if the condition holds.
+    // The error message must be valid even if the condition holds.
     let value = diagnostics.collect(expression.evaluate(scope));
     let message = message(condition, scope).take(&mut diagnostics);
     let (Some(value), Some(message)) = (value, message) else { return Diagnosed::failed(diagnostics) };

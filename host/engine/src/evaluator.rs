@@ -214,7 +214,7 @@ impl Evaluator {
         let checkable = Checkable::Variable(instance.path(), variable.name.clone());
         self.checks.report(&checkable, CheckedObject::for_module(instance), 0, found);
         if problems.has_errors() {
-            // Values that depend on a rejected value are useless.
+            // No other value may be computed from a rejected value.
             self.values.module_mut(instance).variables.remove(&variable.name);
         }
         problems.in_block(&format!("variable \"{}\"", variable.name))

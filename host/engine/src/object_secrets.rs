@@ -158,7 +158,7 @@ pub(crate) fn withhold_from_plan(plan: &mut Plan, known: &SensitiveValues) {
 }
 
 fn withhold_from_change(change: &mut ResourceChange, known: &SensitiveValues) {
-    // Only the provider can interpret them.
+    // Only the provider can interpret private data.
     change.planned_private = Arc::default();
     let block = &change.schema.block;
     let sources = [&change.before, &change.after];

@@ -231,7 +231,7 @@ pub fn decode(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
         .ok_or_else(|| PlanFileError::Damaged { part: "state.json", problem: "it is missing".into() })?;
     let mut previous_state = state("state-previous.json")?.unwrap_or_else(|| prior_state.clone());
     if contents.withheld {
-        // The states have no objects, but the reader needs the providers of all changes.
+        // The states contain no objects, but the reader needs the provider of every change.
         for change in contents.changes.iter().chain(&contents.drift) {
             let (address, provider) = decode_provider(change)?;
             previous_state.set_resource(address, ResourceState { provider, instances: BTreeMap::new() });

@@ -160,7 +160,8 @@ impl Configured {
     pub fn stop_all(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let providers: Vec<Arc<dyn Provider>> = self.providers.values().cloned().collect();
         Box::pin(async move {
-            // Errors are ignored: the walk waits for such a provider's operations, too.
+            // Errors are ignored: if a provider fails to stop, the walk still waits for its
+            // operations.
             let _ = join_all(providers.iter().map(|provider| provider.stop())).await;
         })
     }

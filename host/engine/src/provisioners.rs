@@ -92,7 +92,8 @@ impl Provisioners {
         let known: Vec<Arc<dyn Provisioner>> =
             self.known.values().map(|known| Arc::clone(&known.provisioner)).collect();
         Box::pin(async move {
-            // Errors are ignored: the walk waits for such a provisioner's operations, too.
+            // Errors are ignored: if a provisioner fails to stop, the walk still waits for its
+            // operations.
             let _ = join_all(known.iter().map(|provisioner| provisioner.stop())).await;
         })
     }

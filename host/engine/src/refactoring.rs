@@ -73,7 +73,7 @@ pub async fn apply(evaluator: &Evaluator, state: &mut State) -> Result<Moves, Di
     if moves.statements.is_empty() || state.resources().len() == 0 {
         return Ok(moves);
     }
-    // The statements of a cycle move no objects; the check reports the cycle.
+    // Statements that form a cycle move no objects; the check reports the cycle.
     if let Ok(order) = order::order(&moves.statements) {
         let carried_out = carry_out::carry_out(evaluator, state, &moves.statements, &order).await?;
         moves.moved = carried_out.moved;

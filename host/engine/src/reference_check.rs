@@ -25,7 +25,8 @@ pub fn check(configuration: &Configuration, schemas: &Schemas) -> (Diagnostics, 
                 reported.insert(&reference.span);
                 return;
             }
-            // A trigger refers to changes of one instance, or of all instances.
+            // A trigger need not refer to a single instance: it can refer to changes of all
+            // instances.
             let is_value = !triggers.contains(&ReportedReferences::position(&reference.span));
             let problem = is_value.then(|| check_resource(configuration, schemas, node, reference));
             if let Some(problem) = problem.flatten() {

@@ -207,7 +207,7 @@ impl EngineContext {
         let mut evaluator = self.evaluator(&schemas, Phase::Plan, clock::now());
         let graph = crate::nodes::build(&self.configuration)?;
         state_values::evaluate_all(&mut evaluator, &graph, &state, variables);
-        // A console creates no objects, so no value must remain unknown.
+        // A console creates no objects, so values must not remain unknown.
         evaluator.phase = Phase::Apply;
         Ok(Console { evaluator })
     }

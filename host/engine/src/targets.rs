@@ -137,7 +137,7 @@ pub fn not_excluded<'a>(
     if !is_destruction {
         nodes.difference_with(&graph.dependents_closure(&excluded));
     }
-    // A resource is visited if only some of its instances are excluded.
+    // If only some instances of a resource are excluded, the resource is visited.
     let is_whole = |address: &ResourceAddress| {
         excludes.iter().any(|target| may_include(target, address) && is_unkeyed(target))
     };

@@ -88,7 +88,7 @@ impl Budget {
 
     /// Adds the bytes that an evaluation has produced.
     pub(crate) fn record(&self, bytes: u64) {
-        // The sum saturates: a wrapped sum would be small.
+        // The sum saturates: if it wrapped, it would be small.
         let _ = self
             .used
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| Some(used.saturating_add(bytes)));

@@ -250,8 +250,8 @@ impl Defaults {
         let marks = value.marks();
         let element = self.children.get(ELEMENT);
         let result = match value.view() {
-            // If defaults give elements different types, the following conversion unifies them;
-            // until then they are a tuple.
+            // If defaults give elements different types, the subsequent conversion unifies the
+            // types; until then, the elements form a tuple.
             View::List(items) | View::Set(items) | View::Tuple(items) => {
                 Value::tuple(items.iter().enumerate().map(|(index, item)| {
                     let inner = element.or_else(|| self.children.get(index.to_string().as_str()));

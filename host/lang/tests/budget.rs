@@ -135,7 +135,7 @@ fn types_of_unknown_values_are_limited() {
     run.locals.insert("local.condition".to_owned(), Value::unknown(Type::Bool));
     for at in 0..40 {
         let result = format!("local.condition ? [local.t{at}, local.t{at}] : [local.t{at}, local.t{at}]");
-        // The result of two sides that are too large is unknown, and has no type.
+        // If both sides of a conditional are too large, its result is unknown and has no type.
         let value = run.evaluate(&result).unwrap();
         assert!(!value.is_known());
         assert!(value.expanded_size() <= 4 * MIB, "{at}: {}", value.expanded_size());

@@ -191,7 +191,7 @@ proptest! {
             text.push_str(token);
             text.push_str(match *token {
                 "{\n" | "\n}\n" => "",
-                // `d-` is a name.
+                // `d-` would be a single name.
                 "d" => &"  \t "[*gap..],
                 _ => &"  \t "[..*gap],
             });

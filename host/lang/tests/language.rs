@@ -408,7 +408,7 @@ fn for_over_100_000_elements_is_linear() {
     let value = expression.evaluate(&world).unwrap();
     let spent = start.elapsed();
     assert_eq!(value.as_mapping().unwrap().len(), 100_000);
-    // The target is 0.2 s; a busy machine is allowed to take five times as long.
+    // The target is 0.2 s; on a busy machine, five times as long is allowed.
     assert!(spent.as_millis() < 1000, "{spent:?}");
     println!("{spent:?}");
 }

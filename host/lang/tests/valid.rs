@@ -57,7 +57,7 @@ fn values_match_terraform() {
         if found.as_ref() != Ok(expected) {
             wrong.push(format!("{text:?}\n  expected {expected}\n  found    {found:?}"));
         }
-        // The same expression alone, which the end of a line does not end.
+        // Parsed as a separate expression, the text does not end at the end of a line.
         let alone = parse_expression(&SourceFile::new("x", format!("{text}\n"))).unwrap();
         let in_body = &body.attribute("v0").unwrap().expression;
         assert_eq!(alone.evaluate(&EmptyScope), in_body.evaluate(&EmptyScope), "{text}");

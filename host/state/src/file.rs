@@ -217,7 +217,7 @@ impl StateFile {
         if !self.is_locked() {
             self.check_unchanged()?;
         }
-        // A copy of the state that was read is the same state, so its serial is not incremented.
+        // If the state is identical to the one that was read, its serial is not incremented.
         let next = State {
             lineage: journal.lineage().to_owned(),
             serial: before.serial.saturating_add(u64::from(!is_same)),

@@ -171,8 +171,8 @@ impl Lock {
                 }
                 Err(error) => return Err(failed("lock the state")(error)),
             }
-            // The previous holder may have removed the file after it was opened and before it was
-            // locked here; in that case, the lock is on a file without a name.
+            // The previous holder may have removed the file after this process opened it and before
+            // this process locked it; the lock is then held on an unlinked file.
             if !is_same_file(&file, path) {
                 continue;
             }

@@ -76,9 +76,10 @@ fn first_cluster(text: &str) -> Option<usize> {
     let mut characters = text.char_indices();
     let (_, first) = characters.next()?;
     let mut previous = (first, Class::of_character(first));
-    // The number of regional indicators, which form pairs.
+    // The number of regional indicators so far; they form pairs.
     let mut indicators = usize::from(previous.1 == Class::RegionalIndicator);
-    // Whether the cluster is a pictograph with extending characters, and then also a joiner.
+    // Whether the cluster ends with a pictograph and its extending characters, and whether a joiner
+    // follows them.
     let mut is_pictograph = previous.1 == Class::Pictographic;
     let mut is_joined = false;
     for (at, character) in characters {

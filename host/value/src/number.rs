@@ -354,7 +354,8 @@ fn compare_magnitudes(a: &BigUint, a_exponent: i64, b: &BigUint, b_exponent: i64
         (false, false) => {}
     }
     top(a, a_exponent).cmp(&top(b, b_exponent)).then_with(|| {
-        // The tops are equal, so the exponents differ by at most the number of mantissa bits.
+        // The highest bits are at the same position, so the exponents differ by at most the number
+        // of mantissa bits.
         let shift = a_exponent.abs_diff(b_exponent);
         if a_exponent >= b_exponent { (a << shift).cmp(b) } else { a.cmp(&(b << shift)) }
     })

@@ -86,7 +86,7 @@ impl Path {
     pub fn apply<'a>(&self, value: &'a Value) -> Option<&'a Value> {
         self.0.iter().try_fold(value, |value, step| match (value.view(), step) {
             (View::Object(attributes), PathStep::Attribute(name)) => attributes.get(name),
-            // In the paths of providers, a map key can be either kind of step.
+            // In paths returned by providers, a map key can be either kind of step.
             (View::Map(elements), PathStep::Key(key) | PathStep::Attribute(key)) => elements.get(key),
             (View::Object(attributes), PathStep::Key(key)) => attributes.get(key),
             (View::List(elements) | View::Tuple(elements), PathStep::Index(index)) => {

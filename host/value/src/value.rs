@@ -161,7 +161,7 @@ impl Value {
                 }
                 match ty {
                     _ if length == 0 => Some(Self::empty_collection(ty)),
-                    // The number is limited so that a hostile length cannot exhaust memory.
+                    // The number is limited so that a malicious length cannot exhaust memory.
                     Type::List(_) if length <= 1024 => Some(Self::list(
                         (**element).clone(),
                         std::iter::repeat_n(Self::unknown((**element).clone()), length),

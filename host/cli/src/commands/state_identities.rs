@@ -45,7 +45,7 @@ fn run(context: &CommandContext, arguments: &StateIdentitiesArguments) -> Outcom
         let has_id = arguments.id.as_deref().is_none_or(|id| has_id(instance, id));
         let identity = instance.current.as_ref().and_then(|object| object.identity.as_ref());
         if let (true, true, Some(Identity { attributes, .. })) = (is_wanted, has_id, identity) {
-            // The state file was parsed, so that the text is valid.
+            // The text is valid JSON, because the state file was parsed.
             identities.insert(address.to_string(), serde_json::from_str(attributes).unwrap_or_default());
         }
     }

@@ -46,7 +46,7 @@ async fn run(context: &CommandContext, arguments: &StateRmArguments) -> Outcome 
     for target in &arguments.addresses {
         removed
             .extend(state.instances().map(|(address, ..)| address).filter(|address| names(target, address)));
-        // An instance that two addresses include is removed only once.
+        // An instance that is included in two addresses is removed only once.
         for address in &removed {
             state.remove_instance(address);
         }

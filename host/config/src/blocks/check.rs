@@ -100,7 +100,7 @@ impl Condition {
                 Diagnostic::error(format!("Invalid {} expression", block.kind), detail)
                     .at(condition.span().clone()),
             );
-            // Validations of variables have a more specific check.
+            // A more specific check applies to validations of variables.
             if &*block.kind != "validation" {
                 return None;
             }

@@ -181,7 +181,7 @@ fn required_provider(attribute: &Attribute, problems: &mut Diagnostics) -> Optio
             .map_err(|error| invalid_entry(&format!("{error}."), &attribute.name_span));
         problems.collect(address)
     };
-    // The legacy form, from before `source` existed: only a version constraint.
+    // The legacy form, used before `source` existed: only a version constraint.
     let plain = expression.evaluate_constant().ok().and_then(|value| convert(&value, &Type::String).ok());
     if let Some(text) = plain.as_ref().and_then(Value::as_str) {
         return Some(RequiredProvider {

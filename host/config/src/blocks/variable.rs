@@ -94,7 +94,7 @@ fn constraint(expression: &Expression, problems: &mut Diagnostics) -> (TypeConst
         problems.push(quoted_type(text, expression.span()));
         return (TypeConstraint::any(), false);
     }
-    // The legacy form, from before element types were required.
+    // The legacy form, used before element types were required.
     match expression.as_keyword() {
         Some("list") => return (TypeConstraint::from_type(Type::list(Type::Dynamic)), false),
         Some("map") => return (TypeConstraint::from_type(Type::map(Type::Dynamic)), false),

@@ -111,7 +111,7 @@ impl Originals {
             if known.iter().any(|earlier| *earlier == problem) {
                 continue;
             }
-            // The override may invalidate references in other files.
+            // An override may cause errors in other files; they are reported at the override.
             let elsewhere = |place: &wardian_diagnostic::Span| place.file.name() != block.span.file.name();
             let is_of_both = &*block.kind == "variable"
                 && !alone.iter().any(|own| own.summary == problem.summary && own.subject == problem.subject);

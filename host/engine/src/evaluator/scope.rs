@@ -125,7 +125,7 @@ impl<'a> ModuleScope<'a> {
             .and_then(|m| m.resource(mode, type_name, name))
             .filter(|_| self.evaluator.phase != Phase::Validate);
         let Some(known) = known else {
-            // The types of attributes are checked by the references to them.
+            // The type of the value is unknown: the reference check verifies its attributes.
             let marks = if mode == ResourceMode::Ephemeral && schema.is_some() {
                 Marks::EPHEMERAL
             } else {

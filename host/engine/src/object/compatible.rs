@@ -86,7 +86,7 @@ fn check_block(block: &Block, planned: &Value, actual: &Value, path: &Path, foun
                 let (planned_set, actual_set) =
                     (planned.as_elements().unwrap_or_default(), actual.as_elements().unwrap_or_default());
                 check_set(planned_set, actual_set, &path, found);
-                // Equal blocks of a set are one element.
+                // Equal blocks in a set are a single element.
                 if actual_set.len() > planned_set.len() {
                     let text = format!(
                         "the number of blocks changed from {} to {}",

@@ -144,10 +144,10 @@ mod tests {
             kept(&prior, &object(Value::unknown(Type::String), Some("1")), &[&name]),
             Ok(vec![name.clone()])
         );
-        // An element that only one object has, and an element that neither has.
+        // An element that only one object has, and one that neither object has.
         assert_eq!(kept(&prior, &object(a(), None), &[&port]), Ok(vec![port.clone()]));
         assert_eq!(kept(&object(a(), None), &object(a(), None), &[&port]), Ok(vec![]));
-        // Write-only paths are retained, nonexistent ones are rejected.
+        // Write-only paths are retained, and nonexistent paths are rejected.
         assert_eq!(kept(&prior, &prior, &[&secret]), Ok(vec![secret.clone()]));
         assert_eq!(kept(&prior, &prior, &[&name, &ghost]), Err(ghost.clone()));
         // Without an object, nothing is replaced.

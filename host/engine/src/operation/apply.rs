@@ -198,7 +198,7 @@ pub async fn apply(subject: &Subject, input: &ApplyInput) -> ApplyOutcome {
     let Diagnosed { value: planned, diagnostics } = final_plan(subject, input, &prior).await;
     let Some((planned, private)) = planned else { return unchanged(diagnostics) };
     if action == Action::Update && planned == prior {
-        // Only marks change, or the provider no longer plans a difference.
+        // Only marks change, or the provider no longer plans a change.
         return store(subject, input, &planned, stored_private(input), ObjectStatus::Ready, diagnostics);
     }
     let work = async {

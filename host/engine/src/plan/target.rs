@@ -22,8 +22,8 @@ impl TargetAddress {
         match self {
             Self::Module(module) => lies_in(address.module(), module),
             Self::Resource(resource) => address.config() == *resource,
-            // A resource without a key selects all its instances, even if enclosing modules have
-            // keys.
+            // An address without an instance key selects all instances of the resource, even if its
+            // module path contains keys.
             Self::Instance(instance) => {
                 address.resource == instance.resource
                     && (instance.key.is_none() || address.key == instance.key)

@@ -137,7 +137,7 @@ mod tests {
         }
         assert_eq!(open(&sealed[..sealed.len() - 1], "open sesame"), Err(SealError::Changed));
         assert_eq!(open(&sealed[..40], "open sesame"), Err(SealError::Changed));
-        // A file must not make its reader allocate unlimited memory.
+        // A file must not cause its reader to allocate unlimited memory.
         let mut greedy = sealed.clone();
         greedy[16..20].copy_from_slice(&u32::MAX.to_be_bytes());
         assert_eq!(open(&greedy, "open sesame"), Err(SealError::Unreadable));

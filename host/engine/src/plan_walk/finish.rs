@@ -175,8 +175,8 @@ impl PlanWalk<'_> {
             None => {
                 self.state.set_current(address, &subject.provider_config, outcome.refreshed);
                 self.record_drift(subject, &outcome.stored, &outcome.current);
-                // For its dependents, a destroyed object is unknown: the next plan creates it
-                // again.
+                // For the dependents of an object that will be destroyed, its value is unknown,
+                // because the next plan creates the object again.
                 if (keep || self.options.mode == Mode::Destroy) && !outcome.current.is_null() {
                     let sources = [&outcome.stored, &outcome.current];
                     let current = outcome.current.clone();

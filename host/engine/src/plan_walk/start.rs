@@ -93,7 +93,7 @@ impl<'a> PlanWalk<'a> {
             if resource.mode != ResourceMode::Ephemeral {
                 found.extend(stored_ephemeral(&subject.schema.block, &value));
             }
-            // The plugin, the plan and the state receive it in full.
+            // The value is passed to the plugin, and stored in the plan and the state, in full.
             found.extend(self.evaluator.budget.spend_value(&value, &resource.span).err());
             config = Some(value);
         }
@@ -158,7 +158,7 @@ impl<'a> PlanWalk<'a> {
                 inner: self.evaluator.scope(module, repetition.clone()),
                 index: RefCell::new(None),
             };
-            // Only the index matters; the object may not exist.
+            // Only the index is needed, so errors are ignored: the object may not exist.
             let _ = expression.evaluate(&scope);
             let index = scope.index.take();
             triggers.extend(expression.references().iter().filter_map(|reference| {

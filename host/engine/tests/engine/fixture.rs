@@ -200,7 +200,7 @@ impl Fixture {
         let applied =
             self.runtime.block_on(run.apply(&plan, &mut recorded, options.parallelism, StopSignal::never()));
         self.state = applied.state.clone();
-        // Every call that changes a managed object must have been recorded before.
+        // An intent must have been recorded for every call that changes a managed object.
         let asks =
             |change: &&ResourceChange| !matches!(change.action, Action::NoOp | Action::Read | Action::Forget);
         let asked: Vec<String> = plan.changes.iter().filter(asks).map(|c| c.address.to_string()).collect();

@@ -129,7 +129,7 @@ fn failed_destroy_provisioner_keeps_object() {
     assert!(!fixture.world.calls().contains(&"destroy a".to_owned()));
     assert_eq!(status(&fixture, "memory_thing.a"), Some(ObjectStatus::Ready));
     assert_eq!(fixture.event_log.0.lock().unwrap().last().unwrap(), "memory_thing.a failed: Delete");
-    // After such a failure, a replacement is not created either.
+    // If a destroy-time provisioner fails, a replacement is not created either.
     fixture.world.forget_calls();
     let text = fixture.apply_errors(&thing("a", "fixed = \"new\"", failing));
     assert!(text.contains("It said b."), "{text}");
@@ -146,7 +146,7 @@ fn deposed_object_skips_destroy_provisioners() {
     fixture.world.forget_calls();
     fixture.apply(&thing("a", &format!("fixed = \"new\"\n{lifecycle}"), provisioners));
     assert_eq!(fixture.world.calls(), ["read a", "create a", "memory_thing.a: say hello", "destroy a"]);
-    // If a creation fails, both objects remain.
+    // If the creation of the replacement fails, both objects remain.
     let failing = provisioners.replace("say hello", "fail hello");
     fixture.apply_errors(&thing("a", &format!("fixed = \"newer\"\n{lifecycle}"), &failing));
     assert_eq!(status(&fixture, "memory_thing.a"), Some(ObjectStatus::Tainted));

@@ -58,7 +58,7 @@ fn exclusion_omits_only_object_and_dependents() {
         ["memory_thing.a", "memory_thing.b[0]", "memory_thing.b[1]", "memory_thing.d"]
     );
     fixture.apply(configuration);
-    // Dependencies of retained objects are also retained.
+    // Dependencies of retained objects are retained as well.
     assert_eq!(planned(&fixture, Mode::Destroy, "memory_thing.c"), "d, output d");
     assert_eq!(planned(&fixture, Mode::Destroy, "memory_thing.a"), "b[0], b[1], c, d, output c, output d");
     let options = PlanOptions {

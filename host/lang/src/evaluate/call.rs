@@ -278,7 +278,7 @@ impl Evaluation<'_> {
             }
             Failure::Elsewhere(found) => found,
             Failure::TooLarge => {
-                // The call would exceed every limit.
+                // The call would exceed any limit.
                 let exceeded = self.meter.budget.exceeded(u64::MAX).unwrap_or(Exceeded::Expression);
                 let problem = self.meter.budget.diagnostic(exceeded).at(self.span(opening(call)));
                 self.with_function_note(problem, function, call).into()

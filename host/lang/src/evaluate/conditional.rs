@@ -15,7 +15,7 @@ impl Evaluation<'_> {
     /// converted; but only errors of the selected side are reported.
     pub(super) fn conditional(&mut self, arms: &[Arm], otherwise: &Node, node: &Node) -> Evaluated {
         let outer = std::mem::replace(&mut self.tentative, true);
-        // The outcome of each arm's false side, starting with the last arm.
+        // The outcome of the false side of each arm, starting with the last arm.
         let mut outcomes = Vec::with_capacity(arms.len() + 1);
         let mut result = self.node(otherwise);
         for arm in arms.iter().rev() {

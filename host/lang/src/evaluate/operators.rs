@@ -78,7 +78,7 @@ impl Evaluation<'_> {
             (Some(left), _) if left == decisive => Some(Value::bool(decisive)),
             (_, Some(right)) if right == decisive && !left_is_null => Some(Value::bool(decisive)),
             (Some(_), Some(_)) => Some(Value::bool(!decisive)),
-            // The result is unknown, and not an error.
+            // The result is unknown, but the operation is not an error.
             (None, None) if left.is_ok() && !left_is_null => Some(unknown(Type::Bool)),
             _ => None,
         };

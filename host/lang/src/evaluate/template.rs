@@ -66,7 +66,7 @@ impl Evaluation<'_> {
             let before = text.content.len();
             let done = self.part(part, text, node);
             problems.collect(done);
-            // The parts that a directive adds are counted one by one.
+            // The parts inside a directive are counted one by one when they are added.
             if matches!(part, Part::Literal(_) | Part::Interpolation(_)) {
                 self.spend(text.content.len().saturating_sub(before), 1, node)?;
             }
@@ -153,7 +153,7 @@ impl Evaluation<'_> {
 /// follows could change the last character.
 pub(crate) fn safe_prefix(text: &str) -> &str {
     match text.chars().next_back() {
-        // These characters do not combine.
+        // Following text cannot combine with these characters.
         Some(' ' | '\t') => text,
         Some(last) if last.is_ascii_punctuation() && !matches!(last, '<' | '=' | '>' | '`') => text,
         Some(_) => graphemes(text).last().map_or("", |last| &text[..text.len() - last.len()]),

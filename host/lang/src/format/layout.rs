@@ -35,7 +35,8 @@ pub(super) fn arrange(pieces: &mut [Piece<'_>]) {
         space(&mut pieces[line.start..line.assignment]);
         space(&mut pieces[line.assignment..line.comment]);
     }
-    // Comments are aligned second, because aligning equals signs moves them.
+    // Comments are aligned after equals signs, because aligning the equals signs moves the
+    // comments.
     align(pieces, &lines, Cell::Assignment);
     align(pieces, &lines, Cell::Comment);
 }

@@ -115,7 +115,7 @@ impl<'a> Rewriter<'a> {
                 _ => break,
             }
         }
-        // The comments after the last label, and the opening brace.
+        // Keep the comments after the last label, and the opening brace.
         self.keep_to(at + 1);
     }
 

@@ -7,7 +7,7 @@ use crate::syntax::scan::TokenKind as T;
 /// `left` in the same cell.
 pub(super) fn is_spaced(before: Option<T>, left: &Piece<'_>, right: &Piece<'_>) -> bool {
     match (left.kind, right.kind) {
-        // `a.0 .1` is two indexes, `0.1` is a number.
+        // `a.0 .1` contains two indexes, but `0.1` is a number.
         (T::Dot, _) if before == Some(T::Number) => continues_number(right),
         (_, T::Newline | T::Dot | T::Comma | T::Ellipsis)
         | (T::Dot, _)
@@ -17,7 +17,7 @@ pub(super) fn is_spaced(before: Option<T>, left: &Piece<'_>, right: &Piece<'_>) 
         // The content of a template is text, including every space.
         (T::QuotedLiteral | T::TemplateLiteral | T::OpenQuote | T::OpenHeredoc, _)
         | (_, T::QuotedLiteral | T::TemplateLiteral | T::CloseQuote | T::CloseHeredoc) => false,
-        // `for x in [a]` does not index `in`.
+        // In `for x in [a]`, `[` does not index `in`.
         (T::Identifier, _) if left.text == "in" && before == Some(T::Identifier) => true,
         (T::Identifier | T::Number, T::OpenBracket) => false,
         (closing, T::OpenBracket) if bracket_change(closing) < 0 => false,

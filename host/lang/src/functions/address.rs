@@ -187,13 +187,13 @@ fn cidrsubnet(arguments: &[Value]) -> Outcome {
         let reason = format!("{newbits} more bits are not enough for a subnet numbered {number}");
         Failure::argument(2, reason)
     };
-    // A prefix that is shortened, and one that is extended by 64 bits or more, has no last number.
+    // There is no last number if the prefix is shortened, or extended by 64 bits or more.
     let last = u32::try_from(newbits).ok().and_then(|bits| 1_u64.checked_shl(bits)).unwrap_or(0);
     if lowest_bits(&number) > last.wrapping_sub(1) {
         return Err(too_large());
     }
     let Ok(prefix) = u32::try_from(prefix) else {
-        // Terraform's result for a prefix of less than 0 bits.
+        // This is Terraform's result for a prefix of less than 0 bits.
         return if number.sign() == Sign::NoSign { Ok(Value::string("<nil>")) } else { Err(too_large()) };
     };
     let address = BigInt::from(network.address) | (&number << (network.bits - prefix));

@@ -220,8 +220,8 @@ fn flatten(arguments: &[Value]) -> Outcome {
     let mut flat = Vec::new();
     let mut marks = wardian_value::Marks::NONE;
     let mut pending: Vec<Value> = vec![arguments[0].clone()];
-    // The search is depth-first with an explicit stack: values may be nested more deeply than the
-    // call stack allows.
+    // The depth-first search uses an explicit stack, because values may be nested more deeply than
+    // the call stack allows.
     while let Some(value) = pending.pop() {
         if is_sequence(&value) && !value.is_null() {
             marks |= value.marks();

@@ -73,7 +73,7 @@ fn translate(pattern: &str) -> String {
         match character {
             '\\' => {
                 length += rest[1..].chars().next().map_or(0, char::len_utf8);
-                // A class or a character with its name in braces.
+                // The braces after `\p`, `\P` and `\x` belong to the escape.
                 if matches!(rest.as_bytes().get(1..3), Some([b'p' | b'P' | b'x', b'{'])) {
                     length = rest.find('}').map_or(rest.len(), |end| end + 1);
                 }

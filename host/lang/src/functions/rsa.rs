@@ -64,7 +64,7 @@ impl PrivateKey {
             return None;
         }
         let message = number.modpow(&self.exponent, &self.modulus).to_bytes_be();
-        // The bytes of the number do not include the leading zero.
+        // The leading zero is not among the bytes of the number.
         if message.len() != length - 1 || message.first() != Some(&2) {
             return None;
         }

@@ -186,7 +186,7 @@ fn escape(character: char, text: &mut String) {
         }
         _ => {
             let code = u32::from(character);
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = match code {
                 0..0x100 => write!(text, "\\x{code:02X}"),
                 0x100..0x1_0000 => write!(text, "\\u{code:04X}"),

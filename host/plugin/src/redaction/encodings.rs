@@ -23,7 +23,8 @@ pub(super) fn each_encoding(text: &str, tell: &mut dyn FnMut(&str)) {
     if text.len() <= MAX_WHOLE_LENGTH {
         each_encoding_of_piece(text, tell);
     } else {
-        // Long strings rarely occur again in another encoding.
+        // Long strings rarely occur in other encodings, so only their plain and JSON forms are
+        // searched for.
         let mut rest = text;
         while !rest.is_empty() {
             let (piece, after) = rest.split_at(rest.floor_char_boundary(MAX_WHOLE_LENGTH));

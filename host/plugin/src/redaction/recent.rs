@@ -100,7 +100,8 @@ impl Drop for CallScope {
         let mut recent = self.recent.lock();
         recent.turn(Instant::now());
         if let Some(secrets) = recent.running.remove(&self.number) {
-            // The call may have begun several periods ago.
+            // The values are added to the current period, because the call may have begun several
+            // periods ago.
             recent.current.new.push(secrets);
         }
     }
@@ -116,7 +117,7 @@ impl Recent {
         let new = self.running.values().cloned().collect();
         let next = Period { began: Some(now), new, ..Period::default() };
         let last = std::mem::replace(&mut self.current, next);
-        // A call that began in a period without a search has ended in that period, or is still
+        // If no search occurred in a period, each call that began in it has ended in it or is still
         // active.
         self.before = if now.duration_since(began) < 2 * PERIOD { last } else { Period::default() };
     }

@@ -54,7 +54,7 @@ impl SecretSource {
                 }
             }
             Self::Parts(text, parts) => {
-                // As for a stored object above, text that is not JSON is not passed to the plugin.
+                // As above, text that is not JSON is not passed to the plugin.
                 if let Ok(value) = json::decode_simple(&**text) {
                     parts.iter().filter_map(|part| part.apply(&value)).for_each(|part| all(part, tell));
                 }

@@ -24,8 +24,8 @@ const NULL_OF_NO_TYPE: &str = r#"{"value":null,"type":"dynamic"}"#;
 pub(super) fn encode_output(json: &mut String, name: &str, output: &OutputValue) -> Result<(), StateProblem> {
     let encoded = json::encode(&output.value, &Type::Dynamic)
         .map_err(|error| StateProblem::Output { name: name.to_owned(), problem: error.to_string() })?;
-    // A null of dynamic type is encoded as `null`, but the file contains it in the same form as
-    // other values.
+    // A null of dynamic type is encoded as `null`, but in the file it has the same form as other
+    // values.
     let encoded = if encoded == "null" { NULL_OF_NO_TYPE.to_owned() } else { encoded };
     match encoded.strip_suffix('}') {
         Some(open) if output.sensitive => {

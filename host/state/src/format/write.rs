@@ -44,7 +44,7 @@ pub(crate) fn encode_compact(state: &State) -> Result<String, StateProblem> {
 }
 
 fn encode_resources(json: &mut String, state: &State) {
-    // The file sorts modules by their text; in memory, they are sorted by depth first.
+    // In the file, modules are sorted by their text; in memory, they are sorted by depth first.
     let mut modules: Vec<(String, Vec<_>)> = Vec::new();
     let mut last = None;
     for (address, resource) in

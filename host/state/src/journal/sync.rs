@@ -35,7 +35,7 @@ impl Syncing {
                     }
                 };
                 if ended {
-                    // The owner of the file flushes the file itself, or has removed it.
+                    // The owner of the file flushes it, or has removed it.
                     return;
                 }
                 if let Err(error) = file.sync_data() {

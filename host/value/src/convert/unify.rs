@@ -199,7 +199,7 @@ fn by_preference<'a>(types: &[&'a Type]) -> Vec<&'a Type> {
     let mut rest: Vec<&Type> = types.to_vec();
     let mut sorted = Vec::with_capacity(rest.len());
     // A type is selected when no remaining type is more general. The relation "more general" has no
-    // cycles; in a cycle, the first type would be selected.
+    // cycles; if it had one, the first type of the cycle would be selected.
     while !rest.is_empty() {
         let next = rest
             .iter()

@@ -152,7 +152,7 @@ fn exponent(text: &str) -> Result<i64, NumberError> {
 /// decimal: by repeated squaring, starting from the largest power in a machine word.
 fn power_of_five(power: u64) -> (BigUint, i64) {
     const MAX_POWER_IN_WORD: u64 = 27;
-    // Up to this power, every step of the loop would be exact.
+    // Up to this power, all steps of the loop are exact.
     if power <= 248 {
         return (BigUint::from(5u8).pow(u32::try_from(power).unwrap_or(0)), 0);
     }

@@ -211,9 +211,9 @@ proptest! {
         let number = Number::from_f64(value).unwrap();
         prop_assert_eq!(number.to_f64().to_bits(), bits);
         if value.is_finite() {
-            // The text has as many digits as Rust's; of two equally near texts, either is correct.
-            // For a power of two, it can have one digit fewer; a subnormal double has full
-            // precision as a number, and therefore more digits.
+            // The text has as many digits as Rust's; if two texts are equally near, either is
+            // correct. For a power of two, it can have one digit fewer. For a subnormal double it
+            // has more digits, because the number has full precision.
             let (ours, theirs) = (number.to_string(), format!("{value}"));
             prop_assert!(ours.len() == theirs.len() || bits.trailing_zeros() >= 52 || !value.is_normal(), "{ours} {theirs}");
             prop_assert_eq!(number.to_string().parse::<f64>().unwrap().to_bits(), bits);

@@ -46,7 +46,7 @@ impl Lines {
         let config = Config::builder().max_history_size(MAX_HISTORY_LINES)?.auto_add_history(false).build();
         let mut editor: Editor<(), FileHistory> = Editor::with_config(config)?;
         if let Some(path) = &history {
-            // Before the first use, the file does not exist.
+            // The file does not exist before the first use.
             let _ = editor.load_history(path);
         }
         let left_empty = Arc::new(AtomicBool::new(false));

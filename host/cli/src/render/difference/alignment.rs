@@ -177,8 +177,8 @@ fn is_affordable(before: usize, after: usize) -> bool {
 
 fn longest(before: &[u64], after: &[u64]) -> Vec<(usize, usize)> {
     let width = after.len() + 1;
-    // At row i and column j: the length of the longest common subsequence of the first i and j
-    // elements.
+    // The entry at row i and column j is the length of the longest common subsequence of the first
+    // i and j elements.
     let mut lengths = vec![0u32; (before.len() + 1) * width];
     for (i, old) in before.iter().enumerate() {
         for (j, new) in after.iter().enumerate() {
@@ -217,7 +217,7 @@ fn anchors(before: &[u64], after: &[u64]) -> Vec<(usize, usize)> {
     let (old, new) = (unique(before), unique(after));
     let candidates: Vec<(usize, usize)> =
         before.iter().filter_map(|element| Some(((*old.get(element)?)?, (*new.get(element)?)?))).collect();
-    // Piles of patience sorting: the last candidate for each length.
+    // The piles of patience sorting: for each length, the last candidate of a subsequence.
     let mut piles: Vec<usize> = Vec::new();
     let mut previous = vec![None; candidates.len()];
     for (at, (_, j)) in candidates.iter().enumerate() {

@@ -80,7 +80,7 @@ fn of_blocks<'a>(
     forcing: &Forcing<'a>,
 ) -> Vec<(Option<&'a str>, Difference<'a>)> {
     if sides.after_is_unknown() {
-        // The new number of blocks is unknown; the existing ones are removed.
+        // The new number of blocks is unknown; the existing blocks are shown as removed.
         let effect = if sides.before.is_some() { Effect::Update } else { Effect::Create };
         let coming = Difference { effect, replace: false, content: Content::Unknown(None) };
         let going = of_blocks(sides.only_before(), nested, forcing);
@@ -120,7 +120,7 @@ fn of_attributes<'a>(
     for (name, attribute) in attributes {
         let forcing = forcing.name(name);
         if attribute.write_only {
-            // The value is never stored, so a change cannot be seen.
+            // The value is never stored, so a change cannot be detected.
             let replace = forcing.here();
             let effect = match sides.effect() {
                 Effect::None if replace => Effect::Update,

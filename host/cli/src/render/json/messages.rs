@@ -211,7 +211,7 @@ impl<'a> ChangeMessage<'a> {
             resource: ResourceMessage::new(&change.address),
             previous_resource: from.map(ResourceMessage::new),
             action: match change.action {
-                // If several changes do not modify the object, the last one is reported.
+                // If several of these apply to an unchanged object, the first one is reported.
                 Action::NoOp if from.is_some() => "move",
                 Action::NoOp if change.importing.is_some() => "import",
                 action => action_name(action),

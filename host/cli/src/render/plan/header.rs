@@ -43,7 +43,7 @@ fn comment(page: &mut Page, change: &ResourceChange, cause: Cause, product: Prod
             page.paint(Style::BoldRed, "destroyed");
         }
         (Action::Delete, Cause::Drift) => page.push(" has been deleted"),
-        // Such a change has its own header.
+        // A forgotten object has a header of its own.
         (Action::Forget, _) => {}
         (Action::DeleteThenCreate | Action::CreateThenDelete, _) => replacement(page, change.reason),
     }

@@ -229,7 +229,7 @@ impl Parser<'_> {
         let before = self.problems.len();
         let attribute = self.lone_attribute();
         let inner_end = self.previous().end;
-        // Errors of the line precede errors of the argument.
+        // Errors in the line precede errors in the argument.
         let of_attribute: Vec<_> = self.problems.split_off(before);
         self.end_of_one_line_body(opening);
         self.problems.extend(of_attribute);

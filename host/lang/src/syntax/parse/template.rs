@@ -66,7 +66,7 @@ impl Parser<'_> {
 
     fn layout(&mut self, end: TokenKind) -> Layout {
         let mut layout = Layout { start: self.peek().place(), ..Layout::default() };
-        // The open directives: for each, the number of variables before its `for`.
+        // One entry per open directive: the number of variables before its `for`.
         let mut open: Vec<Option<usize>> = Vec::new();
         loop {
             let token = self.read();
