@@ -105,8 +105,8 @@ pub fn build(configuration: &Configuration, configured: &NodeGraph, plan: &Plan)
     ApplyGraph { graph, destructions }
 }
 
-/// Makes the data sources of checks wait for all managed objects: a check applies to the objects
-/// after the apply, whether or not it refers to them.
+/// Makes the data sources of checks wait for all managed objects: a check applies to the objects as
+/// they are after the apply, whether or not it refers to them.
 fn settle_before_checks(graph: &mut NodeGraph, configuration: &Configuration) {
     let nested: Vec<NodeId> = configuration
         .modules()
@@ -131,8 +131,8 @@ fn settle_before_checks(graph: &mut NodeGraph, configuration: &Configuration) {
     }
 }
 
-/// Returns the phase in which the object of a change is destroyed: late if its dependents must be
-/// changed first.
+/// Returns the phase in which the object of a change is destroyed: `AfterChanges` if its dependents
+/// must be changed first.
 fn destroy_phase(plan: &Plan, index: usize) -> DestroyPhase {
     let change = &plan.changes[index];
     let is_late = plan.mode == Mode::Normal
@@ -142,8 +142,9 @@ fn destroy_phase(plan: &Plan, index: usize) -> DestroyPhase {
     if is_late { DestroyPhase::AfterChanges } else { DestroyPhase::BeforeChanges }
 }
 
-/// Splits a resource with a replaced instance into one node for each change, so that a change
-/// waits only for the destruction of its own instance. Returns the nodes by change.
+/// Splits each resource that has a replaced instance into one node per change, so that a change
+/// waits only for the destruction of its own instance. Returns the nodes by the index of their
+/// change.
 fn separate_steps(graph: &mut NodeGraph, plan: &Plan) -> HashMap<usize, NodeId> {
     let replaced: HashSet<ResourceAddress> = plan
         .changes
@@ -187,8 +188,8 @@ fn dependencies_of<'a>(
     object.into_iter().flat_map(|object| object.dependencies.iter().map(|address| &**address))
 }
 
-/// The new addresses of moved resources, by old address: dependencies are stored with the address
-/// that the resource had at that time.
+/// The new addresses of moved resources, by old address. They are required because stored
+/// dependencies contain the addresses that the resources had at that time.
 struct MovedResources(HashMap<ResourceAddress, HashSet<ResourceAddress>>);
 
 impl MovedResources {
@@ -202,7 +203,7 @@ impl MovedResources {
         Self(moved)
     }
 
-    /// Returns the resources that this plan moves from an address.
+    /// Returns the current addresses of the resources that this plan moves from an address.
     fn present(&self, old: &ResourceAddress) -> impl Iterator<Item = &ResourceAddress> {
         self.0.get(old).into_iter().flatten()
     }
@@ -234,8 +235,8 @@ impl DestroyBarriers<'_> {
     }
 }
 
-/// Makes a resource change after its destroyed dependents, unless a provider that destroys them
-/// depends on the resource.
+/// Makes each resource change after its dependents are destroyed, unless a provider that destroys
+/// them depends on the resource.
 fn changes_after_destructions(
     graph: &NodeGraph,
     barriers: &HashMap<ResourceAddress, NodeId>,
@@ -254,9 +255,10 @@ fn changes_after_destructions(
         .collect()
 }
 
-/// Makes the destruction of an object wait for all resources that depend on it, directly or not.
-/// "The dependents of this node are done" is also a node, which waits for the same nodes of each
-/// dependent, so the number of added nodes and edges is at most the size of the graph.
+/// Makes the destruction of an object wait for all resources that depend on it, directly or
+/// indirectly. "The dependents of this node are done" is a separate node, which waits for the
+/// corresponding node of each dependent, so the number of added nodes and edges is at most the size
+/// of the graph.
 fn destructions_after_dependents<'a>(
     graph: &mut NodeGraph,
     configured: &NodeGraph,

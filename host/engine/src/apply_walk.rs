@@ -151,11 +151,11 @@ struct ApplyWalk<'a> {
     evaluator: Evaluator,
     configured: Configured,
     applied: Applied,
-    /// The keys of the objects that this run deposed, by change.
+    /// The keys of the objects that this run has deposed, by the index of the change.
     deposed: HashMap<usize, Str>,
     /// The `removed` blocks with provisioners to run before objects are destroyed.
     removed: HashMap<ResourceAddress, &'a Removed>,
-    /// Whether recording a change failed, so that no new operation starts.
+    /// Whether recording a change failed; if so, no new operation starts.
     unrecorded: bool,
     ephemerals: Ephemerals,
     /// Ephemeral resources that provider configurations depend on.
@@ -315,7 +315,7 @@ impl ApplyWalk<'_> {
         VisitResult::Operations(pending)
     }
 
-    /// Determines the instances of a resource and sets the values of those without changes.
+    /// Determines the instances of a resource and sets the values of those that do not change.
     fn expand_resource(&mut self, address: &ResourceAddress) -> VisitResult<Pending> {
         let context = self.context;
         let key = (address.mode, address.type_name.clone(), address.name.clone());

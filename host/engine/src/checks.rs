@@ -81,7 +81,7 @@ impl Checks {
         checks
     }
 
-    /// Lists the conditions for an apply. The plan contains the objects.
+    /// Lists the conditions for an apply, with the objects in the plan.
     pub fn from_plan(configuration: &Configuration, planned: &[CheckResult]) -> Self {
         let mut checks = Self::for_configuration(configuration);
         let named: HashMap<String, Checkable> =
@@ -127,7 +127,7 @@ impl Checks {
         }
     }
 
-    /// Returns the check in which a data source is nested.
+    /// Returns the check that contains a data source.
     pub fn check_around(&self, address: &ResourceAddress) -> Option<Checkable> {
         let name = self.nested.get(address)?;
         Some(Checkable::Check(address.module.clone(), name.clone()))
@@ -143,7 +143,7 @@ impl Checks {
         }
     }
 
-    /// Sets one object in each of these module instances.
+    /// Sets one object for each of these module instances.
     pub fn expand_in(&mut self, checkable: &Checkable, modules: &[ModuleInstance]) {
         self.expand(checkable, modules.iter().map(CheckedObject::for_module));
     }
@@ -257,7 +257,8 @@ fn status(found: &[ConditionResult]) -> CheckStatus {
     worst(found.iter().map(ConditionResult::status))
 }
 
-/// Returns the worst status: an error is worse than a failure, a failure worse than unknown.
+/// Returns the worst status: an error is worse than a failure, and a failure is worse than an
+/// unknown result.
 fn worst(statuses: impl Iterator<Item = CheckStatus>) -> CheckStatus {
     let rank = |status: &CheckStatus| match status {
         CheckStatus::Pass => 0,

@@ -128,8 +128,8 @@ fn not_yet_known(condition: &Expression, scope: &dyn Scope) -> Diagnostic {
     warning
 }
 
-/// Returns the message for the case that a condition is false. Adds a warning if the message must
-/// not be shown.
+/// Returns the message to report if a condition is false. Adds a warning if the message must not be
+/// shown.
 fn message(condition: &Condition, scope: &dyn Scope) -> Diagnosed<String> {
     Diagnosed::from_result(try_message(condition, scope))
 }
@@ -180,7 +180,7 @@ impl HiddenMessage {
         }
     }
 
-    /// Returns a warning at the message.
+    /// Returns a warning about the message.
     fn explain(&self, message: &Expression, scope: &dyn Scope) -> Diagnostic {
         let Self { kind, function, .. } = self;
         let detail = format!(

@@ -37,8 +37,8 @@ pub struct EngineContext {
 
 /// Makes finished changes durable before operations that depend on them start.
 pub trait StateSink: Send {
-    /// Records, before a provider receives the request, that it will `create`, `update` or `delete` an instance; the next
-    /// call of [`Self::record`] contains the result.
+    /// Records that an instance is about to be created, updated or deleted (`action`), before the
+    /// provider receives the request; the next call of [`Self::record`] contains the result.
     ///
     /// # Errors
     /// The reason why the record failed. The change is then not started.

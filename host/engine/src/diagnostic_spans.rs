@@ -16,8 +16,8 @@ pub fn resource_of<'a>(
     configuration.module(&address.module().path())?.module.resources.get(&key)
 }
 
-/// Adds source spans to diagnostics about an instance: the span of the argument that a diagnostic
-/// names, or else of the resource's header.
+/// Adds source spans to diagnostics about an instance: the span of the argument to which a
+/// diagnostic refers, or else the span of the resource's header.
 pub fn in_resource(
     configuration: &Configuration,
     address: &ResourceInstanceAddress,
@@ -35,7 +35,7 @@ pub fn in_resource(
     }
 }
 
-/// Returns the header of the check in which a data source is nested.
+/// Returns the header of the check that contains a data source.
 fn check_around(configuration: &Configuration, address: &ResourceInstanceAddress) -> Option<String> {
     let is_it = |data: &Resource| data.type_name == *address.type_name() && data.name == *address.name();
     let checks = configuration.module(&address.module().path())?.module.checks.values();

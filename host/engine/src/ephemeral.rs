@@ -25,7 +25,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Ephemerals(BTreeMap<ResourceAddress, Vec<Lease>>);
 
 impl Ephemerals {
-    /// Adds an instance that was opened.
+    /// Adds an instance that has been opened.
     pub fn opened(&mut self, lease: Lease) {
         self.0.entry(lease.subject().address.config()).or_default().push(lease);
     }
@@ -50,9 +50,9 @@ impl Ephemerals {
     }
 }
 
-/// Adds the nodes that close ephemeral resources. Returns the ephemeral resources that provider
-/// configurations depend on. Cost: for each ephemeral resource, the number of edges through which
-/// its value flows.
+/// Adds the nodes that close ephemeral resources. Returns the ephemeral resources on which provider
+/// configurations depend. Cost: for each ephemeral resource, the number of edges through which its
+/// value passes.
 pub fn add_closes(graph: &mut NodeGraph) -> HashSet<ResourceAddress> {
     let is_ephemeral = |node: &Node| match node {
         Node::Resource(address) if address.mode == ResourceMode::Ephemeral => Some(address.clone()),
@@ -84,7 +84,7 @@ pub fn add_closes(graph: &mut NodeGraph) -> HashSet<ResourceAddress> {
     for_providers
 }
 
-/// Returns the nodes that the value of an ephemeral resource reaches.
+/// Returns the nodes that use the value of an ephemeral resource, directly or indirectly.
 fn users(graph: &NodeGraph, ephemeral: NodeId) -> Vec<NodeId> {
     let passes_on = |node: NodeId| match graph.node(node) {
         Node::Local(..) | Node::Variable(..) | Node::Output(..) | Node::Provider(_) => true,

@@ -70,7 +70,7 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// Returns the module at a path. Walks visit only paths that the configuration contains.
+    /// Returns the module at a path. Walks visit only modules that are in the configuration.
     pub fn module(&self, path: &ModulePath) -> Result<&ModuleNode, Diagnostics> {
         self.configuration.module(path).ok_or_else(|| {
             Diagnostic::error("Unknown module", format!("The configuration has no {path}.")).into()

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use wardian_address::ResourceInstanceAddress;
 
-/// The instances that could not be renewed, so that they can no longer be used.
+/// The instances that can no longer be used because they could not be renewed.
 #[derive(Clone, Debug, Default)]
 pub struct Expired(Arc<Mutex<HashSet<ResourceInstanceAddress>>>);
 
@@ -14,7 +14,7 @@ impl Expired {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(address.clone());
     }
 
-    /// Returns an expired instance of a resource.
+    /// Returns an expired instance for which `is_meant` returns true.
     pub fn find(
         &self,
         is_meant: impl Fn(&ResourceInstanceAddress) -> bool,

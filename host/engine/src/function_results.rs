@@ -56,7 +56,8 @@ impl FunctionResults {
     }
 }
 
-/// Each field is preceded by its length, so that different calls have different bytes.
+/// Returns the digest of a call. The length of each field precedes it, so that the fields of
+/// different calls never form the same bytes.
 fn digest_of_call(provider: &ProviderAddress, function: &str, arguments: &[Value]) -> Option<CallDigest> {
     let mut digest = Sha256::new();
     let mut add = |part: &[u8]| {

@@ -120,8 +120,8 @@ fn arguments(signature: &Function, call: &ProviderCall<'_>) -> Result<Vec<Value>
     call.arguments().iter().enumerate().map(one).collect()
 }
 
-/// Calls the provider. Evaluation is synchronous and provider functions are short, so this
-/// blocks the thread and informs the runtime.
+/// Calls the provider. Evaluation is synchronous and provider functions are short, so this call
+/// blocks the thread and notifies the runtime.
 fn call_function(
     provider: &Arc<dyn Provider>,
     call: &ProviderCall<'_>,
@@ -144,8 +144,8 @@ fn call_function(
     tokio::task::block_in_place(|| runtime.block_on(answer))
 }
 
-/// Returns the result if it has the declared type. A part whose declared type is dynamic can have
-/// any type.
+/// Returns the result if it has the declared type. Parts that are declared as dynamic can have any
+/// type.
 fn check_result_type(result: Value, promised: &Type) -> Result<Value, String> {
     let conforms = convert::convert(&result, promised).is_ok_and(|converted| converted == result);
     if conforms {

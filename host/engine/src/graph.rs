@@ -92,13 +92,13 @@ pub fn path_through<N>(graph: &Graph<N>, cycle: &[NodeId]) -> Vec<NodeId> {
     path
 }
 
-/// Returns the nodes that `roots` wait for, directly or not, and the roots themselves.
+/// Returns the nodes for which `roots` wait, directly or indirectly, and the roots themselves.
 pub fn closure<N>(graph: &Graph<N>, roots: impl IntoIterator<Item = NodeId>) -> NodeSet {
     reachable(graph, roots)
 }
 
-/// Returns the nodes that wait for `roots`, directly or not. The roots are included only if they
-/// wait for each other.
+/// Returns the nodes that wait for `roots`, directly or indirectly. The roots are included only if
+/// they wait for each other.
 pub fn dependents_closure<N>(graph: &Graph<N>, roots: &[NodeId]) -> NodeSet {
     reachable(Reversed(graph), roots.iter().flat_map(|root| dependents(graph, *root)))
 }

@@ -64,7 +64,7 @@ pub fn export_plan_graph(configuration: &Configuration, plan: &Plan) -> Vec<Grap
     })
 }
 
-/// Returns an object that a plan changes, with its action.
+/// Returns the kind and the name of the node for an object that a plan changes.
 fn object(change: &ResourceChange, done: &str) -> (GraphNodeKind, String) {
     let deposed = change.deposed.as_ref().map_or(String::new(), |key| format!(" (deposed {key})"));
     (GraphNodeKind::Object(change.address.config()), format!("{}{deposed}{done}", change.address))

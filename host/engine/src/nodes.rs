@@ -34,11 +34,11 @@ pub enum Node {
     Check(ModulePath, Str),
     /// The barrier before the data sources of checks: it waits for all managed objects.
     CheckBarrier,
-    /// A resource without configuration that an `import` block names, so that its configuration is
+    /// A resource that is the target of an `import` block but has no configuration, so that one is
     /// generated.
     Import(ResourceAddress),
-    /// An object in the state that is not in the configuration or is destroyed, by its index in the
-    /// walk's list.
+    /// An object in the state that is not in the configuration or will be destroyed, by its index
+    /// in the walk's list.
     StateObject(usize),
     /// The expansion of a resource whose changes have separate nodes.
     Expand(ResourceAddress),
@@ -47,12 +47,12 @@ pub enum Node {
     /// The barrier after the destruction, in one phase, of all objects that depend on a
     /// resource.
     DestroyBarrier {
-        /// The resource that the objects depend on.
+        /// The resource on which the objects depend.
         resource: ResourceAddress,
         /// The phase in which the objects are destroyed.
         phase: DestroyPhase,
     },
-    /// The barrier after all resources that depend on a node, directly or not.
+    /// The barrier after all resources that depend on a node, directly or indirectly.
     DependentsDone(Box<Node>),
 }
 
@@ -114,13 +114,13 @@ impl NodeGraph {
         graph::dependents(&self.graph, id)
     }
 
-    /// Returns the nodes that `roots` wait for, directly or not, and the roots themselves.
+    /// Returns the nodes for which `roots` wait, directly or indirectly, and the roots themselves.
     pub fn closure(&self, roots: impl IntoIterator<Item = NodeId>) -> NodeSet {
         graph::closure(&self.graph, roots)
     }
 
-    /// Returns the nodes that wait for `roots`, directly or not. The roots are included only if
-    /// they wait for each other.
+    /// Returns the nodes that wait for `roots`, directly or indirectly. The roots are included only
+    /// if they wait for each other.
     pub fn dependents_closure(&self, roots: &[NodeId]) -> NodeSet {
         graph::dependents_closure(&self.graph, roots)
     }
@@ -154,8 +154,8 @@ impl NodeGraph {
         self.id(&target).into_iter().collect()
     }
 
-    /// Returns the output to which the reference refers, or else the whole module; and in both
-    /// cases the expansion of the module.
+    /// Returns the output to which the reference refers, or else the whole module. In both cases,
+    /// the result includes the expansion of the module.
     fn called(&self, module: &ModulePath, remaining: &[PathStep]) -> Vec<NodeId> {
         let output = remaining.iter().find_map(|step| match step {
             PathStep::Attribute(name) => self.id(&Node::Output(module.clone(), name.clone())),
@@ -363,7 +363,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds the edges of the checks in a module. No node waits for a check or for its data source.
+    /// Adds the edges of the checks in a module. No node waits for a check or its data source.
     /// Returns the keys of these data sources.
     fn connect_checks(
         &mut self,
@@ -443,7 +443,7 @@ pub fn add_provider(
     id
 }
 
-/// Adds the node of an `import` block of the root module whose resource has no
+/// Adds the node of an `import` block of the root module whose target resource has no
 /// configuration.
 pub fn add_import(graph: &mut NodeGraph, configuration: &Configuration, import: &Import) {
     let Some(address) = import.resource() else { return };
@@ -497,8 +497,8 @@ pub fn provider_block<'a>(
         .map(|(_, config)| config)
 }
 
-/// Returns the resources whose replacements are created first: those with `create_before_destroy`,
-/// and all their dependencies.
+/// Returns the resources whose replacements are created before they are destroyed: those with
+/// `create_before_destroy`, and all their dependencies.
 pub fn create_before_destroy(configuration: &Configuration, graph: &NodeGraph) -> NodeSet {
     let roots = graph.iter().filter_map(|(id, node)| match node {
         Node::Resource(address) => {

@@ -38,7 +38,8 @@ pub enum ObjectSecrets {
 }
 
 impl ObjectSecrets {
-    /// Returns an object as expressions see it. `known` are the sensitive values of all objects.
+    /// Returns the value of an object for expressions. `known` contains the sensitive values of all
+    /// objects.
     pub(crate) fn for_expressions(self, object: Value, known: &SensitiveValues) -> Value {
         if self == Self::Available {
             return object;
@@ -49,8 +50,8 @@ impl ObjectSecrets {
     }
 
     /// Returns the object, and marks each attribute that has a mark in `sources` but not in the
-    /// schema: the state marks such an attribute, because it was derived from a secret when it was
-    /// written. The whole attribute is marked, since elements of lists change their positions.
+    /// schema. Such a mark is from the state: the attribute was derived from a secret when it was
+    /// written. The whole attribute is marked, because the positions of list elements can change.
     pub(crate) fn keep_marks(self, block: &Block, sources: &[&Value], object: Value) -> Value {
         if self == Self::Available {
             return object;
@@ -105,8 +106,8 @@ pub(crate) fn sensitive_values_of(state: &State, schemas: &Schemas) -> Sensitive
     known
 }
 
-/// Returns an object with marks on the texts that contain a sensitive value. Linear in the texts'
-/// length.
+/// Returns an object in which all strings that contain a sensitive value are marked. The cost is
+/// linear in the length of the strings.
 fn mark_copies(object: &Value, known: &SensitiveValues) -> Value {
     let is_copy = |text: &str| known.redact(text) != text;
     object.transform(&mut |_, part| {
@@ -125,8 +126,8 @@ fn without_secrets(value: &Value) -> Value {
     })
 }
 
-/// Returns an unknown value of the type of a part, as far as the type reveals nothing: objects and
-/// tuples of an attribute of dynamic type have the shape of their value.
+/// Returns an unknown value of the type of a part, unless the type reveals something: in an
+/// attribute of dynamic type, the type of an object or tuple shows the shape of the value.
 fn unknown_in_place_of(part: &Value, path: &Path) -> Value {
     let is_element = path.steps().iter().any(|step| matches!(step, PathStep::Index(_) | PathStep::Key(_)));
     let ty = match part.ty() {
@@ -136,8 +137,8 @@ fn unknown_in_place_of(part: &Value, path: &Path) -> Value {
     Value::unknown(ty).with_marks(part.inside_marks())
 }
 
-/// Removes the sensitive values from a finished plan: its changes show whether a sensitive value
-/// changes, but neither value, and its states contain no objects.
+/// Removes the sensitive values from a finished plan: a change shows whether a sensitive value
+/// changes, but neither the old nor the new value, and the plan's states contain no objects.
 pub(crate) fn withhold_from_plan(plan: &mut Plan, known: &SensitiveValues) {
     plan.secrets = ObjectSecrets::Withheld;
     for change in plan.changes.iter_mut().chain(&mut plan.drift) {
@@ -186,8 +187,8 @@ fn withhold_from_change(change: &mut ResourceChange, known: &SensitiveValues) {
     });
 }
 
-/// Hides whether a sensitive output changes: the configuration could compare the stored value with
-/// any other value.
+/// Hides whether a sensitive output changes: otherwise, the configuration could compare the stored
+/// value with any other value.
 fn withhold_from_output(output: &mut OutputChange) {
     if !output.before.is_null() && !output.after.is_null() {
         output.action = Action::Update;
@@ -198,7 +199,7 @@ fn withhold_from_output(output: &mut OutputChange) {
     output.before = placeholder(&output.before, &Type::Dynamic);
 }
 
-/// Returns a known value that reveals only whether a value is null, and its declared type.
+/// Returns a known value that reveals only the declared type of a value and whether it is null.
 fn placeholder(part: &Value, ty: &Type) -> Value {
     let shown = match ty {
         Type::String | Type::Dynamic if !part.is_null() => Value::string(PLACEHOLDER),
@@ -207,8 +208,8 @@ fn placeholder(part: &Value, ty: &Type) -> Value {
     shown.with_marks(part.inside_marks())
 }
 
-/// Returns the type of a part in the schema of its object: the value of an attribute of dynamic
-/// type has its own type.
+/// Returns the type of a part according to the schema of its object. In an attribute of dynamic
+/// type, it is the type of the value itself.
 fn declared_type<'a>(object: &'a Type, path: &Path, part: &'a Value) -> &'a Type {
     match (object, path.steps()) {
         (Type::Object(object), [PathStep::Attribute(name)]) => object.attribute(name).unwrap_or(part.ty()),
@@ -223,11 +224,11 @@ fn without_objects(state: &State) -> State {
     empty
 }
 
-/// Checks that the configuration assigns each stored object to the provider that wrote it: no other
-/// provider may receive it.
+/// Checks that the configuration assigns each stored object to the provider that wrote it, because
+/// no other provider may receive the object.
 ///
 /// # Errors
-/// If the configuration assigns an object to another provider.
+/// The configuration assigns an object to another provider.
 pub(crate) fn check_providers(context: &EngineContext, state: &State) -> Result<(), Diagnostics> {
     let mut problems = Diagnostics::new();
     if context.secrets == ObjectSecrets::Available {

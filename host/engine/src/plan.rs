@@ -27,13 +27,13 @@ pub enum Mode {
     RefreshOnly,
 }
 
-/// How imported objects are treated if their resource is not in the configuration.
+/// The treatment of imported objects whose resource is not in the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MissingConfiguration {
     /// Planning fails.
     #[default]
     Refused,
-    /// A configuration is generated for them.
+    /// A configuration is generated for the objects.
     Generated,
 }
 
@@ -48,7 +48,7 @@ pub struct PlanOptions {
     pub excludes: Vec<TargetAddress>,
     /// Instances to replace even if no change requires it.
     pub replace: Vec<ResourceInstanceAddress>,
-    /// How imported objects are treated if their resource has no configuration.
+    /// The treatment of imported objects whose resource is not in the configuration.
     pub missing_configuration: MissingConfiguration,
     /// Maximum number of concurrent provider operations, at least 1.
     pub parallelism: usize,
@@ -76,7 +76,7 @@ pub struct Plan {
     /// The root module's variable values before their conversion to the declared types, with the
     /// same marks.
     pub given_variables: BTreeMap<Str, Value>,
-    /// The ephemeral variables of the root module that have a value: their values are not stored,
+    /// The ephemeral variables of the root module that have a value. Their values are not stored,
     /// so the user must pass them to the apply again.
     pub ephemeral_variables: BTreeSet<Str>,
     pub function_results: BTreeMap<CallDigest, CallDigest>,
@@ -90,20 +90,20 @@ pub struct Plan {
     pub drift: Vec<ResourceChange>,
     /// The changes of the root module's outputs.
     pub outputs: BTreeMap<Str, OutputChange>,
-    /// The state before anything was read.
+    /// The state before any object was read.
     pub previous_state: State,
-    /// The state after refreshing: the changes start from it.
+    /// The state after refreshing, on which the changes are based.
     pub prior_state: State,
     /// The results of all conditions. Conditions of objects with pending changes are unknown.
     pub checks: Vec<CheckResult>,
-    /// The attributes of managed objects on which planned values depend, so that their drift is
-    /// reported.
+    /// The attributes of managed objects on which planned values depend. Drift in these attributes
+    /// is reported.
     pub relevant_attributes: Vec<RelevantAttribute>,
     /// The time of the plan, RFC 3339.
     pub timestamp: String,
     /// Whether an error ended planning early. Such a plan cannot be applied.
     pub errored: bool,
-    /// Whether the plan contains the sensitive values of objects: one without them cannot be
+    /// Whether the plan contains the sensitive values of objects. A plan without them cannot be
     /// applied.
     pub secrets: ObjectSecrets,
 }

@@ -40,15 +40,15 @@ use value::{Encoded, decode_value, encode_value};
 /// The version of `plan.json`.
 const FORMAT: u32 = 6;
 
-/// The maximum unpacked size of all entries together: a multiple of the file's size, or a number of
-/// bytes if that is greater. A plan of a hundred thousand equal objects is far below the limit.
+/// The maximum unpacked size of all entries together: the greater of a multiple of the file's size
+/// and a number of bytes. A plan of a hundred thousand equal objects is far below the limit.
 const MAX_UNPACKED: (u64, u64) = (256, 64 << 20);
 /// The maximum number of entries.
 const MAX_ENTRIES: usize = 1 << 17;
 
 #[derive(Clone, Debug)]
 pub struct PlanFile {
-    /// The plan without schemas, which [`PlanFile::into_plan`] adds.
+    /// The plan without schemas; [`PlanFile::into_plan`] adds them.
     contents: Contents,
     prior_state: State,
     previous_state: State,

@@ -117,8 +117,8 @@ pub async fn plan(
     walker.into_plan(&moves)
 }
 
-/// Before a destruction, a normal plan is made, unless refreshing is disabled, so that moved
-/// objects have their new addresses.
+/// Whether a normal plan is made before a destroy plan, so that moved objects have their new
+/// addresses. This is not the case if refreshing is disabled.
 fn is_preceded_by_plan(options: &PlanOptions) -> bool {
     options.mode == Mode::Destroy && options.refresh
 }
@@ -149,10 +149,10 @@ struct PlanWalk<'a> {
     undestroyable: Vec<ResourceInstanceAddress>,
     /// The root module's variable values.
     variables: PlanVariables,
-    /// The errors of variable values that have the wrong type.
+    /// The errors for variable values that have the wrong type.
     refused: BTreeMap<Str, Diagnostics>,
     ephemerals: Ephemerals,
-    /// Ephemeral resources that provider configurations depend on.
+    /// Ephemeral resources on which provider configurations depend.
     for_providers: HashSet<ResourceAddress>,
 }
 

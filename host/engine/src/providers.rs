@@ -24,7 +24,7 @@ use crate::provisioners::Provisioners;
 pub const TERRAFORM_VERSION: &str = "1.11.4";
 
 /// The schemas of all providers and provisioners of a run, and unconfigured providers for calls
-/// that need no configuration.
+/// that require no configuration.
 #[derive(Clone)]
 pub struct Schemas {
     providers: Arc<BTreeMap<ProviderAddress, Known>>,
@@ -83,7 +83,7 @@ impl Schemas {
         &self.secrets
     }
 
-    /// Returns the provisioners that the configuration names.
+    /// Returns the provisioners that the configuration uses.
     pub fn provisioners(&self) -> &Provisioners {
         &self.provisioners
     }
@@ -156,7 +156,7 @@ impl Configured {
         self.providers.get(address)
     }
 
-    /// Asks all providers to stop running operations gracefully.
+    /// Requests that all providers stop their running operations gracefully.
     pub fn stop_all(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let providers: Vec<Arc<dyn Provider>> = self.providers.values().cloned().collect();
         Box::pin(async move {

@@ -69,7 +69,7 @@ impl Provisioners {
         self.known.get(type_name)
     }
 
-    /// Returns the error for a block of a type that does not exist.
+    /// Returns the error for a provisioner block whose type does not exist.
     pub fn missing(&self, block: &ProvisionerBlock) -> Diagnostic {
         let name = &*block.type_name;
         let advice = match closest(name, self.types.iter().map(|known| &**known)) {
@@ -87,7 +87,7 @@ impl Provisioners {
         Diagnostic::error("Missing required provisioner plugin", detail).at(block.span.clone())
     }
 
-    /// Asks all provisioners to stop running operations gracefully.
+    /// Requests that all provisioners stop their running operations gracefully.
     pub fn stop_all(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let known: Vec<Arc<dyn Provisioner>> =
             self.known.values().map(|known| Arc::clone(&known.provisioner)).collect();

@@ -54,7 +54,7 @@ use statement::Statement;
 pub struct Moves {
     /// The original address of each moved object, by its current address.
     pub moved: HashMap<ResourceInstanceAddress, ResourceInstanceAddress>,
-    /// The addresses to which objects could not move because another object has the address, by
+    /// The addresses to which objects could not move because another object has that address, by
     /// current address.
     blocked: BTreeMap<String, String>,
     statements: Vec<Statement>,

@@ -66,7 +66,7 @@ pub fn attributes(
     search.finish()
 }
 
-/// A reference with its position.
+/// A reference with the module instance in which it is evaluated.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Located {
     module: ModuleInstance,
@@ -82,7 +82,7 @@ struct Search<'a> {
     visited: HashSet<Located>,
     pending: Vec<Located>,
     found: BTreeSet<(ResourceInstanceAddress, Path)>,
-    /// The references of resource blocks, which all instances of a module share.
+    /// The references of resource blocks, shared by all instances of a module.
     bodies: HashMap<ResourceAddress, Rc<[Reference]>>,
 }
 
@@ -94,8 +94,8 @@ impl<'a> Search<'a> {
         self.found.into_iter().map(|(resource, path)| RelevantAttribute { resource, path }).collect()
     }
 
-    /// The state contains no values of module outputs, so each output with a value is treated as
-    /// new.
+    /// Visits all module outputs that have a value. The state contains no values of module outputs,
+    /// so each of these outputs is treated as new.
     fn module_outputs(&mut self, values: &Values) {
         for node in self.configuration.modules().filter(|node| !node.path.is_root()) {
             for instance in values.module_instances(&node.path) {

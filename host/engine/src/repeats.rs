@@ -13,7 +13,7 @@ pub enum Repeats {
     ForEach,
 }
 
-/// Returns the meta-argument that gives a resource several instances.
+/// Returns the meta-argument that determines the instances of a resource.
 pub fn resource_repeats(resource: &Resource) -> Repeats {
     match (&resource.count, &resource.for_each) {
         (Some(_), _) => Repeats::Count,
@@ -22,7 +22,7 @@ pub fn resource_repeats(resource: &Resource) -> Repeats {
     }
 }
 
-/// Returns the meta-argument that gives a module call several instances.
+/// Returns the meta-argument that determines the instances of a module call.
 pub fn call_repeats(call: &ModuleCall) -> Repeats {
     match (&call.count, &call.for_each) {
         (Some(_), _) => Repeats::Count,

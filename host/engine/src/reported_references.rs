@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use wardian_diagnostic::Span;
 
-/// References with an error, by position. Evaluation treats their values as unknown, so that no
-/// second error follows from the first one.
+/// References with an error, by position. Evaluation treats their values as unknown, so the error
+/// does not cause others.
 #[derive(Debug, Default)]
 pub struct ReportedReferences(HashSet<(usize, usize)>);
 

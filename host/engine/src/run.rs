@@ -68,7 +68,7 @@ impl EngineContext {
         diagnostics
     }
 
-    /// Adds the errors of the configuration that are known without schemas.
+    /// Adds the errors of the configuration that can be found without schemas.
     fn undeclared_and(&self, found: Diagnostics) -> Diagnostics {
         let mut problems = self.configuration.check_references();
         problems.extend(self.configuration.check_expressions());
@@ -76,8 +76,8 @@ impl EngineContext {
         problems
     }
 
-    /// Makes a plan. After an error during planning, the plan is partial and marked as errored. No
-    /// plan is returned if planning could not start, or if the configuration is not valid.
+    /// Makes a plan. If an error occurs during planning, the plan is partial and marked as errored.
+    /// If planning could not start, or the configuration is not valid, no plan is returned.
     pub async fn plan(
         &self,
         state: State,
@@ -213,7 +213,7 @@ impl EngineContext {
     }
 }
 
-/// Adds the warnings of the validation that the plan does not repeat.
+/// Adds those warnings of the validation that the plan does not repeat.
 fn with_warnings<T>(warnings: Diagnostics, planned: Diagnosed<T>) -> Diagnosed<T> {
     if warnings.is_empty() {
         return planned;
@@ -238,7 +238,7 @@ impl Console {
     /// Evaluates an expression.
     ///
     /// # Errors
-    /// All errors of the expression.
+    /// All errors in the expression.
     pub fn evaluate(&self, expression: &Expression) -> Result<Value, Diagnostics> {
         let root = ModuleInstance::root();
         expression.evaluate(&self.evaluator.scope(&root, RepetitionData::None))

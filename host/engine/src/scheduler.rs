@@ -77,7 +77,7 @@ pub trait Walker {
     /// Records that the task of an operation panicked or was aborted.
     fn on_task_panic(&mut self, problem: String);
 
-    /// Asks providers to stop gracefully.
+    /// Requests that providers stop gracefully.
     fn stop(&mut self) -> TaskFuture<()>;
 }
 

@@ -47,8 +47,8 @@ pub fn stop_channel() -> (Stopper, StopSignal) {
 }
 
 impl Stopper {
-    /// Requests a stop: the first call requests a graceful stop, the second one an immediate stop.
-    /// Returns the request.
+    /// Requests a stop: the first call requests a graceful stop, the second call an immediate stop.
+    /// Returns the current request.
     pub fn ask(&self) -> Stop {
         self.stop.send_modify(|stop| {
             *stop = match stop {
@@ -83,7 +83,7 @@ impl StopSignal {
         self.shared.walk_has_begun.store(true, Ordering::SeqCst);
     }
 
-    /// Returns a flag that is set when the run has to stop at once.
+    /// Returns a flag that is set when the run must stop at once.
     pub(crate) fn now_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.shared.now)
     }
@@ -93,7 +93,8 @@ impl StopSignal {
         *self.stop.borrow()
     }
 
-    /// Waits for a more urgent request than `seen`. Waits forever if the sender was dropped.
+    /// Waits until a stop that is more urgent than `seen` is requested. Waits forever if the sender
+    /// was dropped.
     pub async fn wait_beyond(&mut self, seen: Stop) -> Stop {
         loop {
             let stop = *self.stop.borrow_and_update();

@@ -182,7 +182,7 @@ fn needed_by_excluded(excludes: &[TargetAddress], state: &State) -> HashSet<Reso
     needed
 }
 
-/// Whether a target selects all instances.
+/// Whether a target selects all instances, because its address contains no keys.
 fn is_unkeyed(target: &TargetAddress) -> bool {
     match target {
         TargetAddress::Module(module) => module.steps().iter().all(|step| step.key.is_none()),
@@ -206,7 +206,7 @@ impl Included {
     }
 
     /// Returns the nodes to which a plan was limited, in the graph of its configuration. Nodes that
-    /// an apply adds belong to changes of the plan, so they are always included.
+    /// an apply adds to the graph belong to changes in the plan, so they are always included.
     pub fn from_plan(graph: &NodeGraph, plan: &Plan) -> Self {
         if plan.mode != Mode::Normal || !plan.is_partial() {
             return Self::everything();

@@ -8,14 +8,14 @@ use wardian_state::Dependencies;
 use crate::graph::NodeId;
 use crate::nodes::{Node, NodeGraph};
 
-/// Searches one graph many times, with tables that are allocated once: the cost of a search is
-/// proportional to the resources that it finds and the edges that it follows. petgraph's `Dfs`
-/// would clear a set of the graph's size for each search.
+/// Searches the dependencies of many nodes in one graph, with tables that are allocated once: the
+/// cost of a search is proportional to the resources that it finds and the edges that it follows.
+/// petgraph's `Dfs` would clear a set of the graph's size for each search.
 pub struct TransitiveDependencies<'a> {
     graph: &'a NodeGraph,
-    /// All resources, sorted by the text of their addresses, which is their order in the state.
+    /// All resources, sorted by the text of their addresses, as in the state.
     resources: Vec<Arc<ResourceAddress>>,
-    /// The position of a node's resource in that order.
+    /// The position of each node's resource in that order.
     rank: Vec<Option<u32>>,
     /// The number of the search that last visited each node.
     seen: Vec<u32>,

@@ -142,7 +142,7 @@ impl Values {
         &self.sensitive
     }
 
-    /// Returns an object as expressions see it.
+    /// Returns the value of an object for expressions.
     pub(crate) fn for_expressions(&self, object: Value) -> Value {
         self.secrets.for_expressions(object, &self.sensitive)
     }
@@ -323,7 +323,7 @@ impl ResourceValues {
     }
 
     /// Returns the value of the resource: an object; with `count`, a tuple of objects; with
-    /// `for_each`, an object of objects. The value of an instance without a value is an unknown of
+    /// `for_each`, an object of objects. An instance that has no value yet is an unknown value of
     /// type `ty`.
     pub fn whole(&self, ty: &Type) -> &Value {
         self.whole.get_or_init(|| {

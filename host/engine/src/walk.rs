@@ -23,7 +23,7 @@ use crate::scheduler::VisitResult;
 
 pub use ephemeral::start_close;
 
-/// The fields of a walk that the shared code uses.
+/// The fields of a walk that this module uses.
 pub struct WalkParts<'a> {
     pub context: &'a EngineContext,
     pub mode: Mode,
@@ -33,7 +33,7 @@ pub struct WalkParts<'a> {
     pub diagnostics: &'a mut Diagnostics,
 }
 
-/// The outcome of an operation that both walks start.
+/// The outcome of an operation that occurs in both the plan walk and the apply walk.
 pub enum SharedOutcome {
     Configured { address: ProviderConfigAddress, result: Diagnosed<Arc<dyn Provider>> },
     Opened { subject: Subject, result: Box<Diagnosed<OpenedEphemeral>> },
@@ -50,8 +50,8 @@ impl WalkParts<'_> {
         }
     }
 
-    /// Records the evaluation of a node. In a destroy plan, a value that can no longer be evaluated
-    /// is not an error: it is unknown for the nodes that refer to it.
+    /// Records the result of evaluating a node. In a destroy plan, it is not an error if a value
+    /// can no longer be evaluated: the value is unknown for the nodes that refer to it.
     pub fn visited<P>(&mut self, result: impl Into<Diagnosed<()>>) -> VisitResult<P> {
         let result = result.into();
         if result.value.is_none() && self.mode == Mode::Destroy {

@@ -12,8 +12,9 @@ use crate::events::Event;
 use crate::operation::import::shown;
 use crate::plan::{Action, Importing, Plan};
 
-/// Returns errors for changes of objects whose configuration the plan generated: the plan's files
-/// do not contain it, so the objects can only be imported if they do not change.
+/// Returns errors for changes of objects whose configuration the plan generated. The configuration
+/// in the plan does not contain the generated blocks, so such an object can be imported only if it
+/// does not change.
 pub(super) fn incomplete(context: &EngineContext, plan: &Plan) -> Diagnostics {
     let mut problems = Diagnostics::new();
     for change in plan.changes.iter().filter(|change| change.generated_config.is_some()) {

@@ -24,7 +24,7 @@ use crate::provisioners::connection_schema;
 use crate::scheduler::{StartResult, StepResult};
 use crate::values::RepetitionData;
 
-/// An object whose provisioners have not all run yet.
+/// An object with provisioners that have not run yet.
 pub(super) struct Provisioning {
     subject: Subject,
     progress: ProgressReporter,
@@ -36,7 +36,7 @@ pub(super) struct Provisioning {
     shared: SharedByObject,
 }
 
-/// The reason for running provisioners.
+/// The event for which provisioners run.
 enum Occasion {
     /// The change with this index created the object.
     Creation { index: usize, object: Arc<Object> },
@@ -127,7 +127,7 @@ impl<'a> ApplyWalk<'a> {
     }
 
     /// Whether provisioners run before an object is destroyed. They do not run for an object that
-    /// was already replaced, or for a tainted object, whose creation may be incomplete.
+    /// has already been replaced, or for a tainted object, because its creation may be incomplete.
     pub(super) fn is_provisioned_before_destruction(
         &self,
         subject: &Subject,
@@ -293,8 +293,8 @@ impl<'a> ApplyWalk<'a> {
     }
 }
 
-/// Returns the values of `count` and `each` for an object whose configuration may have changed, so
-/// that only its key is certain.
+/// Returns the values of `count` and `each` for an object whose configuration may have changed:
+/// only its key is known.
 fn repetition_by_key(key: &InstanceKey) -> RepetitionData {
     match key {
         InstanceKey::None => RepetitionData::None,

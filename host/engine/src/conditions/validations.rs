@@ -69,7 +69,7 @@ fn check_one(
     Diagnosed::with_diagnostics(ConditionResult::Fail(message), diagnostics)
 }
 
-/// Returns the message of a validation that has failed; `None` if it is not known yet.
+/// Returns the message of a failed validation; `None` if it is not known yet.
 fn text(validation: &Condition, message: &Value, scope: &dyn Scope) -> Result<Option<String>, Diagnostic> {
     let expression = &validation.error_message;
     let text = convert(&message.unmark_deep(), &Type::String)

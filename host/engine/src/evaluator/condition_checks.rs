@@ -49,8 +49,8 @@ impl Evaluator {
         diagnostics.in_block(&resource.context()).for_address(&address.to_string())
     }
 
-    /// Evaluates the assertions of a check in all instances of its module, except in instances in
-    /// which its data source could not be read, which was already reported.
+    /// Evaluates the assertions of a check in all instances of its module. Instances whose data
+    /// source could not be read are omitted, because that error has already been reported.
     pub fn evaluate_check(&mut self, path: &ModulePath, name: &Str) -> Diagnostics {
         let configuration = Arc::clone(&self.configuration);
         let Some(check_block) = configuration.module(path).and_then(|m| m.module.checks.get(name)) else {

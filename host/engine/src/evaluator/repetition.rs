@@ -11,7 +11,7 @@ use wardian_value::{Marks, Number, Str, Type, Value};
 use super::{Evaluator, Phase};
 use crate::values::{Repetition, RepetitionData};
 
-/// The maximum of `count`, so that a mistyped number does not exhaust the memory.
+/// Maximum value of `count`. It prevents a mistyped number from exhausting the memory.
 const MAX_COUNT: u64 = 10_000_000;
 
 impl Evaluator {

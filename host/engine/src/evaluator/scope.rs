@@ -45,8 +45,8 @@ impl<'a> ModuleScope<'a> {
         self
     }
 
-    /// Sets the value of the variable whose validations are evaluated. The validation phase does not
-    /// know the values of any other variables.
+    /// Sets the value of the variable whose validations are evaluated. In the validation phase, no
+    /// other variables have known values.
     #[must_use]
     pub fn with_validated_variable(mut self, name: &'a Str, value: Value) -> Self {
         self.validated_variable = Some((name, value));

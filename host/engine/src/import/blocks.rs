@@ -24,7 +24,7 @@ pub struct ImportBlocks<'a> {
     by_resource: HashMap<ResourceAddress, Vec<&'a Import>>,
 }
 
-/// An object to be imported, and its resource instance.
+/// An object to import, and its resource instance.
 #[derive(Clone, Debug)]
 pub struct PlannedImport {
     pub address: ResourceInstanceAddress,
@@ -93,7 +93,7 @@ fn is_same(one: &ImportTarget, other: &ImportTarget) -> bool {
     }
 }
 
-/// Returns those errors of a block that do not depend on values.
+/// Returns the errors of a block that do not depend on values.
 pub fn validate(evaluator: &Evaluator, import: &Import) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     let elements = match repetitions(evaluator, import) {
@@ -123,7 +123,7 @@ pub fn validate(evaluator: &Evaluator, import: &Import) -> Diagnostics {
     diagnostics
 }
 
-/// Returns the position at which a block refers to its own resource to identify the object.
+/// Returns the position at which a block refers to its own target resource to identify the object.
 fn own_reference(import: &Import) -> Option<Span> {
     let subject = &import.to.references().first()?.subject;
     let is_resource = matches!(
@@ -319,8 +319,8 @@ fn identity_value(schema: &IdentitySchema, given: &Value) -> Result<Value, Strin
     Ok(Value::object(value))
 }
 
-/// Returns the text of an ID; `None` if it is not known. Although it may be marked, it is passed to
-/// the provider and displayed, because it identifies an object for the user.
+/// Returns the text of an ID; `None` if it is not known. The ID is passed to the provider and
+/// displayed even if it is marked, because it identifies an object for the user.
 fn id_text(id: &Expression, value: &Value) -> Result<Option<String>, Diagnostics> {
     let problem = |summary: &str, detail: String| -> Result<Option<String>, Diagnostics> {
         Err(Diagnostic::error(summary, detail).at(id.span().clone()).into())

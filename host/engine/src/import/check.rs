@@ -6,13 +6,13 @@ use wardian_diagnostic::{Diagnostic, Diagnostics};
 
 use crate::plan::MissingConfiguration;
 
-/// The summary of the error.
+/// The summary of the error for a target without configuration.
 pub const NO_CONFIGURATION: &str = "Configuration for import target does not exist";
 
 /// Returns the blocks whose resource has no configuration.
 ///
 /// # Errors
-/// No configuration can be generated for one of them.
+/// No configuration can be generated for one of the blocks.
 pub fn without_configuration(
     configuration: &Configuration,
     missing: MissingConfiguration,

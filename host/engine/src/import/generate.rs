@@ -38,8 +38,8 @@ pub struct Generated {
     pub problems: Diagnostics,
 }
 
-/// Generates the configuration of an object. `object` is wholly known and has no marks; `provider`
-/// is written if the resource type does not imply it.
+/// Generates the configuration of an object. `object` must be wholly known and unmarked. The
+/// `provider` argument is written if the resource type does not imply it.
 pub fn generate(
     address: &ResourceInstanceAddress,
     provider: &ProviderReference,
@@ -84,7 +84,8 @@ pub fn generate(
     Generated { text: file.text().trim_end().to_owned(), value, problems: incomplete(&problems) }
 }
 
-/// Returns errors whose positions are lines of the generated block, which is not in a file yet.
+/// Adds the line in the generated block to the text of each error, because the block is not in a
+/// file yet.
 fn incomplete(problems: &Diagnostics) -> Diagnostics {
     let mut told = Diagnostics::new();
     for problem in problems {

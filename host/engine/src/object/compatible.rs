@@ -157,7 +157,7 @@ fn check_value(planned: &Value, actual: &Value, path: &Path, found: &mut Vec<Vio
     }
 }
 
-/// Every planned element must correspond to an actual one, and vice versa.
+/// Checks that every planned element corresponds to an actual one, and vice versa.
 fn check_set(planned: &[Value], actual: &[Value], path: &Path, found: &mut Vec<Violation>) {
     // Only elements without an equal counterpart need the full comparison of all pairs.
     let (of_plan, of_answer) = (known_elements(planned), known_elements(actual));

@@ -43,8 +43,8 @@ impl IgnoredAttributes {
         }
     }
 
-    /// Returns the planned object, with the prior object's values for ignored attributes: legacy
-    /// SDKs plan changes that the configuration does not contain.
+    /// Returns the planned object, with the prior object's values for ignored attributes. This is
+    /// necessary because legacy SDKs plan changes that the configuration does not contain.
     pub fn in_plan(&self, prior: &Value, planned: &Value) -> Value {
         if prior.is_null() {
             return planned.clone();
@@ -57,8 +57,8 @@ impl IgnoredAttributes {
     }
 }
 
-/// Returns the values of the object that a configuration could have set, without computed values
-/// that cannot be set.
+/// Returns the values of the object that a configuration could have set. Computed values that
+/// cannot be set are omitted.
 fn configurable(block: &Block, object: &Value) -> Value {
     let Some(parts) = object.as_mapping() else { return object.clone() };
     Value::object(parts.iter().map(|(name, part)| {
@@ -98,8 +98,8 @@ fn configurable_parts(attributes: &BTreeMap<Str, Attribute>, object: &Value) -> 
     }))
 }
 
-/// Replaces several attributes of an object, or several elements of a map, at once: the type of a
-/// map depends on all its elements.
+/// Replaces several attributes of an object, or several elements of a map, in one step, because the
+/// type of a map depends on all its elements.
 fn taken_over(paths: &[Path], prior: &Value, value: &Value) -> Value {
     let mut taken: Vec<(&[PathStep], Vec<&Str>)> = Vec::new();
     for path in paths {
@@ -116,8 +116,7 @@ fn taken_over(paths: &[Path], prior: &Value, value: &Value) -> Value {
     taken.iter().fold(value.clone(), |value, (steps, names)| take_over(&value, prior, steps, names))
 }
 
-/// Replaces the named attributes of the value after the steps, or the whole value if no attributes
-/// are named.
+/// Replaces the value at the end of the steps, or only its attributes `names` if there are any.
 fn take_over(value: &Value, prior: &Value, steps: &[PathStep], names: &[&Str]) -> Value {
     let Some((step, rest)) = steps.split_first() else {
         return if names.is_empty() { prior.clone() } else { take_parts(value, prior, names) };
@@ -185,8 +184,8 @@ fn take_parts(value: &Value, prior: &Value, names: &[&Str]) -> Value {
     }
 }
 
-/// Returns a map with these elements, converted to the type of another map if possible. Returns the
-/// other map if the elements have no common type.
+/// Returns a map with the elements `parts`, converted to the type of `map` if possible. Returns
+/// `map` if the elements have no common type.
 fn map_of(map: &Value, parts: BTreeMap<Str, Value>) -> Value {
     let Type::Map(declared) = map.ty() else { return map.clone() };
     let has_type = |ty: &Type| parts.values().all(|part| part.ty() == ty);

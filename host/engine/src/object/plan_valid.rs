@@ -12,7 +12,7 @@ use wardian_plugin::{
 };
 use wardian_value::{Path, Str, Type, Value, View};
 
-/// A path and its violation, as the end of the sentence "for {path}: ...".
+/// A path and the violation at that path, worded as the end of the sentence "for {path}: ...".
 pub type Violation = (Path, String);
 
 /// Returns all violations of a plan. Values have no marks.
@@ -319,7 +319,7 @@ fn check_nested_object(
     }
 }
 
-/// Returns the possible numbers of elements of a set.
+/// Returns the range of the number of elements that a set may have.
 fn possible_sizes(set: &Value) -> RangeInclusive<usize> {
     let elements = set.as_elements().unwrap_or_default();
     let known = elements.iter().filter(|element| element.is_wholly_known()).count();

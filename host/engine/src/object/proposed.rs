@@ -82,7 +82,7 @@ fn propose_attribute(attribute: &Attribute, prior: &Value, config: &Value) -> Va
 }
 
 /// Whether the prior value of an optional and computed structure contains a value that only a
-/// configuration can have set: if it is absent now, it was removed.
+/// configuration can have set. If the value is no longer configured, it was removed.
 fn was_configured(object: &NestedObject, prior: &Value) -> bool {
     let objects: Vec<&Value> = match (object.nesting, prior.view()) {
         (ObjectNesting::Single, View::Object(_)) => vec![prior],

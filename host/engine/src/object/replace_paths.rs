@@ -9,16 +9,16 @@ enum Found<'a> {
     Value(&'a Value),
     /// A step of the path is unknown.
     Unknown,
-    /// A step of the path is null, or a collection without the element.
+    /// A step of the path is null, or is a collection that does not have the element.
     Absent,
-    /// The object has no such attribute.
+    /// The object's type has no such attribute.
     Nowhere,
 }
 
 /// Returns the paths whose value changes, sorted.
 ///
 /// # Errors
-/// A path that neither the prior nor the planned object has.
+/// A path that exists in neither the prior nor the planned object.
 pub fn changing_paths(
     block: &Block,
     paths: &[Path],

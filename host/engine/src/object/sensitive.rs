@@ -64,8 +64,8 @@ fn visit_attribute(attribute: &Attribute, value: &Value, path: &Path, found: &mu
     });
 }
 
-/// Calls `visit` with each object of a collection and its path. For elements of a set, which have
-/// no path, the path is `None`.
+/// Calls `visit` with each object of a collection and its path. The path is `None` for elements of
+/// a set, which have no path.
 fn each_object(value: &Value, path: &Path, visit: &mut dyn FnMut(&Value, Option<&Path>)) {
     match value.view() {
         View::Object(_) => visit(value, Some(path)),

@@ -9,9 +9,9 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use wardian_value::Type;
 
-/// Returns the stored object without attributes that its type does not have. Invalid JSON is
-/// returned unchanged: the provider reports the error. Cost: if no attribute is stale, one pass
-/// over the text without decoding it.
+/// Returns the stored object without attributes that its type no longer has. Invalid JSON is
+/// returned unchanged, because the provider reports the error. Cost: if no attribute is stale, one
+/// pass over the text without decoding it.
 pub fn without_stale<'a>(stored: &'a str, ty: &Type) -> Cow<'a, str> {
     let mut reader = serde_json::Deserializer::from_str(stored);
     if !matches!(Look(ty).deserialize(&mut reader), Ok(Fit::Stale)) {
@@ -50,7 +50,8 @@ fn remove(value: &mut serde_json::Value, ty: &Type) {
     }
 }
 
-/// Returns whether a stored object has the encoding in which values of its type are stored now.
+/// Returns whether a stored object has the encoding in which values of its type are currently
+/// stored.
 pub fn is_as_stored_now(stored: &str, ty: &Type) -> bool {
     let mut reader = serde_json::Deserializer::from_str(stored);
     matches!(Look(ty).deserialize(&mut reader), Ok(Fit::Same))
@@ -59,7 +60,7 @@ pub fn is_as_stored_now(stored: &str, ty: &Type) -> bool {
 /// The result of comparing a stored value with a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
-    /// The value has the encoding in which it would be stored now.
+    /// The value has the encoding in which it would be stored today.
     Same,
     /// Attributes are missing, or the value is stored in another encoding.
     Other,

@@ -58,8 +58,8 @@ pub async fn plan_and_destroy(
     }
 }
 
-/// Destroys an object; `progress` is set if the start was already reported. After a failure, the
-/// object in the provider's response is stored.
+/// Destroys an object; `progress` is set if the start was already reported. If the operation fails,
+/// the object in the provider's response is stored.
 pub async fn destroy(
     subject: &Subject,
     change: &ResourceChange,
@@ -129,7 +129,8 @@ pub fn ended(outcome: &ApplyOutcome) -> Completion {
     if outcome.failed() { Completion::Failed } else { Completion::Succeeded(object_id(&outcome.value)) }
 }
 
-/// Returns the result of a failed destruction: the object in the provider's response.
+/// Returns the result of a failed destruction, which contains the object in the provider's
+/// response.
 fn after_failed_destroy(
     subject: &Subject,
     left: &Value,
@@ -173,7 +174,7 @@ pub struct ApplyInput {
     pub afterwards: Afterwards,
 }
 
-/// The steps after an object is created.
+/// The steps that follow the creation of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Afterwards {
     /// No steps.

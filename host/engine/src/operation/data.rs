@@ -8,7 +8,7 @@ use super::subject::{Completion, Subject, object_id};
 use crate::object::sensitive::mark_by_schema;
 use crate::plan::Action;
 
-/// Asks the provider to validate a data source's configuration.
+/// Validates a data source's configuration with the provider.
 pub async fn validate(subject: &Subject, config: &Value) -> Diagnostics {
     let request = ValidateConfigRequest {
         type_name: subject.address.type_name().clone(),

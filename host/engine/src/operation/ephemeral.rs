@@ -22,7 +22,7 @@ use crate::events::{EphemeralAction, Event};
 use crate::expired::Expired;
 use crate::object::proposed::placeholder;
 
-/// The minimum interval of renewals, for a provider that returns times in the past.
+/// Minimum interval between renewals, in case a provider returns times in the past.
 const MIN_RENEWAL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The result of opening an ephemeral resource.
@@ -133,8 +133,8 @@ fn usable(subject: &Subject, response: &OpenEphemeralResponse) -> Result<Value, 
     Err(subject.provider_error(summary, &problem).into())
 }
 
-/// Marks a value as ephemeral. Unlike those of stored objects, sensitive attributes are not marked
-/// as sensitive: an ephemeral value is never shown or stored.
+/// Marks a value as ephemeral. Sensitive attributes are not marked as sensitive, unlike those of
+/// stored objects, because an ephemeral value is never shown or stored.
 fn ephemeral(config: &Value, value: &Value) -> Value {
     marked_by_configuration(config, value).with_marks(Marks::EPHEMERAL)
 }

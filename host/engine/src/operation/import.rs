@@ -21,7 +21,7 @@ use crate::plan::{Action, Importing, ResourceChange};
 #[derive(Debug)]
 pub struct FoundObject {
     pub type_name: Str,
-    /// The object, which may be incomplete.
+    /// The value of the object, which may be incomplete.
     pub value: Value,
     pub private: PrivateBytes,
 }
@@ -48,7 +48,7 @@ pub struct GeneratedOutcome {
 pub enum ConfigurationBy {
     /// The schema: every argument is set to its current value.
     Schema,
-    /// The provider, which chooses the arguments.
+    /// The provider, which selects the arguments.
     Provider,
 }
 
@@ -77,7 +77,7 @@ pub fn shown(target: &ImportTarget) -> String {
     }
 }
 
-/// Finds the object to import, which must be the only one, and reads it.
+/// Finds the object to import, which must be the only match, and reads it.
 pub async fn import(subject: &Subject, target: &ImportTarget) -> Diagnosed<Imported> {
     Diagnosed::from_result(try_import(subject, target).await)
 }
@@ -107,8 +107,8 @@ async fn try_import(
     Ok((imported, diagnostics))
 }
 
-/// Imports an object, generates its configuration and plans it. After an error that follows the
-/// import, the configuration is still returned, so that the user can complete it.
+/// Imports an object, generates its configuration and plans its change. If an error occurs after
+/// the import, the configuration is still returned, so that the user can complete it.
 pub async fn generate(
     subject: &Subject,
     target: ImportTarget,
@@ -161,7 +161,7 @@ pub async fn generate(
     Diagnosed::with_diagnostics(GeneratedOutcome { change, object }, diagnostics)
 }
 
-/// Asks the provider for all objects to import. At least one must be found.
+/// Requests all objects to import from the provider. At least one must be found.
 pub async fn find(subject: &Subject, target: &ImportTarget) -> Diagnosed<Vec<FoundObject>> {
     Diagnosed::from_result(try_find(subject, target).await)
 }
@@ -214,8 +214,8 @@ fn accept(subject: &Subject, one: ImportedResource) -> Result<FoundObject, Diagn
     Ok(FoundObject { type_name: one.type_name, value: one.state, private: one.private })
 }
 
-/// Reads an object that was found and has the subject's type, since the found object may be
-/// incomplete.
+/// Reads an object that was found and has the subject's type. This is necessary because the found
+/// object may be incomplete.
 pub async fn read_found(subject: &Subject, found: FoundObject, target: &ImportTarget) -> Diagnosed<Imported> {
     Diagnosed::from_result(try_read_found(subject, found, target).await)
 }

@@ -74,7 +74,7 @@ pub async fn plan(subject: &Subject, input: PlanInput) -> Diagnosed<PlanOutcome>
 }
 
 /// Updates the stored dependencies of an object that was read. The dependencies with which it was
-/// created are kept until it is changed, because its destruction depends on them.
+/// created are also kept until it is changed, because its destruction depends on them.
 fn with_meta(object: Arc<Object>, input: &PlanInput, action: Action) -> Arc<Object> {
     let meta = &input.meta;
     let dependencies = if object.dependencies == meta.dependencies {
@@ -195,7 +195,7 @@ pub struct PlanProposal<'a> {
     pub marked: &'a PathMarks,
 }
 
-/// A plan of the provider that passed the checks.
+/// A provider's plan that passed the checks.
 pub struct ProviderPlan {
     pub object: Value,
     /// The private data for the apply.
@@ -204,7 +204,7 @@ pub struct ProviderPlan {
     pub required_replace: Vec<Path>,
 }
 
-/// Asks the provider for a plan and checks it.
+/// Requests a plan from the provider and checks it.
 pub async fn request_plan(
     subject: &Subject,
     proposal: &PlanProposal<'_>,
@@ -274,7 +274,8 @@ pub async fn request_plan(
     }
 }
 
-/// Asks the provider to plan an object's destruction. Returns the private data for the apply.
+/// Requests the plan of an object's destruction from the provider. Returns the private data for the
+/// apply.
 pub async fn request_destroy_plan(
     subject: &Subject,
     current: &Value,

@@ -17,10 +17,10 @@ pub struct ProvisionStep {
     pub config: Value,
     /// The value of the provisioner's connection blocks, wholly known; null if it has none.
     pub connection: Value,
-    /// The connection and other state that the object's provisioners share.
+    /// The connection and other state shared by the object's provisioners.
     pub shared: SharedByObject,
     /// The marks of all values in the provisioner's configuration. The output may contain these
-    /// values, so it is suppressed if any value is marked.
+    /// values, so it is suppressed if any of them is marked.
     pub marks: Marks,
 }
 
@@ -76,7 +76,8 @@ fn withheld(marks: Marks) -> Option<&'static str> {
     }
 }
 
-/// Removes the details of diagnostics, which may contain parts of the configuration and the output.
+/// Removes the details from diagnostics, because they may contain parts of the configuration and
+/// the output.
 fn without_details(mut found: PluginDiagnostics, what: &str) -> PluginDiagnostics {
     for diagnostic in &mut found {
         diagnostic.detail = format!(

@@ -80,7 +80,7 @@ impl Subject {
         Diagnostic::error(summary, detail).for_address(self.address.to_string())
     }
 
-    /// Returns an error that the provider causes.
+    /// Returns an error that was caused by the provider.
     pub fn provider_error(&self, summary: &str, problem: &str) -> Diagnostic {
         let detail = format!(
             "Provider \"{}\" {problem}\n\nThis is a bug in the provider; please report it to its \
@@ -90,9 +90,9 @@ impl Subject {
         self.error(summary, detail)
     }
 
-    /// Returns one error that lists how a response violates the protocol.
+    /// Returns one error that lists all protocol violations in a response.
     ///
-    /// Values were compared without their marks. The message about a path therefore contains no
+    /// Values were compared without their marks. Therefore the message about a path contains no
     /// values if a path in `marked` is equal to it, a prefix of it, or an extension of it.
     pub fn protocol_violations(
         &self,
@@ -116,7 +116,7 @@ impl Subject {
     /// Checks that a response has the type of the schema and contains no write-only values.
     ///
     /// # Errors
-    /// The violation; `did` is the verb of the message.
+    /// The violation; `did` is the verb in the message.
     pub fn check_conformance(&self, answer: &Value, summary: &str, did: &str) -> Result<(), Diagnostic> {
         if let Some(path) = set_write_only_paths(&self.schema.block, answer).first() {
             let problem = format!(

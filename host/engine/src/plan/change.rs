@@ -57,7 +57,7 @@ pub enum ActionReason {
     DeleteBecauseEachKey,
     /// The target of a `moved` block is an instance that is not in the configuration.
     DeleteBecauseNoMoveTarget,
-    /// The configuration of a data source is not known yet.
+    /// The configuration of the data source is not known yet.
     ReadBecauseConfigUnknown,
     /// The data source depends on an object with a pending change.
     ReadBecauseDependencyPending,
@@ -123,7 +123,7 @@ pub struct ResourceChange {
     pub deposed: Option<Str>,
     pub provider: ProviderConfigAddress,
     pub action: Action,
-    /// The reason, if it is not obvious.
+    /// The reason for the action, if it is not obvious.
     pub reason: Option<ActionReason>,
     /// The current object; null if it does not exist. Sensitive attributes are marked.
     pub before: Value,
@@ -141,7 +141,7 @@ pub struct ResourceChange {
 }
 
 impl ResourceChange {
-    /// Returns a change without a reason, of a current object that is neither moved nor imported.
+    /// Returns a change, without a reason, of a current object that is neither moved nor imported.
     pub fn new(
         address: ResourceInstanceAddress,
         provider: ProviderConfigAddress,
@@ -166,12 +166,13 @@ impl ResourceChange {
         }
     }
 
-    /// Whether the object had another address before.
+    /// Whether the object had a different address before.
     pub fn is_moved(&self) -> bool {
         self.previous_address.as_ref().is_some_and(|from| *from != self.address)
     }
 
-    /// Whether an apply executes the change: changes of managed objects, reads of data sources.
+    /// Whether an apply carries out the change: changes of managed objects, and reads of data
+    /// sources.
     pub fn is_effective(&self) -> bool {
         self.action != Action::NoOp
     }

@@ -32,8 +32,8 @@ impl TargetAddress {
     }
 }
 
-/// Whether a module instance is the target, or is inside it. A module step without a key selects
-/// all instances of the call.
+/// Whether a module instance is the target or is inside it. A target step without a key selects all
+/// instances of the call.
 fn lies_in(module: &ModuleInstance, target: &ModuleInstance) -> bool {
     module.steps().len() >= target.steps().len()
         && module.steps().iter().zip(target.steps()).all(|(step, wanted)| {
@@ -51,7 +51,7 @@ impl fmt::Display for TargetAddress {
     }
 }
 
-/// A resource without keys selects all its instances.
+/// Parses an address; a resource without keys selects all its instances.
 impl FromStr for TargetAddress {
     type Err = InstanceAddressError;
 

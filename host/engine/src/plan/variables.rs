@@ -14,7 +14,7 @@ impl Plan {
     /// when the plan was made.
     ///
     /// # Errors
-    /// A value is missing, or a variable did not have a value in the plan.
+    /// A value is missing, or is present for a variable that had none in the plan.
     pub fn give_ephemeral_variables(
         &mut self,
         configuration: &Configuration,

@@ -26,7 +26,7 @@ const KEY: usize = 32;
 const PARAMETERS: usize = 12;
 const HEADER: usize = MAGIC.len() + PARAMETERS + SALT + CHECK + NONCE;
 
-/// 64 MiB and three passes: the second recommended option of RFC 9106, which is also feasible on
+/// 64 MiB and three passes: the second recommended option of RFC 9106, which is also suitable for
 /// small machines.
 const DEFAULT_PARAMETERS: [u32; 3] = [64 * 1024, 3, 4];
 /// The maximum parameters that a reader accepts.
@@ -83,7 +83,7 @@ pub fn seal(bytes: &[u8], passphrase: &str) -> Result<Vec<u8>, SealError> {
 /// Opens a sealed file.
 ///
 /// # Errors
-/// A wrong passphrase, or a file that was changed.
+/// The passphrase is wrong, or the file was changed.
 pub fn open(sealed: &[u8], passphrase: &str) -> Result<Vec<u8>, SealError> {
     let (header, encrypted) = sealed.split_at_checked(HEADER).ok_or(SealError::Changed)?;
     let rest = header.strip_prefix(MAGIC).ok_or(SealError::Unreadable)?;

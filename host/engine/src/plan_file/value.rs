@@ -17,7 +17,7 @@ pub(super) struct Encoded {
     sensitive: Vec<Vec<Step>>,
 }
 
-/// A value with its marks. Writer and reader know the type.
+/// A value with its marks. The type is not encoded, because the writer and the reader know it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Typed {
     value: String,

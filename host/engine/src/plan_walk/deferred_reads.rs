@@ -19,12 +19,12 @@ use super::PlanWalk;
 use crate::nodes::{Node, resource_references};
 use crate::plan::ResourceChange;
 
-/// The pending changes so far, and the resources that defer reads.
+/// The pending changes known so far, and the resources whose reads depend on them.
 #[derive(Default)]
 pub(super) struct PendingChanges {
     /// The module instances in which a managed resource has a pending change.
     changing: HashMap<ResourceAddress, HashSet<ModuleInstance>>,
-    /// The resources for which a resource waits, computed for its first instance.
+    /// The resources for which each resource waits, computed for its first instance.
     by_resource: HashMap<ResourceAddress, Arc<BTreeSet<ResourceAddress>>>,
 }
 
@@ -36,8 +36,8 @@ impl PendingChanges {
         }
     }
 
-    /// Returns whether a resource has a pending change, from the viewpoint of a module instance:
-    /// changes in other instances of the same module are ignored.
+    /// Returns whether a resource has a pending change that affects the module instance
+    /// `seen_from`: changes in other instances of the same module are ignored.
     fn is_changing(&self, resource: &ResourceAddress, seen_from: &ModuleInstance) -> bool {
         self.changing
             .get(resource)
@@ -89,7 +89,7 @@ impl PlanWalk<'_> {
         found
     }
 
-    /// Adds a resource, or, for another kind of object, all resources on which the object depends.
+    /// Adds a resource. For another kind of object, adds all resources on which the object depends.
     fn wait_for(
         &mut self,
         module: &ModulePath,
@@ -104,7 +104,7 @@ impl PlanWalk<'_> {
         }
     }
 
-    /// Adds the dependencies of the module calls of a module and of the enclosing modules.
+    /// Adds the dependencies of the calls of a module and of its enclosing modules.
     fn wait_around(&mut self, module: &ModulePath, found: &mut BTreeSet<ResourceAddress>) {
         let context = self.context;
         let mut path = module.clone();

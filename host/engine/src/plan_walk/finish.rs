@@ -207,8 +207,8 @@ impl PlanWalk<'_> {
         true
     }
 
-    /// Records an object that cannot be destroyed. In a destroy plan, its dependents are still
-    /// planned, but its dependencies are kept as well.
+    /// Records an object that cannot be destroyed. In a destroy plan, the destruction of its
+    /// dependents is still planned, but its dependencies are kept as well.
     fn record_undestroyable(&mut self, address: &ResourceInstanceAddress) -> bool {
         self.undestroyable.push(address.clone());
         self.options.mode == Mode::Destroy
@@ -222,9 +222,9 @@ impl PlanWalk<'_> {
         dependencies.map(|dependency| ResourceAddress::clone(dependency)).collect()
     }
 
-    /// Returns whether the plan contains an output of the root module. The plan omits an output
-    /// that is not targeted, that could not be evaluated because of an error, or for which a
-    /// destroy plan finds no value in the state.
+    /// Returns whether the plan contains an output of the root module. The plan omits an output if
+    /// it is not targeted, if an error prevented its evaluation, or if a destroy plan finds no
+    /// value for it in the state.
     fn has_output(&self, name: &Str) -> bool {
         let node = || self.graph.id(&Node::Output(ModulePath::root(), name.clone()));
         let root = || self.evaluator.values.module(&ModuleInstance::root());

@@ -31,7 +31,7 @@ pub(super) struct ImportedObject {
 }
 
 impl PlanWalk<'_> {
-    /// Returns the objects that `import` blocks import for a resource; `None` after an error.
+    /// Returns the objects that `import` blocks import into a resource; `None` after an error.
     pub(super) fn planned_imports(
         &mut self,
         address: &ResourceAddress,
@@ -53,8 +53,8 @@ impl PlanWalk<'_> {
         }
     }
 
-    /// Checks that all resource instances for imports are in the configuration; `left` contains
-    /// those that are not.
+    /// Checks that all target instances of imports are in the configuration; `left` contains those
+    /// that are not.
     pub(super) fn all_found(&mut self, left: &HashMap<ResourceInstanceAddress, PlannedImport>) -> bool {
         let mut left: Vec<&PlannedImport> = left.values().collect();
         left.sort_by(|a, b| a.address.cmp(&b.address));
@@ -65,7 +65,7 @@ impl PlanWalk<'_> {
         left.is_empty()
     }
 
-    /// Visits a resource without a configuration, for which one is generated.
+    /// Visits a resource that has no configuration and for which one is generated.
     pub(super) fn visit_import(&mut self, address: &ResourceAddress) -> VisitResult<Pending> {
         let Some(import) = self.imports.to(address).first().copied() else { return VisitResult::Done };
         let Some(provider) = self.context.configuration.provider_of_import(import) else {

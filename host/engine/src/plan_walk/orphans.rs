@@ -16,7 +16,7 @@ pub(super) struct Orphan {
 /// Returns all orphans.
 ///
 /// # Errors
-/// The provider configuration of a managed object is not in the configuration either. Another
+/// The provider configuration of a managed object is also missing from the configuration. Another
 /// provider configuration may use another account or region, so it must not be used to read the
 /// object.
 pub(super) fn orphans(context: &EngineContext, state: &State) -> Result<Vec<Orphan>, Diagnostics> {

@@ -28,20 +28,20 @@ pub(super) struct Prepared {
     /// The state after moves.
     pub(super) state: State,
     pub(super) variables: PlanVariables,
-    /// The errors of variable values that have the wrong type.
+    /// The errors for variable values that have the wrong type.
     pub(super) refused: BTreeMap<Str, Diagnostics>,
     pub(super) moves: Moves,
     pub(super) forgotten: Forgotten,
     pub(super) orphans: Vec<Orphan>,
     pub(super) included: targets::Included,
-    /// Ephemeral resources that provider configurations depend on.
+    /// Ephemeral resources on which provider configurations depend.
     pub(super) for_providers: HashSet<ResourceAddress>,
 }
 
 /// The reason why no walk is started.
 pub(super) enum Unprepared {
     Failed(Diagnostics),
-    /// Errors occurred. Contains a plan without changes, to be shown.
+    /// Errors occurred. Contains an empty plan for display.
     Errored(Box<(Plan, Evaluator)>, Diagnostics),
 }
 
@@ -54,7 +54,7 @@ impl From<Diagnostics> for Unprepared {
 /// Prepares a walk: builds the graph, applies the moves to the state and selects the targets.
 ///
 /// # Errors
-/// A cycle, a move or an import that is not possible, an object without a provider.
+/// There is a cycle, a move or an import is not possible, or an object has no provider.
 pub(super) async fn prepare(
     context: &EngineContext,
     schemas: &Schemas,
@@ -155,8 +155,8 @@ pub(super) struct PlanVariables {
 }
 
 impl PlanVariables {
-    /// Adds defaults and the marks of the declarations. Also returns the errors of values with a
-    /// wrong type.
+    /// Adds defaults and the marks of the declarations. Also returns the errors for values that
+    /// have the wrong type.
     fn new(context: &EngineContext, variables: RootVariables) -> (Self, BTreeMap<Str, Diagnostics>) {
         let declared = &context.configuration.root().module.variables;
         let RootVariables { mut values, mut given, refused } = variables;

@@ -175,7 +175,7 @@ impl<'a> PlanWalk<'a> {
         triggers
     }
 
-    /// Whether the object of a trigger is changed or replaced.
+    /// Whether the object to which a trigger refers is changed or replaced.
     fn is_triggered(&self, module: &ModuleInstance, trigger: &Trigger) -> bool {
         self.changes_of.get(&trigger.resource).into_iter().flatten().any(|index| {
             let change = &self.changes[*index];

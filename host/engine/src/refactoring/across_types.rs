@@ -30,7 +30,7 @@ pub struct TypeConversion {
 
 impl TypeConversion {
     /// Returns the conversion if a move changes the type; `None` if the new resource is not in the
-    /// configuration, so that the object is destroyed under its old type.
+    /// configuration, in which case the object is destroyed under its old type.
     ///
     /// # Errors
     /// The provider does not support the conversion.
@@ -140,12 +140,12 @@ impl TypeConversion {
     }
 }
 
-/// Checks that a moved object keeps its type and provider, if secrets are withheld: another type
-/// can reveal values that this type marks as sensitive, and another provider must not receive the
-/// object.
+/// Checks that a moved object keeps its type and provider if secrets are withheld. Another type can
+/// reveal values that the current type marks as sensitive, and another provider must not receive
+/// the object.
 ///
 /// # Errors
-/// If its type or provider changes.
+/// The type or the provider changes.
 pub fn check_withheld(
     evaluator: &Evaluator,
     state: &State,

@@ -75,7 +75,7 @@ impl Mover<'_> {
         }
     }
 
-    /// Moves a resource to an address that no resource has.
+    /// Moves a resource to an address at which there is no resource.
     fn move_resource(&mut self, from: &AbsoluteResourceAddress, to: AbsoluteResourceAddress) {
         let Some(resource) = self.state.remove_resource(from) else { return };
         for key in resource.instances.keys() {

@@ -152,7 +152,7 @@ impl<'a> Declared<'a> {
         Err(Diagnostic::error("Moved object still exists", detail))
     }
 
-    /// Returns the position of a declaration; `None` if it does not exist.
+    /// Returns the position at which an object is declared; `None` if it is not declared.
     fn place(&mut self, what: &Moveable) -> Option<&'a Span> {
         match what {
             Moveable::Call(caller, name) => {

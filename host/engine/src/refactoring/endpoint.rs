@@ -24,7 +24,7 @@ impl Keys {
         }
     }
 
-    /// Returns the key that an instance has at the other end of a move.
+    /// Returns the key at this end for an instance that has `key` at the other end of a move.
     fn at_the_other_end(&self, key: &InstanceKey) -> InstanceKey {
         match self {
             Self::Any => key.clone(),
@@ -46,18 +46,18 @@ pub type ResourceName = (ResourceMode, Str, Str);
 /// One end of a move: its addresses in all instances of the module that contains the statement.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoint {
-    /// The module calls from the root module. All instances match for the calls on the path to the
-    /// module that contains the statement.
+    /// The module calls, starting at the root module. For the calls on the path to the module that
+    /// contains the statement, all instances match.
     pub modules: Vec<MoveStep>,
     /// The resource in the last module; `None` if the end is a module.
     pub resource: Option<(ResourceName, Keys)>,
 }
 
-/// Returns the two ends of a block in a module; `None` if one end is a resource and the other one a
-/// module.
+/// Returns the two ends of a block in a module; `None` if one end is a resource and the other end
+/// is a module.
 ///
-/// An end without keys matches all instances of a resource or call; but if only one end has a
-/// key, the other one matches only the single instance without a key.
+/// An end without keys matches all instances of a resource or call. However, if only one end has a
+/// key, the other end matches only the single instance without a key.
 pub fn endpoints(module: &ModulePath, from: &Target, to: &Target) -> Option<(Endpoint, Endpoint)> {
     if from.resource.is_some() != to.resource.is_some() {
         return None;
@@ -125,9 +125,9 @@ impl Endpoint {
                 .all(|(wanted, step)| wanted.name == step.name && wanted.keys.include(&step.key))
     }
 
-    /// Returns the module at this end for a module instance that the other end matches. `depth` is
-    /// the depth of the module that contains the statement, and `other` the number of calls at the
-    /// other end: nested modules move with their parent.
+    /// Returns the module instance at this end that corresponds to a module instance matched by the
+    /// other end. `depth` is the depth of the module that contains the statement, and `other` is
+    /// the number of calls at the other end: nested modules move with their parent.
     pub fn module_at_this_end(&self, module: &ModuleInstance, depth: usize, other: usize) -> ModuleInstance {
         let steps = module.steps();
         let last_key = other.checked_sub(1).and_then(|last| steps.get(last)).map(|step| &step.key);

@@ -24,7 +24,7 @@ use super::endpoint::{Endpoint, Keys, ResourceName};
 use super::statement::Statement;
 use crate::graph::{self, Graph, NodeId};
 
-/// Returns the statements, each after those that it waits for.
+/// Returns the statements, each after those for which it waits.
 ///
 /// # Errors
 /// The statements of each cycle.
@@ -116,7 +116,7 @@ type Shape = Vec<bool>;
 type ByKeys<'a> = HashMap<Vec<&'a InstanceKey>, Vec<usize>>;
 type Name<'a> = (Vec<&'a Str>, Option<&'a ResourceName>);
 
-/// Statements, indexed by one of their ends.
+/// Statements, indexed by one of their two ends.
 #[derive(Default)]
 struct Index<'a> {
     by_name: HashMap<Name<'a>, SameName<'a>>,
@@ -126,7 +126,7 @@ struct Index<'a> {
 #[derive(Default)]
 struct SameName<'a> {
     by_shape: HashMap<Shape, Vec<(usize, Vec<&'a Keys>)>>,
-    /// The statements by their keys, for a shape and the positions that are compared.
+    /// The statements by their keys, for each pair of a shape and the positions that are compared.
     compared: HashMap<(Shape, Shape), ByKeys<'a>>,
 }
 

@@ -8,7 +8,8 @@ use wardian_diagnostic::{Diagnostic, Diagnostics};
 
 use crate::plan::{Action, ResourceChange};
 
-/// The addresses whose objects are forgotten because a `removed` block replaced their block.
+/// The addresses whose objects are forgotten because a `removed` block has taken the place of the
+/// resource or module block.
 #[derive(Debug, Default)]
 pub struct Forgotten {
     resources: HashSet<ResourceAddress>,
@@ -38,7 +39,7 @@ impl Removed {
     }
 }
 
-/// Returns the blocks with destroy-time provisioners. If two blocks have the same address, the
+/// Returns the blocks with destroy-time provisioners. If two blocks have the same address, only the
 /// first one applies.
 pub fn with_provisioners(configuration: &Configuration) -> HashMap<ResourceAddress, &RemovedBlock> {
     let mut found = HashMap::new();
@@ -54,8 +55,8 @@ pub fn with_provisioners(configuration: &Configuration) -> HashMap<ResourceAddre
 }
 
 impl Forgotten {
-    /// Collects the `removed` blocks of a configuration. If two have the same address, the first
-    /// one applies.
+    /// Collects the `removed` blocks of a configuration. If two blocks have the same address, only
+    /// the first one applies.
     ///
     /// # Errors
     /// An address is still declared.

@@ -73,7 +73,7 @@ impl StateTree {
         (!node.resources.is_empty()).then_some((instance, &node.resources))
     }
 
-    /// Returns the module instances that an address matches.
+    /// Returns the module instances that match an address.
     pub fn matching(&self, steps: &[MoveStep]) -> Vec<ModuleNumber> {
         let mut open = vec![0];
         for step in steps {

@@ -19,8 +19,8 @@ use crate::reference_check::invalid_step;
 use crate::repeats::resource_repeats;
 use crate::values::RepetitionData;
 
-/// Validates a resource: its arguments against the schema and by the provider, and its
-/// meta-arguments.
+/// Validates a resource: its meta-arguments, and its arguments against the schema and with the
+/// provider.
 pub(super) async fn validate(
     evaluator: &Evaluator,
     module: &ModuleInstance,
@@ -64,7 +64,7 @@ pub(super) async fn validate(
     diagnostics
 }
 
-/// Evaluates the configuration of an arbitrary instance.
+/// Evaluates the configuration once for all instances, with unknown values of `count` and `each`.
 fn decode(
     evaluator: &Evaluator,
     module: &ModuleInstance,

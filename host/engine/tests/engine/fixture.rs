@@ -57,7 +57,7 @@ impl Events for EventLog {
     }
 }
 
-/// The recorded changes, in order.
+/// The recorded changes and intents, in order.
 #[derive(Debug, Default)]
 pub struct Recorded(pub Vec<String>, pub Vec<String>);
 

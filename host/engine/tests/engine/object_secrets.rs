@@ -13,7 +13,8 @@ use crate::fixture::Fixture;
 /// Three secrets with different lengths, beginnings and types of content.
 const SECRETS: [&str; 3] = ["hunter22-a", "Another, with \\\"quotes\\\"", "7"];
 
-/// An object whose schema marks `secret`, and whose state marks `label`.
+/// Returns a fixture with an object whose `secret` is marked by the schema and whose `label` is
+/// marked by the state.
 fn applied(secret: &str) -> Fixture {
     let mut fixture = Fixture::new();
     fixture.apply(&format!(

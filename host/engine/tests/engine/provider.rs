@@ -21,7 +21,7 @@ pub struct World {
     pub calls: Mutex<Vec<String>>,
     /// The names of objects that are reported as missing when they are read.
     pub gone: Mutex<Vec<String>>,
-    /// The changes of responses.
+    /// The modifications of responses.
     pub twist: Mutex<Twist>,
     next: Mutex<u64>,
 }
@@ -29,7 +29,7 @@ pub struct World {
 /// A function that changes a response before it is returned.
 pub type Change<Q, A> = Option<Box<dyn Fn(&Q, &mut A) + Send>>;
 
-/// Misbehavior that the test selects instead of the configuration.
+/// Misbehavior that is selected by the test instead of the configuration.
 #[derive(Default)]
 pub struct Twist {
     pub validate: Change<ValidateConfigRequest, PluginDiagnostics>,

@@ -8,7 +8,8 @@ use wardian_state::ObjectStatus;
 
 use crate::fixture::{Fixture, Recorded, addresses};
 
-/// Returns a resource with provisioners: their arguments, separated by `|`.
+/// Returns a resource with provisioners; `arguments` contains the arguments of each provisioner,
+/// separated by `|`.
 fn thing(name: &str, arguments: &str, provisioners: &str) -> String {
     let mut text = format!("resource \"memory_thing\" \"{name}\" {{\n  name = \"{name}\"\n{arguments}\n");
     for block in provisioners.split('|').filter(|block| !block.trim().is_empty()) {

@@ -57,7 +57,7 @@ fn write_plain(text: &mut String, value: &Value) {
     }
 }
 
-/// Returns the notation of an attribute name as a key, without quotes if possible.
+/// Returns an attribute name as a key, without quotes if possible.
 pub fn key(name: &str) -> String {
     let mut letters = name.chars();
     let is_bare = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')

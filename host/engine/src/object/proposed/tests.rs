@@ -43,8 +43,8 @@ const BLOCKS: [(&str, BlockNesting); 5] = [
     ("single_block", BlockNesting::Single),
 ];
 
-/// Returns a schema with every kind of attribute and block. Each nested attribute occurs twice:
-/// once set only by the configuration, and once, named `x_...`, also set by the provider.
+/// Returns a schema with every kind of attribute and block. Each nested attribute occurs twice: one
+/// can be set only by the configuration; the other, named `x_...`, can also be set by the provider.
 fn schema() -> Block {
     let mut attributes = leaves();
     for (name, nesting) in OBJECTS {
@@ -119,7 +119,7 @@ fn object(of: Of) -> BoxedStrategy<Value> {
 }
 
 /// Returns a configuration for which an object could have been planned, without values that only
-/// the provider sets. Here, elements of sets do not differ only in computed attributes.
+/// the provider sets. The sets in it contain no elements that differ only in computed attributes.
 fn asked_for(block: &Block, object: &Value) -> Value {
     crate::object::ignored::IgnoredAttributes::All.in_configuration(block, object, object)
 }
