@@ -13,22 +13,23 @@ use std::sync::{Arc, OnceLock};
 use wardian_diagnostic::{Diagnostic, Span};
 use wardian_value::Value;
 
-/// Bytes that an element of a list or tuple takes, with its type.
+/// Bytes that an element of a list or tuple occupies, including its type.
 pub(crate) const ELEMENT: u64 = 120;
-/// Bytes that an element of a map or an attribute of an object takes, with its type and key.
+/// Bytes that an element of a map or an attribute of an object occupies, including its type and
+/// key.
 pub(crate) const ENTRY: u64 = 192;
-/// Bytes that an instance of a resource or module takes at least.
+/// Minimum number of bytes that an instance of a resource or module occupies.
 const INSTANCE: u64 = 1_024;
 
 /// The maximum sizes of values, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvaluationLimits {
-    /// The bytes that one evaluation may produce, and the maximum size of a value with all its
-    /// parts, in which a shared part counts once for each occurrence.
+    /// The bytes that one evaluation may produce. Also the maximum size of a value with all its
+    /// parts; a shared part counts once per occurrence.
     pub expression: u64,
     /// The bytes that all evaluations of a run may produce.
     pub total: u64,
-    /// The source of these limits and how to change them, for messages.
+    /// The source of these limits and how to change them, for use in messages.
     pub origin: Box<str>,
 }
 
@@ -51,7 +52,7 @@ impl Budget {
         Self { limits, used: AtomicU64::new(0), stopped: OnceLock::new() }
     }
 
-    /// Sets the flag that ends all evaluations with an error as soon as they produce anything. A
+    /// Sets a flag that ends all evaluations with an error as soon as they produce a value. A
     /// second flag has no effect.
     pub fn end_with(&self, flag: Arc<AtomicBool>) {
         let _ = self.stopped.set(flag);
@@ -62,7 +63,7 @@ impl Budget {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Counts a value that is written out in full, for example into a plan.
+    /// Counts a value that is encoded in full, for example into a plan.
     ///
     /// # Errors
     /// If the sum of all counted bytes exceeds the limit.
@@ -94,7 +95,8 @@ impl Budget {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| Some(used.saturating_add(bytes)));
     }
 
-    /// Returns the limit that an evaluation exceeds after producing this many bytes.
+    /// Returns the limit that an evaluation exceeds if it has produced this many bytes; `None` if
+    /// it exceeds none.
     pub(crate) fn exceeded(&self, bytes: u64) -> Option<Exceeded> {
         if self.stopped.get().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             Some(Exceeded::Stopped)
@@ -150,7 +152,7 @@ impl Budget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exceeded {
     Expression,
-    /// The limit of an expression, by a value with shared parts.
+    /// The limit of an expression, exceeded by a value with shared parts.
     Value,
     Total,
     Stopped,
@@ -169,7 +171,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// The bytes that a function's result may take.
+/// The bytes that a function's result may occupy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance(pub(crate) u64);
 

@@ -9,7 +9,7 @@ use crate::node::{Kind, Name, Node, Step, StepKind};
 use crate::reference::resolve_names;
 use crate::{Expression, Reference, ReferenceSubject, Traversal, TraversalStep, syntax};
 
-/// How unqualified names in an expression are interpreted.
+/// The interpretation of unqualified names in an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
     /// As references to variables, resources and other objects.
@@ -24,7 +24,8 @@ pub(crate) fn expression_at(span: &Span) -> Result<Expression, Diagnostics> {
     expression_in(&span.file, span.start, span.end)
 }
 
-/// Compiles an expression like [`expression_at`], from a range of a file that may be an excerpt.
+/// Compiles an expression like [`expression_at`], from a range of a file. The file may be an
+/// excerpt.
 pub(crate) fn expression_in(
     file: &Arc<SourceFile>,
     from: usize,
@@ -33,7 +34,7 @@ pub(crate) fn expression_in(
     syntax::expression(file, (from, to))
 }
 
-/// Compiles a range of a file, which may be an excerpt, as a template without quotes or escapes.
+/// Compiles a range of a file as a template without quotes or escapes. The file may be an excerpt.
 pub(crate) fn template_in(
     file: &Arc<SourceFile>,
     from: usize,
@@ -86,8 +87,8 @@ pub(crate) fn name(
     Name { traversal, reference, subject_end, steps, consumed }
 }
 
-/// Returns a word with a value, such as `null`, and its steps as names. Where an expression names an
-/// object of the configuration, these words are names like any others.
+/// Returns a reserved word with its steps as names. Reserved words, such as `null`, have a value;
+/// where an expression refers to an object of the configuration, they are names like any others.
 pub(crate) fn reserved_word(node: &Node, file: &Arc<SourceFile>) -> Option<Traversal> {
     let (root, steps) = match &node.kind {
         Kind::Traverse { source, steps } => (&**source, steps.as_slice()),

@@ -22,8 +22,8 @@ pub struct TypeConstraint {
 pub struct Defaults {
     /// For an object: defaults by attribute.
     pub values: BTreeMap<Str, Value>,
-    /// Defaults of nested types: by attribute name, by decimal index for tuples, under the empty
-    /// name for the elements of a collection.
+    /// Defaults of nested types, by attribute name. For tuples, the key is the decimal index; for
+    /// the elements of a collection, it is the empty name.
     pub children: BTreeMap<Str, Defaults>,
 }
 

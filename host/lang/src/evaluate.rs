@@ -26,7 +26,7 @@ pub use describe::Cause;
 pub(crate) use describe::value_notes;
 pub(crate) use template::safe_prefix;
 
-/// Returns the diagnostic for a key that is a bare `a.b`.
+/// Returns the diagnostic for a key that is an unquoted `a.b`.
 pub(crate) fn ambiguous_key(file: &Arc<SourceFile>, key: &Node) -> Diagnostic {
     Diagnostic::error(
         "Ambiguous attribute key",
@@ -41,11 +41,11 @@ type Evaluated = Result<Value, Diagnostics>;
 pub(crate) struct Evaluation<'a> {
     pub(crate) scope: &'a dyn Scope,
     pub(crate) file: &'a Arc<SourceFile>,
-    /// Current values of the variables of `for` expressions and splats.
+    /// The current values of the variables of `for` expressions and splats.
     slots: Vec<Value>,
     meter: Meter<'a>,
-    /// True if errors may be discarded, as for each element of a large collection: expensive parts
-    /// of messages are omitted.
+    /// True if errors may be discarded, for example for each element of a large collection. Parts
+    /// of messages that are expensive to compute are then omitted.
     tentative: bool,
 }
 
@@ -66,7 +66,7 @@ struct Meter<'a> {
     spent: u64,
 }
 
-/// The budget of evaluations without a run. Nothing is recorded in it.
+/// The budget of evaluations that are not part of a run. Nothing is recorded in it.
 fn default_budget() -> &'static Budget {
     static BUDGET: OnceLock<Budget> = OnceLock::new();
     BUDGET.get_or_init(Budget::default)
@@ -136,8 +136,8 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Reports a sensitive text that is part of a larger one or derived from one: a plugin that
-    /// receives the whole may print the part.
+    /// Reports a sensitive string that is part of a larger one or derived from one: a plugin that
+    /// receives the larger string may print only this part.
     fn record_secret(&self, value: &Value) {
         if !value.marks().is_empty() && value.as_str().is_some() {
             self.scope.record_secret(value);
@@ -151,12 +151,12 @@ impl Evaluation<'_> {
         self.check_limit(node)
     }
 
-    /// Counts a value all of whose parts may be new.
+    /// Counts a value whose parts may all be new.
     fn spend_value(&mut self, value: &Value, node: &Node) -> Result<(), Diagnostics> {
         self.spend(1, value.expanded_size(), node)
     }
 
-    /// Returns a new value if it is not too large with all its parts.
+    /// Returns a new value if its size with all its parts is within the limit.
     fn checked(&mut self, value: Value, node: &Node) -> Evaluated {
         if self.meter.budget.is_too_large(&value) {
             return Err(self.over_limit(Exceeded::Value, node));

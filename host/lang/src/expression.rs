@@ -17,7 +17,7 @@ pub struct Expression(Form);
 #[derive(Clone)]
 enum Form {
     Native(Arc<Compiled>),
-    /// A JSON value, which is compiled when it is first used. The result is stored with the value.
+    /// A JSON value, which is compiled on first use. The result is stored with the value.
     Json {
         value: Arc<Json>,
         span: Span,
@@ -29,7 +29,7 @@ pub(crate) struct Compiled {
     node: Arc<Node>,
     span: Span,
     references: OnceLock<Vec<Reference>>,
-    /// The value of an expression without references, computed when it is first used.
+    /// The value of an expression without references, computed on first use.
     constant: OnceLock<Option<Value>>,
 }
 
@@ -150,8 +150,8 @@ impl Expression {
         if problems.has_errors() { Err(problems) } else { self.evaluate(&EmptyScope) }
     }
 
-    /// Returns notes on the expression's references with their values, for a diagnostic about its
-    /// value.
+    /// Returns notes with the values of the expression's references, for a diagnostic about the
+    /// expression's value.
     pub fn value_notes(&self, scope: &dyn Scope, cause: Cause) -> Vec<ValueNote> {
         evaluate::value_notes(self, scope, cause)
     }
@@ -162,7 +162,7 @@ impl Expression {
         self.compiled().references.get_or_init(|| self.find_references(&[]))
     }
 
-    /// Returns [`Expression::references`], except references to names that are shadowed (see
+    /// Returns [`Expression::references`] without references to names that are shadowed (see
     /// [`Scope::local`]).
     pub fn references_excluding(&self, locals: &[Str]) -> Vec<Reference> {
         if locals.is_empty() { self.references().to_vec() } else { self.find_references(locals) }
@@ -186,7 +186,7 @@ impl Expression {
         self.check_excluding(&[])
     }
 
-    /// Reports the same errors as [`Expression::check`], for an expression in which some names are
+    /// Reports the same errors as [`Expression::check`] for an expression in which some names are
     /// shadowed.
     pub fn check_excluding(&self, locals: &[Str]) -> Diagnostics {
         let mut problems = Diagnostics::default();
@@ -248,8 +248,8 @@ impl Expression {
         self.is_constant().then(|| self.evaluate(&EmptyScope).ok()).flatten()
     }
 
-    /// Returns the name if the expression is a single identifier that is not quoted. In JSON, the
-    /// identifier is a string.
+    /// Returns the name if the expression is a single unquoted identifier. In JSON, the identifier
+    /// is a string.
     pub fn as_keyword(&self) -> Option<&str> {
         if let Some((value, _)) = self.json() {
             return json::keyword(value);
@@ -274,7 +274,7 @@ impl Expression {
         }
     }
 
-    /// Returns true if the expression is a quoted string of the native syntax. If a name is
+    /// Returns true if the expression is a quoted string in native syntax. Where a name is
     /// expected, this is the legacy form; in JSON, strings are the only form.
     pub fn is_native_quoted(&self) -> bool {
         self.json().is_none() && matches!(self.node().kind, Kind::Quoted(_) | Kind::Template(_))
@@ -320,7 +320,7 @@ impl Expression {
         }
     }
 
-    /// Returns the names of an address such as `module.a[0].b.c[each.key]`, without instance
+    /// Returns the names in an address such as `module.a[0].b.c[each.key]`, without its instance
     /// keys, which may be computed.
     pub fn as_address(&self) -> Option<Traversal> {
         let Kind::Name(name) = &self.node().kind else {
@@ -341,9 +341,9 @@ impl Expression {
         })
     }
 
-    /// Returns the key after each name of an address, constant or computed: for
-    /// `module.a[0].b.c[each.key]` none, `0`, none and `each.key`. Empty if the address is not an
-    /// expression, and therefore has no computed keys.
+    /// Returns the constant or computed key after each name of an address: for
+    /// `module.a[0].b.c[each.key]`, these are none, `0`, none and `each.key`. Returns an empty list
+    /// if the address is not an expression, and therefore has no computed keys.
     pub fn address_keys(&self) -> Vec<Option<Self>> {
         let Kind::Name(name) = &self.node().kind else { return Vec::new() };
         let mut keys = vec![None];
@@ -365,7 +365,7 @@ impl Expression {
         keys
     }
 
-    /// Returns the address's last key, if it is computed.
+    /// Returns the last key of an address if the key is computed.
     pub fn computed_key(&self) -> Option<Self> {
         let steps = match &self.node().kind {
             Kind::Name(name) => &name.steps,

@@ -36,24 +36,24 @@ use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use crate::parse_body;
 use crate::syntax::scan::{Start, TokenKind, scan};
 
-/// A token that is to be formatted.
+/// A token to be formatted.
 struct Piece<'a> {
     kind: TokenKind,
     text: Cow<'a, str>,
-    /// The number of spaces before the token. Until the layout is computed, the number of bytes
-    /// between the token and the previous one.
+    /// The number of spaces before the token. Before the layout is computed, this is the number of
+    /// bytes between the token and the previous one.
     spaces: usize,
 }
 
-/// Maximum size in bytes of a formatted file: alignment can make a small file of unusual lines
-/// huge.
+/// Maximum size in bytes of a formatted file. The limit is necessary because alignment can make a
+/// small file with unusual lines huge.
 const MAX_RESULT_LENGTH: usize = 1 << 28;
 
 /// Formats the text of `file` in the canonical format.
 ///
 /// # Errors
 ///
-/// Syntax errors; a result that is disproportionately large.
+/// The file contains syntax errors, or the result is disproportionately large.
 pub fn format_text(file: &Arc<SourceFile>) -> Result<String, Diagnostics> {
     parse_body(file).1.into_result(())?;
     let text = file.text();
@@ -89,7 +89,7 @@ fn write(pieces: &[Piece<'_>]) -> Option<String> {
     Some(formatted)
 }
 
-/// Returns how a token changes the number of open brackets.
+/// Returns the change in the number of open brackets at a token.
 fn bracket_change(kind: TokenKind) -> isize {
     match kind {
         TokenKind::OpenBrace

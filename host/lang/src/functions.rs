@@ -57,7 +57,7 @@ pub(crate) struct Function {
     pub(crate) body: Body,
 }
 
-/// A parameter. Values that its flags do not allow never reach the function.
+/// A parameter. The function never receives values that the parameter's flags do not allow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parameter {
     pub(crate) name: &'static str,
@@ -94,7 +94,8 @@ pub(crate) enum ResultType {
     MapOfListOfString,
     /// The type of the argument at this position.
     SameAs(usize),
-    /// The type that this function computes from the arguments, some of which may be unknown.
+    /// The type that this function computes from the arguments. Some of the arguments may be
+    /// unknown.
     Of(fn(&[Value]) -> Result<Type, Failure>),
 }
 
@@ -103,11 +104,11 @@ pub(crate) enum ResultType {
 pub(crate) enum Body {
     /// Depends only on the arguments.
     Pure(fn(&[Value]) -> Outcome),
-    /// Depends only on the arguments, and may be much larger than these.
+    /// Depends only on the arguments, and may be much larger than they are.
     Expanding(fn(&[Value], Allowance) -> Outcome),
-    /// Uses files, time or randomness of the scope.
+    /// Uses files, time or randomness from the scope.
     Scoped(fn(&[Value], &dyn Scope) -> Outcome),
-    /// The same as `Scoped`, with a template as the first argument, which must not be a literal in
+    /// Like `Scoped`, with a template as the first argument. This argument must not be a literal in
     /// the call.
     Template(fn(&[Value], &dyn Scope) -> Outcome),
     /// Evaluates its arguments itself.
@@ -125,8 +126,8 @@ pub(crate) enum Lazy {
 
 pub(crate) type Outcome = Result<Value, Failure>;
 
-/// The functions that accept every argument of the right type: Terraform reports what else is wrong
-/// with an argument as an error of the call.
+/// The functions that accept every argument of the right type. Terraform reports all other problems
+/// of their arguments as errors of the call.
 const FAIL_AS_CALLS: &[&str] = &[
     "base64decode",
     "chunklist",
@@ -167,7 +168,7 @@ pub(crate) enum Failure {
     Call(String),
     /// The result would exceed the limits of evaluations.
     TooLarge,
-    /// Problems that have other source spans, as in a template file.
+    /// Problems that have other source spans, for example in a template file.
     Elsewhere(Diagnostics),
 }
 
@@ -180,7 +181,7 @@ impl Failure {
         Self::Argument(index, message.into())
     }
 
-    /// Reports the failure for the call, instead of for one argument.
+    /// Assigns the failure to the call instead of one argument.
     pub(crate) fn into_call(self) -> Self {
         match self {
             Self::Argument(position, message) => Self::CallArgument(position, message),
@@ -286,7 +287,7 @@ impl Function {
         self
     }
 
-    /// Returns the failure as Terraform classifies it.
+    /// Returns the failure with the classification that Terraform uses.
     pub(crate) fn classify(&self, failure: Failure) -> Failure {
         if FAIL_AS_CALLS.contains(&self.name) { failure.into_call() } else { failure }
     }
@@ -296,7 +297,7 @@ impl Function {
         matches!(self.body, Body::Pure(_) | Body::Expanding(_) | Body::Lazy(_))
     }
 
-    /// Returns the parameter of the argument at a position.
+    /// Returns the parameter for the argument at a position.
     pub(crate) fn parameter(&self, position: usize) -> Option<&Parameter> {
         self.parameters.get(position).or(self.variadic.as_ref())
     }
@@ -349,7 +350,7 @@ pub fn is_function(name: &str) -> bool {
 
 const UNKNOWN_IN_NAMESPACE: &str = "Unknown provider function";
 
-/// Returns the diagnostic for a call of an unknown function, with its namespaces.
+/// Returns the diagnostic for a call of an unknown function, including its namespaces.
 pub(crate) fn unknown(name: &str, span: Span) -> Diagnostic {
     match name.rsplit_once("::") {
         Some(("core", name)) => unknown_in_core(name, span),
@@ -366,7 +367,7 @@ fn unknown_name(name: &str, span: Span) -> Diagnostic {
     Diagnostic::error("Call to unknown function", no_function(name)).at(span)
 }
 
-/// Returns the diagnostic for an unknown function of the namespace `core`.
+/// Returns the diagnostic for an unknown function in the namespace `core`.
 fn unknown_in_core(name: &str, span: Span) -> Diagnostic {
     Diagnostic::error(UNKNOWN_IN_NAMESPACE, no_function(name)).at(span)
 }
@@ -402,13 +403,13 @@ fn check_length(bytes: usize, allowance: Allowance) -> Result<(), Failure> {
     check_parts(bytes, 1, allowance)
 }
 
-/// Checks the size of a result of this many parts, each of this many bytes, before a function
+/// Checks the size of a result with this many parts of this many bytes each, before a function
 /// builds it.
 fn check_parts(parts: usize, bytes: u64, allowance: Allowance) -> Result<(), Failure> {
     if allowance.permits(parts, bytes) { Ok(()) } else { Err(Failure::TooLarge) }
 }
 
-/// Returns the text of a string argument, whose type was checked by the call.
+/// Returns the text of a string argument. The type of the argument was checked by the call.
 fn text(arguments: &[Value], position: usize) -> &str {
     arguments.get(position).and_then(Value::as_str).unwrap_or("")
 }

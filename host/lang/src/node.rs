@@ -53,7 +53,7 @@ pub(crate) enum Kind {
     Negate(Arc<Node>),
     Not(Arc<Node>),
     /// `a + b - c`: operators of one precedence, from left to right. The operators are in a flat
-    /// list, so that their number does not add depth.
+    /// list, so their number does not increase the depth.
     Chain {
         first: Arc<Node>,
         rest: Vec<Link>,
@@ -68,8 +68,8 @@ pub(crate) enum Kind {
     Template(Vec<Part>),
     /// A template that is a single interpolation: its value keeps its type.
     Interpolation(Arc<Node>),
-    /// An expression in another notation of the file's text. The surrounding variables are not in
-    /// its scope.
+    /// An expression in another notation within the file's text. The surrounding variables are not
+    /// in its scope.
     Embedded(Expression),
     /// Code that could not be parsed. Evaluating it returns the errors.
     Broken(Diagnostics),
@@ -86,7 +86,7 @@ pub(crate) struct Name {
     pub(crate) subject_end: usize,
     /// All steps after the root, static or not.
     pub(crate) steps: Vec<Step>,
-    /// The number of steps that the subject includes.
+    /// The number of steps that belong to the subject.
     pub(crate) consumed: usize,
 }
 
@@ -139,11 +139,11 @@ pub(crate) struct Item {
 
 #[derive(Debug)]
 pub(crate) enum Key {
-    /// An unquoted name, which is the key itself.
+    /// An unquoted name, which is used as the key.
     Name { name: Str, start: usize, end: usize },
     /// Any other expression.
     Expression(Arc<Node>),
-    /// An unquoted `a.b`, which has no value, since it could be a reference or a name. Static
+    /// An unquoted `a.b`. It has no value, because it could be a reference or a name. Static
     /// analysis can still read it.
     Ambiguous(Arc<Node>),
 }
@@ -224,7 +224,7 @@ impl Node {
         Self { kind, start, end, height: below + 1 }
     }
 
-    /// Calls `visit` for this node and every node below it, except embedded expressions.
+    /// Calls `visit` for this node and all nodes below it, except embedded expressions.
     pub(crate) fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
         visit(self);
         self.kind.children(&mut |child| child.walk(visit));
@@ -325,7 +325,7 @@ fn levels(parts: &[Part]) -> u32 {
 }
 
 impl Call {
-    /// Returns the arguments that are values: all except the type argument of `convert`.
+    /// Returns the arguments that are values: all arguments except the type argument of `convert`.
     pub(crate) fn values(&self) -> &[Arc<Node>] {
         match self.target {
             Target::BuiltIn(Function { body: Body::Lazy(Lazy::Convert), .. }) => {

@@ -19,7 +19,7 @@ pub struct ProviderCall<'a> {
     file: &'a Arc<SourceFile>,
 }
 
-/// The data of the call that the evaluation supplies.
+/// The data of the call that the evaluator supplies.
 pub(crate) struct CallParts<'a> {
     pub(crate) call: &'a Call,
     pub(crate) node: &'a Node,
@@ -59,7 +59,8 @@ impl<'a> ProviderCall<'a> {
         self.arguments
     }
 
-    /// Returns true if an argument is sensitive, so that messages must not contain any argument.
+    /// Returns true if an argument is sensitive. In this case, messages must not contain any
+    /// argument.
     pub fn is_sensitive(&self) -> bool {
         self.sensitive
     }

@@ -16,7 +16,7 @@ pub enum ReferenceMode {
     Ephemeral,
 }
 
-/// The object to which a reference refers, if the names determine it.
+/// The object to which a reference refers, as far as its names determine it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReferenceSubject {
     /// `var.name`
@@ -50,11 +50,11 @@ pub enum ReferenceSubject {
     Workspace,
     /// `terraform.applying`
     Applying,
-    /// A single name, which occurs only in template files and other text outside of modules.
+    /// A single name. It occurs only in template files and other text outside of modules.
     Name(Str),
 }
 
-/// A reference, with the static steps that follow it.
+/// A reference with the static steps that follow it.
 #[derive(Clone, Debug)]
 pub struct Reference {
     /// The object to which the reference refers.
@@ -76,7 +76,7 @@ impl Reference {
         }
     }
 
-    /// Returns the span of one of the remaining steps, by its position.
+    /// Returns the span of the remaining step at a position.
     pub fn step_span(&self, position: usize) -> Span {
         match self.source_steps().and_then(|(steps, consumed)| steps.into_iter().nth(consumed + position)) {
             Some(step) => step.span,
@@ -84,8 +84,8 @@ impl Reference {
         }
     }
 
-    /// Parses the steps again, and returns them with the number of steps of the subject. Spans of
-    /// single steps are needed only for messages.
+    /// Parses the steps again, and returns them with the number of steps in the subject. The spans
+    /// of individual steps are needed only for messages.
     fn source_steps(&self) -> Option<(Vec<TraversalStep>, usize)> {
         let traversal = crate::compile::expression_at(&self.span).ok()?.as_traversal()?;
         let (_, consumed) = resolve_names(&traversal)?;
@@ -93,7 +93,7 @@ impl Reference {
     }
 }
 
-/// A sequence of names and constant indexes that is not interpreted, as in `depends_on`,
+/// A sequence of names and constant indexes that is not interpreted, for example in `depends_on`,
 /// `ignore_changes`, `provider` and `moved`.
 #[derive(Clone, Debug)]
 pub struct Traversal {
@@ -130,7 +130,7 @@ impl Traversal {
     ///
     /// # Errors
     ///
-    /// If the names are not a valid reference, such as `var` or `path.nothing`.
+    /// The names are not a valid reference, for example `var` or `path.nothing`.
     pub fn reference(&self) -> Result<Reference, Diagnostic> {
         let (subject, consumed) = resolve_names(self).ok_or_else(|| malformed(self))?;
         Ok(Reference {
@@ -183,8 +183,8 @@ impl fmt::Display for Reference {
 }
 
 /// Returns the subject and its number of steps after the root, or `None` if the names are not a
-/// valid reference; [`malformed`] returns the reason. The two functions are separate because names
-/// that are not references are common, such as `string` in the type of a variable.
+/// valid reference; in this case, [`malformed`] returns the reason. The two functions are separate
+/// because names that are not references are common, such as `string` in the type of a variable.
 pub(crate) fn resolve_names(traversal: &Traversal) -> Option<(ReferenceSubject, usize)> {
     let root: &str = &traversal.root;
     let name = attribute(traversal, 0);

@@ -9,20 +9,20 @@ use crate::{ProviderCall, ReferenceSubject};
 /// The result of resolving a reference.
 #[derive(Clone, Debug)]
 pub enum Resolved {
-    /// The object itself. An index that follows has not been applied yet.
+    /// The object itself. If an index follows, it has not been applied yet.
     Whole(Value),
-    /// The instance that the index selects. The index has been applied.
+    /// The instance selected by the index, which has already been applied.
     Element(Value),
 }
 
-/// The environment of an expression. Every method has a default implementation, which queries the
-/// outer scope, or returns an error if there is none. So implementations define only the methods
-/// that they support.
+/// The environment of an expression. Every method has a default implementation that queries the
+/// outer scope, or returns an error if there is none. Therefore, implementations define only the
+/// methods that they support.
 pub trait Scope {
     /// Returns the value of a reference's subject.
     ///
     /// `index` is the evaluated index directly after a resource or module (`a[count.index]`), if it
-    /// exists and is known. An implementation that can return that instance alone returns
+    /// exists and is known. An implementation that can return only that instance returns
     /// [`Resolved::Element`]; returning [`Resolved::Whole`] is always correct, but slower.
     ///
     /// # Errors
@@ -127,21 +127,21 @@ pub trait Scope {
         self.outer()?.random_bytes()
     }
 
-    /// Returns the budget of the run, or `None` if there is no run: each evaluation then has the
-    /// default limits for itself.
+    /// Returns the budget of the run, or `None` if there is no run. Without a run, the default
+    /// limits apply to each evaluation separately.
     fn budget(&self) -> Option<&Budget> {
         self.outer()?.budget()
     }
 
-    /// Receives each sensitive text that an expression derives from a secret, or inserts into
-    /// another text.
+    /// Receives each sensitive string that an expression derives from a secret, or inserts into
+    /// another string.
     fn record_secret(&self, value: &Value) {
         if let Some(outer) = self.outer() {
             outer.record_secret(value);
         }
     }
 
-    /// Returns true while a template is rendered, since a template cannot render another one.
+    /// Returns true while a template is rendered. A template cannot render another template.
     fn renders_template(&self) -> bool {
         self.outer().is_some_and(|outer| outer.renders_template())
     }

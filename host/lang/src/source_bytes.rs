@@ -10,12 +10,12 @@ use wardian_diagnostic::{Diagnostic, SourceFile, Span};
 
 use crate::syntax::scan::{Start, TokenKind, scan};
 
-/// The placeholder for the byte 0x80 if it is not part of valid UTF-8; the following characters are
-/// the placeholders for 0x81 to 0xFF. They are in a private use area, so they have no other
+/// The placeholder for the byte 0x80 if it is not part of valid UTF-8. The characters that follow
+/// are the placeholders for 0x81 to 0xFF. They are in a private use area, so they have no other
 /// meaning.
 const FIRST_STAND_IN: u32 = 0x0010_FE80;
 
-/// A file as it was read, with a valid text even if some of its comments are not valid UTF-8.
+/// A file as it was read, with valid text even if some of its comments are not valid UTF-8.
 #[derive(Clone, Debug)]
 pub struct SourceBytes {
     file: Arc<SourceFile>,

@@ -18,8 +18,8 @@ pub(crate) use parse::{expression, template};
 
 /// The content of a file or of a block's braces.
 ///
-/// JSON does not distinguish attributes from blocks. The reader of a body first declares what it
-/// expects, with [`Body::interpreted`] or [`Body::with_attributes_only`]; before that, the
+/// JSON does not distinguish attributes from blocks. The caller that reads a body first declares
+/// what it expects, with [`Body::interpreted`] or [`Body::with_attributes_only`]; before that, the
 /// properties are neither attributes nor blocks.
 #[derive(Clone, Debug)]
 pub struct Body {
@@ -29,9 +29,9 @@ pub struct Body {
     pub blocks: Vec<Block>,
     /// The span of the whole body. For a block, this is the text between the braces.
     pub span: Span,
-    /// Properties that no reader has requested yet.
+    /// Properties that no caller has requested yet.
     json: Vec<json::Pending>,
-    /// Overrides that cannot be merged before readers declare their expectations.
+    /// Overrides that cannot be merged until callers declare what they expect.
     overrides: Vec<Self>,
     /// The span for errors about missing items, if it is not the opening brace.
     end: Option<Span>,
@@ -111,8 +111,8 @@ impl Block {
     }
 }
 
-/// Parses a file of blocks and attributes, or a `.tfvars` file, whose attributes are constants.
-/// After syntax errors, the body contains everything that could be parsed, which is only suitable
+/// Parses a file of blocks and attributes, or a `.tfvars` file, whose attributes are constants. If
+/// there are syntax errors, the body contains everything that could be parsed, and is suitable only
 /// for finding more errors.
 pub fn parse_body(file: &Arc<SourceFile>) -> (Body, Diagnostics) {
     parse::body(file)
@@ -127,7 +127,7 @@ pub fn parse_expression(file: &Arc<SourceFile>) -> Result<Expression, Diagnostic
     compile::expression_at(&file.span())
 }
 
-/// Parses text that is a template, as `templatefile` does: bare names in it are
+/// Parses text that is a template, as `templatefile` does. Bare names in it become
 /// [`crate::ReferenceSubject::Name`].
 ///
 /// # Errors

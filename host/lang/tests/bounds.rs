@@ -12,8 +12,8 @@ use wardian_diagnostic::{Diagnostics, SourceFile, Span};
 use wardian_lang::{ReferenceSubject, Resolved, Scope, parse_expression};
 use wardian_value::{Type, Value};
 
-/// A scope in which `local.long` is a string of a million letters, `local.many` a list of a hundred
-/// thousand equal elements, and `local.text` the given text.
+/// A scope in which `local.long` is a string of a million letters, `local.many` is a list of a
+/// hundred thousand equal elements, and `local.text` is the given text.
 struct World(String);
 
 impl Scope for World {

@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use wardian_diagnostic::SourceFile;
 use wardian_lang::parse_body;
 
-/// Terraform's other errors in the readable part of a broken file.
+/// Terraform's errors in the readable part of a broken file that are not syntax errors.
 const NOT_OF_THE_SYNTAX: &[&str] = &[
     "Invalid reference",
     "Invalid resource name",

@@ -23,7 +23,7 @@ impl Run {
         parse_expression(&SourceFile::new("main.tf", text))?.evaluate(self)
     }
 
-    /// Returns the summary and the place of the error.
+    /// Returns the summary and the position of the error.
     fn error(&self, text: &str) -> (String, String) {
         let problems = self.evaluate(text).unwrap_err();
         let problem = problems.iter().next().unwrap();

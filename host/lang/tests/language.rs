@@ -9,7 +9,8 @@ use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
 use wardian_lang::{Expression, ReferenceSubject, Resolved, Scope, TypeConstraint, parse_expression};
 use wardian_value::{Marks, Refinement, Type, Value};
 
-/// A scope with values, by the text of the reference. It records the indexes that it receives.
+/// A scope that contains values by the text of the reference. It records the indexes that it
+/// receives.
 #[derive(Default)]
 struct World {
     values: BTreeMap<&'static str, Value>,
@@ -413,7 +414,7 @@ fn for_over_100_000_elements_is_linear() {
     println!("{spent:?}");
 }
 
-/// The behavior of Terraform since 1.12; 1.11 reports every error.
+/// Terraform behaves in this way since version 1.12; version 1.11 reports every error.
 #[test]
 fn deciding_operand_suppresses_errors_of_other_operand() {
     for (text, expected) in [

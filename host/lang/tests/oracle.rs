@@ -84,7 +84,7 @@ fn results_match_terraform_console() {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Expressions for which Wardian has another headline, with the reason.
+/// Expressions for which Wardian has a different headline, with the reason.
 const OTHER_HEADLINES: [(&str, &str); 13] = [
     ("convert(1)", "the function exists in later versions of Terraform"),
     ("range(0,3,-1)", "Terraform classifies the sign of the step differently from all other arguments"),
@@ -108,7 +108,7 @@ fn headlines_file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/headlines.tsv")
 }
 
-/// Returns the headlines of the errors in an expression, each once.
+/// Returns the distinct headlines of the errors in an expression.
 fn headlines(expression: &str) -> Vec<String> {
     let file = SourceFile::new("<test>", expression);
     let evaluated = parse_expression(&file).and_then(|expression| expression.evaluate(&EmptyScope));
@@ -210,7 +210,7 @@ fn record() {
     std::fs::write(data(), recorded).unwrap();
 }
 
-/// Evaluates many expressions in one input; if it fails, bisection finds the invalid expression.
+/// Evaluates many expressions in one input. If this fails, bisection finds the invalid expressions.
 fn halving(expressions: &[&str], ask: &dyn Fn(&[&str]) -> Option<Vec<String>>) -> Vec<String> {
     match (ask(expressions), expressions) {
         (Some(answers), _) if answers.len() == expressions.len() => answers,
@@ -230,7 +230,7 @@ fn answers(directory: &Path, expressions: &[&str]) -> Option<Vec<String>> {
     serde_json::from_slice(&decoded).ok()
 }
 
-/// Parses the types from the tuple type of all expressions.
+/// Determines the types of all expressions by evaluating them as one tuple and parsing its type.
 fn types(directory: &Path, expressions: &[&str]) -> Option<Vec<String>> {
     let output = console(directory, &format!("type([{}])", expressions.join(", ")))?;
     let line = one_line(&output);

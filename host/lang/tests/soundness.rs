@@ -124,8 +124,8 @@ fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Returns a value with less information: an unknown value, with refinements that are true of the
-/// original.
+/// Returns a value that contains less information: an unknown value, with refinements that are true
+/// for the original value.
 fn veiled(value: &Value, choice: &mut impl Iterator<Item = u8>) -> Value {
     match choice.next().unwrap_or(0) % 4 {
         0 => Value::unknown(value.ty().clone()),
@@ -274,14 +274,14 @@ fn check(expression: &str, values: &[Value], position: usize, choices: &[u8]) ->
     Ok(())
 }
 
-/// Functions that handle marks themselves, or whose result no argument determines.
+/// Functions that handle marks themselves, or whose result is not determined by their arguments.
 const SHOWS: [&str; 4] = ["nonsensitive(", "issensitive(", "try(", "can("];
 
-/// Conditions after which an expression may not be evaluated.
+/// Conditions that can prevent the evaluation of an expression.
 const MAY_NOT_LOOK: [&str; 2] = [" if x", "%{ if"];
 
-/// Returns true if Terraform's own results, which Wardian's match, are inconsistent with later
-/// ones.
+/// Returns true for cases in which Terraform's own results, which Wardian matches, are inconsistent
+/// with later results.
 fn excused(expression: &str, value: &Value, choices: &[u8]) -> bool {
     // The result of these functions has the type of the arguments whose type is known.
     let common_type = ["coalesce(", "setintersection(", "setsubtract(", "setunion(", "local.a0 ? "];

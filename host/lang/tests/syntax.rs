@@ -135,7 +135,7 @@ fn nested((before, middle, behind): (&str, &str, &str), depth: usize) -> String 
     format!("{}{middle}{}\n", before.repeat(depth), behind.repeat(depth))
 }
 
-/// The test runs on the stack of a test's thread, which is 2 MiB, as for any other thread.
+/// The test runs on the stack of a test thread, which has 2 MiB like the stack of any other thread.
 #[test]
 fn evaluates_256_levels_of_nesting() {
     for nest in NESTS {

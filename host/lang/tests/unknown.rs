@@ -29,7 +29,7 @@ fn is_row(line: &str) -> bool {
     !line.is_empty() && !line.starts_with("# ")
 }
 
-/// A scope with the values of `unknown.tf`; the first rows verify them.
+/// A scope with the values in `unknown.tf`. The first rows verify these values.
 struct Plan;
 
 impl Scope for Plan {
@@ -130,8 +130,8 @@ fn write_facts(facts: &Refinement, text: &mut String) {
     write!(text, "({})", known.join(", ")).unwrap();
 }
 
-/// Returns the result after encoding it as in a plan file, which drops refinements that it cannot
-/// store.
+/// Returns the result after encoding it as in a plan file, which drops refinements that cannot be
+/// stored.
 fn answer(expression: &str) -> Result<String, String> {
     let file = SourceFile::new("<test>", expression);
     let value = parse_expression(&file)

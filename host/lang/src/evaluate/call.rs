@@ -14,7 +14,7 @@ use crate::node::{Call, Kind, Node, Target};
 use crate::provider_call::{CallParts, ProviderCall};
 use crate::{Expression, ParameterSignature, TypeConstraint};
 
-/// Returns the error of a call that does not depend on values.
+/// Returns the error in a call that does not depend on values.
 pub(crate) fn check_call(file: &Arc<SourceFile>, node: &Node, call: &Call) -> Option<Diagnostic> {
     match &call.target {
         Target::Unknown => Some(unknown(call, file)),
@@ -286,7 +286,8 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Evaluations whose errors may be discarded cause many errors.
+    /// Adds the function note, unless errors may be discarded: in that case, there can be many of
+    /// them.
     fn with_function_note(&self, problem: Diagnostic, function: &Function, call: &Call) -> Diagnostic {
         if self.tentative { problem } else { with_function_note(problem, function, call) }
     }
@@ -324,8 +325,8 @@ impl Evaluation<'_> {
         Err(self.problem("Error in function call", &detail, node).at(self.span(opening(call))).into())
     }
 
-    /// Evaluates an expression whose errors may be discarded. If the error turns out to be needed,
-    /// the caller evaluates the expression again.
+    /// Evaluates an expression whose errors may be discarded. If the error is needed, the caller
+    /// evaluates the expression again.
     pub(super) fn attempt(&mut self, node: &Node) -> Evaluated {
         let outer = std::mem::replace(&mut self.tentative, true);
         let result = self.node(node);
@@ -333,7 +334,8 @@ impl Evaluation<'_> {
         result
     }
 
-    /// Returns an error if the evaluation has exceeded a limit, which no attempt can hide.
+    /// Returns an error if the evaluation has exceeded a limit. Attempts cannot suppress this
+    /// error.
     pub(super) fn check_limit(&self, node: &Node) -> Result<(), Diagnostics> {
         match self.meter.budget.exceeded(self.meter.spent) {
             Some(exceeded) => Err(self.over_limit(exceeded, node)),
@@ -389,8 +391,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// Returns the error of a template argument: a template literal in the call could be a template
-/// of the configuration itself.
+/// Returns the error in a template argument: a template literal in the call could be a template of
+/// the configuration itself.
 fn template_problem(call: &Call, arguments: &[Value]) -> Option<Failure> {
     let is_reference = match call.arguments.first().map(|argument| &argument.kind) {
         Some(Kind::Name(_) | Kind::Slot { .. }) => true,

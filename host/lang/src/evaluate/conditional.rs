@@ -8,11 +8,11 @@ use super::{Evaluated, Evaluation};
 use crate::node::{Arm, Node};
 
 impl Evaluation<'_> {
-    /// Evaluates `a ? b : c ? d : e`, from the last arm to the first, since the expression after a
+    /// Evaluates `a ? b : c ? d : e` from the last arm to the first, because the expression after a
     /// colon has a separate value.
     ///
     /// Both sides of an arm are evaluated, because the result has the type to which both can be
-    /// converted; but only errors of the selected side are reported.
+    /// converted. However, only errors in the selected side are reported.
     pub(super) fn conditional(&mut self, arms: &[Arm], otherwise: &Node, node: &Node) -> Evaluated {
         let outer = std::mem::replace(&mut self.tentative, true);
         // The outcome of the false side of each arm, starting with the last arm.

@@ -9,7 +9,7 @@ use super::Evaluation;
 use crate::node::{Kind, Name, Node, Step, StepKind};
 use crate::{Expression, Resolved, Scope};
 
-/// The property of the values that causes the error, and that may therefore be shown.
+/// The property of the values that causes the error. This property may therefore be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The values themselves.
@@ -22,14 +22,14 @@ pub enum Cause {
     Ephemeral,
 }
 
-/// Returns notes on all references of an expression that have a value.
+/// Returns notes on all references in an expression that have a value.
 pub(crate) fn value_notes(expression: &Expression, scope: &dyn Scope, cause: Cause) -> Vec<ValueNote> {
     let node = expression.node();
     Evaluation::new(expression, scope).notes(node, (node.start, node.end), cause)
 }
 
 impl Evaluation<'_> {
-    /// Returns notes on the references at a position, or around it, within `node`.
+    /// Returns notes on the references within `node` that overlap the range `place`.
     pub(super) fn notes(&self, node: &Node, place: (usize, usize), cause: Cause) -> Vec<ValueNote> {
         let mut notes: BTreeMap<String, String> = BTreeMap::new();
         node.walk(&mut |node| {
@@ -91,7 +91,7 @@ fn fixed_step(step: &StepKind) -> Option<PathStep> {
     }
 }
 
-/// Returns the value after as many of the steps as possible.
+/// Returns the value after applying as many of the steps as possible.
 fn longest(root: &str, value: Value, steps: &[PathStep]) -> (String, Value) {
     let mut current = value;
     let mut taken = 0;
@@ -124,8 +124,8 @@ fn next(value: &Value, step: &PathStep) -> Option<Value> {
     Some(Value::unknown(ty))
 }
 
-/// Describes a value: `is "x"`, `is list of string with 2 elements`. For a sensitive or unknown
-/// value, returns a description only if that property causes the error.
+/// Describes a value: `is "x"`, `is list of string with 2 elements`. A sensitive or unknown value
+/// is described only if that property causes the error.
 fn describe(value: &Value, cause: Cause) -> Option<String> {
     let marks = value.marks();
     if marks.is_sensitive() {

@@ -54,8 +54,8 @@ impl Evaluation<'_> {
     }
 
     /// Evaluates `&&` and `||`. If one side determines the result, the other side may be unknown or
-    /// an error, unless its type is wrong. If the left side is unknown, an error of the right side
-    /// may turn out to be irrelevant, so it is not reported yet.
+    /// an error, unless its type is wrong. If the left side is unknown, an error in the right side
+    /// may become irrelevant, so it is not reported yet.
     fn logical(&mut self, operation: &Operation<'_>, left: Evaluated) -> Evaluated {
         let decisive = operation.operator == Operator::Or;
         let right = self.attempt(operation.right_node);
@@ -133,7 +133,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Evaluates and converts both operands, and reports the errors in each one.
+    /// Evaluates and converts both operands, and reports the errors in both.
     fn operands(
         &mut self,
         operation: &Operation<'_>,
@@ -187,7 +187,7 @@ struct Operation<'a> {
     operator: Operator,
     left: (usize, usize),
     right: (usize, usize),
-    /// The chain of operators that contains the operation; messages show the values of the chain.
+    /// The chain of operators that contains the operation. Messages show the values in the chain.
     node: &'a Node,
     right_node: &'a Node,
 }
@@ -201,7 +201,7 @@ struct Side<'a> {
     node: &'a Node,
 }
 
-/// The result is not null, because operators reject nulls.
+/// Returns an unknown value that is not null, because operators reject nulls.
 fn unknown(ty: Type) -> Value {
     Value::unknown_with(ty, Refinement::not_null())
 }

@@ -206,8 +206,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// Returns a list if all elements have the same type, and a tuple if dynamic types gave them
-/// different types.
+/// Returns a list if all elements have the same type, and a tuple if their types differ, which can
+/// occur if a type is dynamic.
 fn list_or_tuple(elements: Vec<Value>) -> Value {
     let Some(ty) = elements.first().map(|first| first.ty().clone()) else {
         return Value::list(Type::Dynamic, []);
@@ -221,8 +221,8 @@ fn list_or_tuple(elements: Vec<Value>) -> Value {
 
 type IndexError = (&'static str, String);
 
-/// Returns the element with the given key, with the marks of the collection and the key. A tentative error does not
-/// suggest similar keys.
+/// Returns the element with the given key, with the marks of the collection and the key. If errors
+/// may be discarded, the error does not suggest similar keys.
 fn index(value: &Value, key: &Value, tentative: bool) -> Result<Value, IndexError> {
     const INVALID: &str = "Invalid index";
     let marks = value.marks() | key.inside_marks();

@@ -6,7 +6,7 @@ use wardian_value::{Marks, Refinement, Str, Type, Value, convert, graphemes};
 use super::{Evaluated, Evaluation};
 use crate::node::{Node, Part};
 
-/// The cost of an iteration of a directive, in bytes: an empty iteration also takes time.
+/// The cost in bytes of one iteration of a directive. Even an empty iteration takes time.
 const ITERATION: u64 = 16;
 
 /// The rendered text so far.
@@ -30,7 +30,8 @@ impl Text {
         (!self.unknown).then_some(self.content.len())
     }
 
-    /// Discards the text since a directive whose condition or collection turned out to be unknown.
+    /// Discards the text after `length`, where a directive begins whose condition or collection is
+    /// unknown.
     fn forget_since(&mut self, length: Option<usize>) {
         if self.unknown
             && let Some(length) = length
@@ -149,8 +150,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// Returns the part of a prefix that no following text can change: a combining character that
-/// follows could change the last character.
+/// Returns the part of a prefix that no following text can change. The last character may be
+/// excluded, because a following combining character could change it.
 pub(crate) fn safe_prefix(text: &str) -> &str {
     match text.chars().next_back() {
         // Following text cannot combine with these characters.

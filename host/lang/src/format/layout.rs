@@ -10,8 +10,8 @@ use crate::syntax::scan::TokenKind;
 
 const INDENTATION: usize = 2;
 
-/// A line as three cells, the last two of which may be empty. A heredoc or a `/* */` comment of
-/// several lines belongs to one line.
+/// A line with three cells. The last two cells may be empty. A multi-line heredoc or `/* */`
+/// comment belongs to one line.
 struct Line {
     start: usize,
     /// The index of the equals sign, if the brackets in the rest of the line are balanced.
@@ -60,7 +60,7 @@ impl Line {
         }
     }
 
-    /// Returns the number of brackets that the line opens, minus the number that it closes.
+    /// Returns the number of brackets that the line opens minus the number that it closes.
     fn brackets(&self, pieces: &[Piece<'_>]) -> isize {
         // The content of a heredoc that begins on this line is not counted, unless the heredoc is
         // the whole value of the argument.
@@ -74,7 +74,7 @@ fn brackets(pieces: &[Piece<'_>]) -> isize {
     pieces.iter().map(|piece| bracket_change(piece.kind)).sum()
 }
 
-/// Returns the lines, without the end of the file, which keeps the spaces in front of it.
+/// Returns the lines, without the end of the file: the spaces before it are kept.
 fn lines(pieces: &[Piece<'_>]) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut start = 0;
@@ -93,8 +93,8 @@ fn lines(pieces: &[Piece<'_>]) -> Vec<Line> {
     lines
 }
 
-/// Indents lines by one step for each line that leaves brackets open, regardless of their number;
-/// the step ends on the line that closes all of them.
+/// Indents the lines by one step for each line that leaves brackets open, regardless of how many it
+/// leaves open. The step ends on the line that closes all of them.
 fn indent(pieces: &mut [Piece<'_>], lines: &[Line]) {
     let mut steps: Vec<usize> = Vec::new();
     for line in lines {

@@ -119,7 +119,7 @@ impl<'a> Rewriter<'a> {
         self.keep_to(at + 1);
     }
 
-    /// Writes a label instead of all tokens before `end`.
+    /// Writes a label in place of all tokens before `end`.
     fn label(&mut self, end: usize, literal: Cow<'a, str>) {
         self.make(TokenKind::OpenQuote, "\"");
         self.make(TokenKind::QuotedLiteral, literal);
@@ -127,7 +127,7 @@ impl<'a> Rewriter<'a> {
         self.at = end;
     }
 
-    /// Rewrites `"${x}"` to `x`, in parentheses if it has line breaks that would end the
+    /// Rewrites `"${x}"` to `x`, in parentheses if `x` contains line breaks that would end the
     /// argument.
     fn value(&mut self, expression: Range<usize>) {
         let end = expression.end;
@@ -156,9 +156,9 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Returns true if an expression in an interpolation has line breaks that would end the
-    /// argument. Line breaks inside the expression's own parentheses are harmless if its ends show
-    /// that it has such parentheses; if that is ambiguous, or a comment ends the line, each bracket
-    /// is checked.
+    /// argument. Line breaks are harmless if the expression is in parentheses, which is determined
+    /// from its first and last token. If these are ambiguous, or if a comment ends the line, each
+    /// bracket is checked.
     fn needs_parentheses(&self, inner: Range<usize>) -> bool {
         let Some(tokens) = self.tokens.get(inner) else { return false };
         let has_parentheses = matches!(
@@ -177,8 +177,8 @@ impl<'a> Rewriter<'a> {
         })
     }
 
-    /// Returns the content of a template that is a single interpolation. If a heredoc in it
-    /// contains an interpolation, this is not detected.
+    /// Returns the content of a template that consists of a single interpolation. A template with a
+    /// heredoc that contains an interpolation is not detected.
     fn sole_interpolation(&self, expression: Range<usize>) -> Option<Range<usize>> {
         let [open, interpolation, .., sequence, close] = self.tokens.get(expression.clone())? else {
             return None;

@@ -42,8 +42,8 @@ fn continues_number(piece: &Piece<'_>) -> bool {
         || digits.is_some_and(|digits| digits.starts_with(|digit: char| digit.is_ascii_digit()))
 }
 
-/// Returns true if a minus after this token is a subtraction. A single token does not always
-/// determine this: a minus after a keyword or an arrow is treated as a subtraction.
+/// Returns true if a minus after this token is a subtraction. One token does not always determine
+/// this: a minus after a keyword or an arrow is treated as a subtraction.
 fn ends_operand(kind: T) -> bool {
     !matches!(
         kind,

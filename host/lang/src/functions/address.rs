@@ -32,10 +32,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
         .variadic(number("newbits")),
 ];
 
-/// The maximum number of bits by which `cidrsubnets` extends a prefix.
+/// Maximum number of bits by which `cidrsubnets` extends a prefix.
 const MAX_NEW_BITS: i64 = 32;
 
-/// A network, as an address whose host bits are zero, in the low bits.
+/// A network, represented by the address whose host bits are zero. IPv4 addresses are in the low
+/// bits.
 #[derive(Clone, Copy)]
 struct Network {
     address: u128,
@@ -73,7 +74,7 @@ impl Network {
     }
 }
 
-/// Octets of IPv4 addresses are decimal even if they have leading zeros.
+/// Parses an address. Octets of IPv4 addresses are decimal even if they have leading zeros.
 fn parse_address(text: &str) -> Option<IpAddr> {
     if text.contains(':') {
         return text.parse().ok();
@@ -110,7 +111,7 @@ fn lowest_bits(number: &BigInt) -> u64 {
     number.magnitude().iter_u64_digits().next().unwrap_or(0)
 }
 
-/// Returns an address as a number of the network's size.
+/// Returns an address in the integer type of the network.
 fn in_network(network: Network, address: &BigInt) -> Option<u128> {
     let fits = address.magnitude().bits() <= u64::from(network.bits);
     u128::try_from(address.magnitude()).ok().filter(|_| fits)

@@ -17,7 +17,8 @@ use encoding_rs as rs;
 pub(super) enum Charset {
     Ascii,
     Utf8,
-    /// Big-endian with a byte order mark; a mark that is read determines the byte order.
+    /// Big-endian with a byte order mark. In decoding, the byte order mark determines the byte
+    /// order.
     Utf16,
     Utf16Be,
     Utf16Le,
@@ -43,7 +44,7 @@ const LATIN5: [(u8, char); 6] =
     [(0xD0, 'Ğ'), (0xDD, 'İ'), (0xDE, 'Ş'), (0xF0, 'ğ'), (0xFD, 'ı'), (0xFE, 'ş')];
 
 impl Charset {
-    /// Returns the character set with a name, in upper or lower case.
+    /// Returns the character set with a name. Case is ignored.
     pub(super) fn by_name(name: &str) -> Option<Self> {
         names::by_name(&name.trim().to_ascii_lowercase())
     }
@@ -81,7 +82,7 @@ impl Charset {
         }
     }
 
-    /// Returns the text of bytes, or `None` if they are not text in this set.
+    /// Returns the decoded text, or `None` if the bytes are not valid in this set.
     pub(super) fn decode(self, bytes: &[u8]) -> Option<String> {
         let standard = |encoding: &'static rs::Encoding| {
             encoding.decode_without_bom_handling_and_without_replacement(bytes).map(Into::into)
@@ -109,7 +110,7 @@ impl Charset {
         }
     }
 
-    /// Returns the character of a byte in a single-byte set.
+    /// Returns the character for a byte in a single-byte set.
     fn single(self, byte: u8) -> Option<char> {
         let latin1 = char::from(byte);
         match self {
@@ -151,7 +152,7 @@ fn one(encoding: &'static rs::Encoding, character: char) -> Option<Vec<u8>> {
     whole(encoding, character.encode_utf8(&mut [0; 4]))
 }
 
-/// Like [`one`], for Japanese sets: their ASCII part has no other characters.
+/// Like [`one`], for Japanese sets. ASCII bytes in these sets represent only ASCII characters.
 fn japanese(encoding: &'static rs::Encoding, character: char) -> Option<Vec<u8>> {
     one(encoding, character).filter(|bytes| bytes.len() > 1 || character.is_ascii() || !bytes.is_ascii())
 }

@@ -99,7 +99,7 @@ fn contains(arguments: &[Value]) -> Outcome {
     Ok(if unknown { unknown_result(Type::Bool) } else { Value::bool(false) })
 }
 
-/// Marks of elements do not make the number of elements sensitive.
+/// Returns the number of elements. Marks of the elements do not make this number sensitive.
 fn length(arguments: &[Value]) -> Outcome {
     let value = &arguments[0];
     let length = match (value.view(), value.ty()) {

@@ -21,7 +21,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("base64gzip", STR, ResultType::String, Body::Pure(base64gzip)),
 ];
 
-/// Maximum decompressed size: a few bytes can expand to any size.
+/// Maximum decompressed size. It is limited because a few bytes can expand to any size.
 const MAX_DECOMPRESSED: u64 = 64 * 1024 * 1024;
 
 fn base64gzip(arguments: &[Value]) -> Outcome {

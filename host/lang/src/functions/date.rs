@@ -158,7 +158,7 @@ impl Moment {
         if self.offset_minutes == 0 { utc.to_owned() } else { self.offset(separator) }
     }
 
-    /// Formats the time in RFC 3339 format, in whole seconds.
+    /// Formats the time in RFC 3339 format, truncated to whole seconds.
     fn rfc3339(self) -> String {
         let Civil { year, month, day, hour, minute, second, .. } = self.civil();
         format!(

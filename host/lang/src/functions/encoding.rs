@@ -120,7 +120,7 @@ pub(super) fn json_text(value: &Value) -> Result<String, Failure> {
     json::encode_simple(value).map_err(|error| Failure::Call(error.to_string()))
 }
 
-/// The beginning of the text determines the kind of the value.
+/// Returns the type that is indicated by the beginning of the text.
 fn jsondecode_type(arguments: &[Value]) -> Result<Type, Failure> {
     let prefix = arguments[0].refinement().and_then(|facts| facts.prefix.as_deref()).unwrap_or("");
     match prefix.trim_start().chars().next() {

@@ -353,8 +353,7 @@ fn integer(directive: &Directive, whole: &BigInt) -> String {
     numeric(directive, &format!("{sign}{prefix}{digits}"))
 }
 
-/// A number as its decimal digits, the first of which is not zero, and the exponent of the first
-/// digit.
+/// A number as its decimal digits and the exponent of the first digit. The first digit is not zero.
 struct Digits {
     negative: bool,
     values: Vec<u8>,
@@ -469,7 +468,7 @@ fn with_exponent(digits: &Digits, fraction: &str) -> String {
 }
 
 /// Returns scientific notation if the exponent is less than -4, or not less than the precision (6
-/// if none is given and all digits are shown), otherwise decimal notation.
+/// if no precision is given and all digits are shown); otherwise returns decimal notation.
 fn shortest(number: &Number, precision: Option<usize>) -> String {
     let Some(mut digits) = Digits::from_number(number) else { return infinite(number) };
     let mut limit = 6;

@@ -63,7 +63,7 @@ fn file_in_base64<D: Digest>(arguments: &[Value], scope: &dyn Scope) -> Outcome 
     Ok(Value::string(STANDARD.encode(D::digest(content).as_slice())))
 }
 
-/// A cost less than the minimum is replaced by the default cost.
+/// Computes a bcrypt hash. A cost less than the minimum is replaced by the default cost.
 fn bcrypt(arguments: &[Value], scope: &dyn Scope) -> Outcome {
     const USUAL: i64 = 10;
     if arguments.len() > 2 {

@@ -47,7 +47,7 @@ fn keys_type(arguments: &[Value]) -> Result<Type, Failure> {
     }
 }
 
-/// The keys of an object are known even if the object is unknown.
+/// Returns the keys. The keys of an object are known even if the object is unknown.
 fn keys(arguments: &[Value]) -> Outcome {
     let mapping = &arguments[0];
     let result = match (keys_type(arguments)?, mapping.ty(), mapping.as_mapping()) {
@@ -132,8 +132,8 @@ fn lookup(arguments: &[Value]) -> Outcome {
     Ok(default.with_marks(marks))
 }
 
-/// Returns the type of all arguments if they have the same type, otherwise an object type. The
-/// attributes of that type are unknown while a map is unknown.
+/// Returns the common type of the arguments if they all have the same type, otherwise an object
+/// type. While a map is unknown, the attributes of the object type are unknown.
 fn merge_type(arguments: &[Value]) -> Result<Type, Failure> {
     let mut attributes: BTreeMap<Str, Type> = BTreeMap::new();
     let mut known = true;

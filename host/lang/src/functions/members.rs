@@ -6,8 +6,8 @@ use std::hash::{Hash, Hasher};
 
 use wardian_value::{Value, View};
 
-/// Wholly known values. Only values with equal hashes are compared with each other, so the cost is
-/// linear in the number of values.
+/// A set of wholly known values. Only values with equal hashes are compared with each other, so the
+/// cost is linear in the number of values.
 #[derive(Default)]
 pub(super) struct Members<'v> {
     by_digest: HashMap<u64, Vec<&'v Value>>,

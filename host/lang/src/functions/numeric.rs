@@ -59,7 +59,7 @@ fn from_float(value: f64) -> Outcome {
     Ok(Value::number(number))
 }
 
-/// Returns an argument as a machine float, which some functions use.
+/// Returns an argument as a machine float, for functions that compute with floats.
 fn float(arguments: &[Value], position: usize) -> Result<f64, Failure> {
     let number = given(arguments, position);
     let float = number.to_f64();

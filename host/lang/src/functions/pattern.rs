@@ -32,7 +32,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
 ];
 
 thread_local! {
-    /// Recently used patterns: a `for` expression uses the same patterns for each element.
+    /// Recently used patterns, because a `for` expression uses the same patterns for each element.
     static RECENT: RefCell<VecDeque<(String, Regex)>> = const { RefCell::new(VecDeque::new()) };
 }
 
@@ -56,8 +56,8 @@ fn compile(pattern: &str, position: usize) -> Result<Regex, Failure> {
     Ok(compiled)
 }
 
-/// Translates RE2's syntax to the syntax of the regex crate: in a class, `[`, `&&`, `--` and `~~`
-/// are literal characters; `\Q...\E` quotes; `\z` is the end.
+/// Translates RE2 syntax to the syntax of the regex crate: in a character class, `[`, `&&`, `--`
+/// and `~~` are literal; `\Q...\E` quotes literal text; `\z` is the end of the text.
 fn translate(pattern: &str) -> String {
     let mut translated = String::with_capacity(pattern.len());
     let mut rest = pattern;

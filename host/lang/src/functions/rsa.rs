@@ -41,7 +41,7 @@ fn rsadecrypt(arguments: &[Value]) -> Outcome {
 }
 
 impl PrivateKey {
-    /// Builds a key from its components, if they are consistent.
+    /// Builds a key from its components if they are consistent.
     fn new(modulus: BigUint, exponent: BigUint, primes: [BigUint; 2]) -> Result<Self, &'static str> {
         let one = BigUint::from(1_u8);
         let consistent = primes.iter().all(|prime| *prime > one)

@@ -53,8 +53,8 @@ fn common_type(arguments: &[Value]) -> Result<Type, Failure> {
 /// The elements of each set.
 type Sets = Vec<Vec<Value>>;
 
-/// Converts all sets to one type and returns it with the sets, or with `None` if the result depends
-/// on an unknown element.
+/// Converts all sets to one type. Returns the type with the converted sets, or with `None` if the
+/// result depends on an unknown element.
 fn converted(arguments: &[Value]) -> Result<(Type, Option<Sets>), Failure> {
     let ty = common_type(arguments)?;
     let element = ty.element().cloned().unwrap_or(Type::Dynamic);
@@ -93,7 +93,7 @@ fn subtract(arguments: &[Value]) -> Outcome {
     })
 }
 
-/// Unknown elements are included in the union.
+/// Returns the union. It includes unknown elements.
 fn union(arguments: &[Value]) -> Outcome {
     let ty = common_type(arguments)?;
     let mut all = Vec::new();
@@ -133,8 +133,8 @@ fn product_type(arguments: &[Value]) -> Result<Type, Failure> {
     Ok(if any_set { Type::set(element) } else { Type::list(element) })
 }
 
-/// Returns whether the length of a set is unknown, because unknown elements may turn out to be
-/// equal to others.
+/// Returns whether the length of a set is unknown because unknown elements may turn out to be equal
+/// to others.
 fn length_unknown(set: &Value) -> bool {
     match set.ty() {
         Type::Set(_) => !set.is_wholly_known() && set.as_elements().is_none_or(|items| items.len() > 1),
@@ -142,7 +142,7 @@ fn length_unknown(set: &Value) -> bool {
     }
 }
 
-/// Returns the refinement of a product of unknown sets: it has at least one combination if no set
+/// Returns an unknown product of sets. It is refined to contain at least one combination if no set
 /// is empty.
 fn product_unknown(arguments: &[Value], ty: Type) -> Value {
     let mut least: usize = 1;

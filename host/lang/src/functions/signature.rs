@@ -10,7 +10,7 @@ pub struct FunctionSignature {
     /// The name without a namespace.
     pub name: &'static str,
     pub description: &'static str,
-    /// The tools that also have the function.
+    /// The tools that also provide the function.
     pub origin: FunctionOrigin,
     /// The required arguments.
     pub parameters: Vec<ParameterSignature>,
@@ -39,7 +39,7 @@ pub enum NullArgument {
     Refused,
 }
 
-/// The tools that also have a function.
+/// The tools that also provide a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FunctionOrigin {
     /// Terraform 1.11 and later.
@@ -79,8 +79,8 @@ fn parameter(parameter: &Parameter) -> ParameterSignature {
     }
 }
 
-/// Returns the result type for arguments of which only the types are known. If an argument type is
-/// unknown as well, and the function does not accept such arguments, the result type is unknown.
+/// Returns the result type for arguments of which only the types are known. If an argument's type
+/// is also unknown, and the function does not accept such arguments, the result type is unknown.
 fn result(function: &Function) -> Type {
     let mut parameters = function.parameters.iter().chain(&function.variadic);
     // The result of a template is always a string.

@@ -140,7 +140,7 @@ fn split(arguments: &[Value], allowance: Allowance) -> Outcome {
     Ok(Value::list(Type::String, parts))
 }
 
-/// Letters whose upper-case form consists of several letters are not changed.
+/// Capitalizes a letter. A letter whose upper-case form consists of several letters is not changed.
 fn capital(character: char) -> char {
     if character.is_ascii() {
         return character.to_ascii_uppercase();
@@ -167,7 +167,8 @@ fn lower(arguments: &[Value]) -> Outcome {
     Ok(Value::string(text(arguments, 0).chars().map(small).collect::<String>()))
 }
 
-/// Digraph letters have a form in which only the first letter is capitalized.
+/// Converts a letter to title case. Digraphs have a form in which only the first letter is
+/// capitalized.
 fn title_case(character: char) -> char {
     match character {
         '\u{1c4}' | '\u{1c6}' => '\u{1c5}',
@@ -235,8 +236,8 @@ fn trimspace(arguments: &[Value]) -> Outcome {
     Ok(Value::string(text(arguments, 0).trim()))
 }
 
-/// Returns the strings of a list argument, none of which may be null, or `None` if an element is
-/// unknown.
+/// Returns the strings in a list argument, or `None` if an element is unknown. No element may be
+/// null.
 pub(super) fn strings(arguments: &[Value], position: usize) -> Result<Option<Vec<Str>>, Failure> {
     if !arguments.get(position).is_some_and(Value::is_wholly_known) {
         return Ok(None);

@@ -21,9 +21,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
     .nullable(),
 ];
 
-/// The maximum length in bytes of a key before a colon.
+/// Maximum length in bytes of a key before a colon.
 const MAX_SIMPLE_KEY: usize = 128;
-/// The column after which text in quotes is continued on the next line.
+/// The column after which quoted text continues on the next line.
 const MAX_COLUMN: usize = 80;
 
 fn yamlencode(arguments: &[Value]) -> Outcome {
@@ -40,7 +40,7 @@ fn yamlencode(arguments: &[Value]) -> Outcome {
     Ok(Value::string(text.trim_start_matches('\n')))
 }
 
-/// Where the first item of a list or a map is written.
+/// The position at which the first item of a list or a map is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Placement {
     /// After `key:`, on the next line.
@@ -101,7 +101,7 @@ fn write(value: &Value, indent: usize, placement: Placement, text: &mut String) 
     Ok(())
 }
 
-/// Moves to the place of an item.
+/// Writes the space or the indentation before an item.
 fn start_item(indent: usize, is_inline: bool, text: &mut String) {
     if is_inline {
         text.push(' ');
@@ -121,8 +121,8 @@ fn is_simple_key(key: &str) -> bool {
     key.len() <= MAX_SIMPLE_KEY && !key.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])
 }
 
-/// Writes a string as a literal block or in quotes. `indent` is the indentation of its further
-/// lines.
+/// Writes a string as a literal block or in quotes. `indent` is the indentation of all lines after
+/// the first.
 fn write_string(string: &str, indent: usize, text: &mut String) {
     let indent = indent.max(2);
     separate(text);
@@ -134,8 +134,8 @@ fn write_string(string: &str, indent: usize, text: &mut String) {
     }
 }
 
-/// Writes text in double quotes, with escapes for unprintable characters. With an indentation, long
-/// text is continued on further lines: a line ends at the first space after column 80.
+/// Writes text in double quotes, with escapes for unprintable characters. If `indent` is set, long
+/// text is continued on the next line: a line ends at the first space after column 80.
 fn quote(string: &str, indent: Option<usize>, text: &mut String) {
     let line = text.rfind('\n').map_or(0, |end| end + 1);
     let mut column = text[line..].chars().count();
@@ -210,7 +210,7 @@ fn is_block(text: &str) -> bool {
     text.contains('\n') && text.chars().all(prints_in_block) && !text.contains(" \n") && !text.ends_with(' ')
 }
 
-/// Writes text of several lines as a literal block.
+/// Writes multi-line text as a literal block.
 fn block(string: &str, indent: usize, text: &mut String) {
     text.push('|');
     if string.starts_with([' ', '\n']) {

@@ -45,7 +45,7 @@ enum Kind {
     Text(Str),
     Array(Vec<Arc<Json>>),
     Object(Vec<Member>),
-    /// A value that could not be parsed, which was reported.
+    /// A value that could not be parsed. The error has been reported.
     Invalid,
 }
 
@@ -82,7 +82,7 @@ impl Json {
         Span::new(file, self.start, self.end)
     }
 
-    /// Returns the span of the value's beginning: the opening bracket, or the whole value if it has
+    /// Returns the span of the start of a value: its opening bracket, or the whole value if it has
     /// no bracket.
     fn start_span(&self, file: &Arc<SourceFile>) -> Span {
         match self.kind {

@@ -34,7 +34,7 @@ use crate::compile::Names;
 use crate::node::{Kind, Node};
 use crate::{Body, Expression};
 
-/// A range of the file in bytes, end excluded. The file may be an excerpt, whose spans are those
+/// A byte range in the file, excluding the end. The file may be an excerpt, whose spans are those
 /// of another file.
 type ByteRange = (usize, usize);
 
@@ -44,8 +44,8 @@ const MAX_NESTING: usize = 300;
 /// Maximum nesting of operations.
 const MAX_HEIGHT: u32 = 1100;
 
-/// Maximum number of reported errors per file: in a file that is not a configuration, nearly every
-/// character is an error.
+/// Maximum number of reported errors per file. In a file that is not a configuration, nearly every
+/// character causes an error.
 const MAX_PROBLEMS: usize = 1000;
 
 /// Parses a file of attributes and blocks.
@@ -100,8 +100,8 @@ struct Parser<'a> {
     /// The index of the token after the last one that was read.
     next: usize,
     newlines: Newlines,
-    /// The last token that was found from `next` on, so that a long sequence of comments and line
-    /// breaks is skipped only once.
+    /// The last token that was found starting at `next`. It is stored so that a long sequence of
+    /// comments and line breaks is skipped only once.
     peeked: Option<Peeked>,
     /// True after an error that may cause other errors; see the module documentation.
     recovering: bool,
@@ -109,8 +109,8 @@ struct Parser<'a> {
     gave_up: bool,
     nesting: usize,
     names: Names,
-    /// The variables of the enclosing `for` expressions, by slot. Elements of splats have slots
-    /// without a name.
+    /// The variables of the enclosing `for` expressions, by slot. The slots for elements of splats
+    /// have no name.
     variables: Vec<Option<Str>>,
     /// The number of errors. The list of errors is limited.
     found: usize,

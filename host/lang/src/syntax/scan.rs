@@ -52,7 +52,7 @@ pub(crate) struct Token {
     pub(crate) end: usize,
 }
 
-/// The kind of a token. Tokens without a text in the documentation have varying texts.
+/// The kind of a token. A kind has varying text unless its documentation shows the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     /// A letter or `_`, followed by letters, digits, `_` and `-`. Keywords are identifiers too.
@@ -174,8 +174,8 @@ pub(crate) enum Start {
     Template,
 }
 
-/// Returns the tokens of `text` from byte `start` to byte `end`, which must be character
-/// boundaries; otherwise only [`TokenKind::End`] is returned.
+/// Returns the tokens of `text` from byte `start` to byte `end`. If one of these is not a character
+/// boundary, only [`TokenKind::End`] is returned.
 pub(crate) fn scan(text: &str, start: usize, end: usize, mode: Start) -> Vec<Token> {
     let Some(part) = text.get(..end).filter(|part| part.is_char_boundary(start)) else {
         return vec![Token { kind: TokenKind::End, start: end, end }];
@@ -200,7 +200,7 @@ impl Token {
     }
 }
 
-/// A construct that contains the current position.
+/// An open construct that contains the current position.
 #[derive(Clone, Copy, Debug)]
 enum Open {
     Template(Template),

@@ -37,7 +37,7 @@ fn has_known_difference(text: &str) -> bool {
     !is_normalized(text) || text.contains("<<") || text.contains("for")
 }
 
-/// Characters below U+0300 do not combine, so NFC does not change them.
+/// Returns whether NFC leaves the text unchanged: characters below U+0300 do not combine.
 fn is_normalized(text: &str) -> bool {
     text.chars().all(|char| char < '\u{300}')
 }

@@ -5,8 +5,8 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// Returns a number between 0.5 and 1, and the exponent of the power of two by which it is
-/// multiplied.
+/// Splits a number into a fraction between 0.5 and 1 and an exponent, so that the number is the
+/// fraction times two to the power of the exponent.
 fn split(value: f64) -> (f64, i32) {
     if value == 0.0 || !value.is_finite() {
         return (value, 0);
@@ -63,8 +63,8 @@ pub(super) fn natural_logarithm(value: f64) -> f64 {
     exponent * LN_2_HIGH - ((half - (quotient * (half + (odd + even)) + exponent * LN_2_LOW)) - rest)
 }
 
-/// Computes the power: the integer part of the exponent by repeated squaring, the fraction by
-/// logarithms.
+/// Computes a power: the integer part of the exponent by repeated squaring, and the fractional part
+/// by logarithms.
 pub(super) fn power(base: f64, exponent: f64) -> f64 {
     let usual = base.is_finite() && exponent.is_finite() && base != 0.0;
     if !usual || exponent.abs() >= 9.0e18 || (base < 0.0 && exponent.fract() != 0.0) {

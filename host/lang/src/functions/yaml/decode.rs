@@ -53,10 +53,9 @@ fn read(source: &str) -> Result<Read, Failure> {
     })
 }
 
-/// Returns the text with one line moved to the right, or with spaces instead of tabs, if that
-/// repairs the error: YAML 1.1 allows any indentation of lines inside brackets and quotes, and a
-/// tab after a colon, but the parser implements YAML 1.2, which does not. Returns `None` for other
-/// errors.
+/// Returns the text with one line indented further, or with spaces instead of tabs, if this repairs
+/// the error: YAML 1.1 allows any indentation of lines inside brackets and quotes, and a tab after
+/// a colon, but the parser implements YAML 1.2, which does not. Returns `None` for other errors.
 fn repaired(source: &str, error: &ScanError) -> Option<String> {
     let mut lines: Vec<Cow<'_, str>> = source.split_inclusive('\n').map(Cow::Borrowed).collect();
     let indentation = |line: &str| line.len() - line.trim_start_matches(' ').len();
@@ -117,7 +116,7 @@ struct Reader {
     open: Vec<Open>,
     anchors: HashMap<usize, Node>,
     document: Option<Value>,
-    /// The number of characters, if the text does not end with a line break.
+    /// The number of characters in the text, if it does not end with a line break.
     ends_in_line: Option<usize>,
 }
 

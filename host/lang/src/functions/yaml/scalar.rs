@@ -56,7 +56,7 @@ pub(super) fn resolve(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Resu
     }
 }
 
-/// Returns the value of unquoted text; `None` for a string.
+/// Returns the value of a plain scalar; `None` if it is a string.
 fn plain(text: &str) -> Result<Option<Value>, String> {
     let infinity = |text: &str| Number::parse(text).map(Value::number).ok();
     Ok(match text {
@@ -103,7 +103,7 @@ fn number(text: &str) -> Result<Option<Value>, String> {
     Number::parse(text).map(|number| Some(Value::number(number))).map_err(|_| too_large(()))
 }
 
-/// Returns a date, or a date and a time, whose components may have one digit.
+/// Returns a timestamp for a date, or a date and a time. The components may consist of one digit.
 fn time(text: &str) -> Option<Value> {
     let (date, clock) = match text.find(['T', 't', ' ']) {
         Some(at) => (&text[..at], Some((&text[at..=at], &text[at + 1..]))),

@@ -10,7 +10,7 @@ use wardian_value::{PathStep, Str};
 use super::{Json, Kind, Member};
 use crate::{Attribute, Block, Body, Label};
 
-/// The kind of a property, as the reader of the body declares it.
+/// What the caller expects a property of a JSON body to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// An argument.
@@ -24,11 +24,11 @@ pub enum Expected {
 
 struct Reader<'a> {
     expected: &'a dyn Fn(&str) -> Option<Expected>,
-    /// The message for a repeated argument.
+    /// The message for an argument that occurs twice.
     twice: &'static str,
 }
 
-/// A JSON body, or its remaining properties that no reader has requested yet.
+/// A JSON body, or those of its properties that no caller has requested yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
     file: Arc<SourceFile>,
@@ -105,8 +105,8 @@ impl Body {
         self.read(&Reader { expected: &argument, twice: "Duplicate attribute definition" }, problems)
     }
 
-    /// Interprets the body without expectations, to visit every expression: properties that contain
-    /// `dynamic` blocks are treated as blocks, all others as attributes.
+    /// Interprets the body without expectations, so that every expression can be visited:
+    /// properties that contain `dynamic` blocks are treated as blocks, all others as attributes.
     pub fn guessed(&self) -> Cow<'_, Self> {
         let mut problems = Diagnostics::new();
         let blocks: BTreeSet<&str> = self
@@ -127,7 +127,7 @@ impl Body {
         )
     }
 
-    /// Returns the properties that no reader has requested, with their spans.
+    /// Returns the properties that no caller has requested, with their spans.
     pub fn unread(&self) -> Vec<(Str, Span)> {
         self.layers()
             .flat_map(|layer| &layer.json)
@@ -231,7 +231,7 @@ impl Json {
     }
 
     /// Reports values that are neither objects nor arrays of objects. `purpose` is the end of the
-    /// message: the purpose of the objects.
+    /// message and states the purpose of the objects.
     fn check_members(&self, file: &Arc<SourceFile>, purpose: &str, problems: &mut Diagnostics) {
         match &self.kind {
             Kind::Object(_) | Kind::Null => {}
@@ -284,7 +284,7 @@ impl Json {
 }
 
 impl Pending {
-    /// Moves the expected properties to the body.
+    /// Moves the expected properties into `body` as attributes and blocks.
     fn read(&self, reader: &Reader<'_>, body: &mut Body, problems: &mut Diagnostics) {
         let mut left = Self { taken: self.taken.clone(), ..self.clone() };
         let mut first: BTreeMap<&str, Span> = BTreeMap::new();

@@ -11,7 +11,7 @@ use crate::expression::Compiled;
 use crate::node::{Item, Key, Kind as NodeKind, Node};
 use crate::{Call, Expression, Traversal, compile};
 
-/// Returns the value as an expression, which is compiled when it is first used.
+/// Returns the value as an expression, which is compiled on first use.
 pub(crate) fn compiled<'a>(value: &'a Json, file: &Arc<SourceFile>) -> &'a Arc<Compiled> {
     value.compiled.get_or_init(|| Compiled::new(file, Arc::new(node(value, file))))
 }
@@ -49,7 +49,7 @@ fn object(members: &[Member], file: &Arc<SourceFile>) -> Vec<Item> {
     members.iter().map(item).collect()
 }
 
-/// Returns an earlier member of the same name.
+/// Returns an earlier member with the same name.
 fn first_of_name<'a>(
     known: &mut std::collections::BTreeMap<&'a str, &'a Member>,
     member: &'a Member,
@@ -83,7 +83,7 @@ fn source(value: &Json, file: &Arc<SourceFile>) -> Option<(Arc<SourceFile>, usiz
     Some(unescape(literal, value.start).ok()?.source(file, value.start))
 }
 
-/// Returns the value with literal strings.
+/// Returns the value with strings as literals.
 pub(crate) fn constant(value: &Json, file: &Arc<SourceFile>) -> Result<Value, Diagnostics> {
     let mut problems = Diagnostics::new();
     let constant = literal(value, file, &mut problems);

@@ -17,7 +17,7 @@ const MAX_NESTING: usize = 256;
 
 type ByteRange = (usize, usize);
 
-/// Parses the value of a file.
+/// Parses the value in a file.
 pub(super) fn file(file: &Arc<SourceFile>) -> (Json, Diagnostics) {
     let scanner = Scanner::new(file.text());
     let mut parser = Parser { file, scanner, problems: Diagnostics::new(), depth: 0 };

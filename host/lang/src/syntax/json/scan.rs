@@ -9,7 +9,7 @@ pub(super) enum TokenKind {
     Comma,
     Colon,
     Equals,
-    /// A string, including the quotes; the closing quote is missing if the line ends first.
+    /// A string, including its quotes. If the line ends first, the closing quote is missing.
     Text,
     Number,
     /// `true`, or any other word.
@@ -94,7 +94,8 @@ fn token_at(text: &str, from: usize) -> Token {
     Token { kind, start, end }
 }
 
-/// Returns the offset after the closing quote, or the end of the line if it is missing.
+/// Returns the offset after the closing quote, or the end of the line if the closing quote is
+/// missing.
 fn end_of_text(bytes: &[u8], start: usize) -> usize {
     let mut escaped = false;
     for (at, byte) in bytes.iter().enumerate().skip(start) {

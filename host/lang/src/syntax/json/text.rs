@@ -8,12 +8,12 @@ use wardian_diagnostic::SourceFile;
 /// A string without quotes and escapes.
 pub(super) struct Unescaped<'t> {
     pub(super) text: Cow<'t, str>,
-    /// Pairs of offsets in the string and in the file, from which the two run in parallel. Empty if
-    /// the string has no escapes.
+    /// Pairs of an offset in the string and an offset in the file. After each pair, both offsets
+    /// advance by the same amount. Empty if the string has no escapes.
     offsets: Vec<(usize, usize)>,
 }
 
-/// Removes the quotes of a string that begins at offset `start` of its file, and resolves its
+/// Removes the quotes from a string that begins at offset `start` of its file, and resolves its
 /// escapes; unpaired surrogates become replacement characters.
 ///
 /// # Errors
@@ -40,7 +40,8 @@ pub(super) fn unescape(token: &str, start: usize) -> Result<Unescaped<'_>, usize
     Ok(Unescaped { text: Cow::Owned(text), offsets })
 }
 
-/// Returns the character of the escape at the start of a text, and its length.
+/// Returns the character that the escape at the start of the text represents, and the length of the
+/// escape.
 fn escape(text: &str) -> Option<(char, usize)> {
     let simple = |character| Some((character, 2));
     match text.as_bytes().get(1)? {
@@ -73,8 +74,8 @@ fn code_unit(text: &str) -> Option<u32> {
 }
 
 impl Unescaped<'_> {
-    /// Returns the string as a file that can be compiled and whose spans are those of `file`, and
-    /// its position in the file.
+    /// Returns a file for compiling the string, whose spans refer to `file`, and the position of
+    /// the string in that file.
     pub(super) fn source(self, file: &Arc<SourceFile>, start: usize) -> (Arc<SourceFile>, usize, usize) {
         match self.text {
             Cow::Borrowed(text) => (Arc::clone(file), start + 1, start + 1 + text.len()),

@@ -224,7 +224,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses a body of at most one argument between braces on one line.
+    /// Parses a one-line body between braces, which contains at most one argument.
     fn one_line_body(&mut self, opening: Token) -> Option<Body> {
         let before = self.problems.len();
         let attribute = self.lone_attribute();
@@ -335,7 +335,7 @@ impl Parser<'_> {
     }
 }
 
-/// The context of an argument's line.
+/// The line that contains an argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Line {
     OfItsOwn,

@@ -9,7 +9,7 @@ use super::{Newlines, Parser};
 use crate::node::{Arm, Kind, Link, Node, Operator};
 use crate::syntax::scan::{Token, TokenKind};
 
-/// An operand that steps can follow.
+/// An operand that can be followed by steps.
 pub(super) enum Source {
     /// A bare name.
     Name(Token),
@@ -24,7 +24,7 @@ struct Pending {
 }
 
 impl Parser<'_> {
-    /// Parses an expression. Without one, no token is consumed.
+    /// Parses an expression. If there is none, no token is consumed.
     pub(super) fn expression(&mut self) -> Node {
         let place = self.peek().place();
         self.nested(Self::conditional).unwrap_or_else(|| Self::broken(place))
@@ -72,8 +72,8 @@ impl Parser<'_> {
     }
 
     /// Parses operands and the operators between them, by precedence. Pending operators are on a
-    /// stack of increasing precedence, so neither their number nor their precedence adds depth
-    /// here.
+    /// stack of increasing precedence, so neither their number nor their precedence increases the
+    /// recursion depth.
     fn operation(&mut self) -> Node {
         let mut pending: Vec<Pending> = Vec::new();
         loop {
@@ -107,7 +107,7 @@ impl Parser<'_> {
         self.node(Kind::Chain { first: Arc::new(waiting.first), rest: waiting.rest }, place)
     }
 
-    /// Returns the expression before the operator whose right operand is invalid.
+    /// Returns the expression that precedes the operator with an invalid right operand.
     fn without_last(&mut self, pending: Vec<Pending>, operand: Node) -> Node {
         let Some(waiting) = pending.into_iter().next() else { return operand };
         let Some(last) = waiting.rest.last() else { return waiting.first };

@@ -18,7 +18,8 @@ pub(super) struct Variables<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// Parses a `for` after its bracket, up to and including the closing one.
+    /// Parses a `for` expression after its opening bracket, up to and including the closing
+    /// bracket.
     pub(super) fn for_expression(&mut self, opening: Token) -> Node {
         let makes_object = opening.kind == TokenKind::OpenBrace;
         let end = if makes_object { TokenKind::CloseBrace } else { TokenKind::CloseBracket };
@@ -63,7 +64,7 @@ impl<'a> Parser<'a> {
     ///
     /// # Errors
     ///
-    /// The unexpected text, and the message about it.
+    /// The unexpected text, with a message about it.
     pub(super) fn variables_of_for(&mut self) -> Result<Variables<'a>, (ByteRange, &'static str)> {
         let first = self.peek();
         if first.kind != TokenKind::Identifier {
@@ -88,8 +89,8 @@ impl<'a> Parser<'a> {
         Ok(variables)
     }
 
-    /// Parses the code from the colon up to and including the closing bracket; returns `None` if an
-    /// error starts recovery.
+    /// Parses the code from the colon up to and including the closing bracket; returns `None` if
+    /// recovery begins after an error.
     fn body_of_for(&mut self, end: TokenKind) -> Option<BodyOfFor> {
         let before = self.found;
         let mut value = self.expression();

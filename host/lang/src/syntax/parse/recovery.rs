@@ -8,7 +8,7 @@ const MAX_BIT_OPERATORS: usize = 4;
 
 impl Parser<'_> {
     /// Skips up to and including the bracket that closes the current one. Nested brackets of the
-    /// same kind are skipped too. Returns the closing bracket, or the end.
+    /// same kind are also skipped. Returns the closing bracket, or the end token.
     pub(super) fn recover(&mut self, end: TokenKind) -> Token {
         self.recovering = true;
         let mut open = 0_usize;
@@ -28,7 +28,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips the next arguments in parentheses.
+    /// Skips up to and including the next arguments in parentheses.
     pub(super) fn recover_over_arguments(&mut self) {
         loop {
             match self.read().kind {
@@ -64,7 +64,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reports tokens that Terraform's syntax does not have, before parsing.
+    /// Before parsing, reports tokens that are not part of Terraform's syntax.
     pub(super) fn refuse_unknown_tokens(&mut self) {
         let mut seen = Seen::default();
         for index in 0..self.tokens.len() {
@@ -87,8 +87,8 @@ struct Seen {
 }
 
 impl Seen {
-    /// Quotes occur in pairs: returns true for the second quote of the first pair, which is not
-    /// reported.
+    /// Returns whether a quotation mark is reported. Quotation marks occur in pairs, so only the
+    /// first one of each of the first two pairs is reported.
     fn is_second_of_pair(count: &mut usize) -> bool {
         let is_first = count.is_multiple_of(2);
         *count += usize::from(*count <= 2);
@@ -142,7 +142,7 @@ fn unknown_token(kind: TokenKind, text: &str, seen: &mut Seen) -> Option<(&'stat
     })
 }
 
-/// Returns the closing bracket of a kind.
+/// Returns the closing bracket that matches an opening bracket.
 fn closer(kind: TokenKind) -> Option<TokenKind> {
     Some(match kind {
         TokenKind::OpenBrace => TokenKind::CloseBrace,

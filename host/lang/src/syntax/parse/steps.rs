@@ -70,7 +70,7 @@ impl Parser<'_> {
         Step { kind, start: dot.start, end: named.end }
     }
 
-    /// Parses `[key]` after its bracket.
+    /// Parses `[key]` after the opening bracket.
     fn index(&mut self, opening: Token) -> Step {
         self.between(Newlines::Skip, |parser| {
             let before = parser.found;
@@ -147,7 +147,7 @@ impl Parser<'_> {
         self.splat(source, slot, each.unwrap_or_else(|| Self::broken(place)), marker)
     }
 
-    /// Returns the node that represents each element of a splat.
+    /// Returns the slot and the node that represent each element of a splat.
     fn element(&mut self, start: usize, marker: ByteRange) -> (usize, Node) {
         let slot = self.variables.len();
         self.variables.push(None);

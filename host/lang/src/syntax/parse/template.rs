@@ -13,7 +13,7 @@ use super::{ByteRange, MAX_NESTING, Newlines, Parser};
 use crate::node::{Kind, Node};
 use crate::syntax::scan::{Token, TokenKind};
 
-/// How indentation at the start of lines is treated.
+/// The treatment of indentation at the start of lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Indentation {
     Kept,
@@ -40,7 +40,7 @@ enum Directive {
 #[derive(Default)]
 struct Layout {
     pieces: Vec<Piece>,
-    /// True if the last sequence ended with `~}`.
+    /// True if the last sequence ended with `~}`, which trims the next literal.
     trims_next: bool,
     /// True if a sequence that begins with a strip marker may trim the last literal.
     may_trim_last: bool,
@@ -107,7 +107,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Keeps the variables of a `for` directive in scope until its end.
+    /// Keeps the variables of a `for` directive in scope until the directive ends.
     fn follow_scope(&mut self, directive: &Directive, open: &mut Vec<Option<usize>>) {
         if open.len() > MAX_NESTING {
             self.give_up();
@@ -124,7 +124,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses the expression of `${ }` after the opening token, and the closing token.
+    /// Parses the expression of `${ }` after the opening token, including the closing token.
     fn interpolation(&mut self, end: TokenKind, layout: &mut Layout) -> Node {
         let node = self.expression();
         let close = self.peek();
@@ -235,8 +235,8 @@ impl Layout {
         self.trims_next = closing.end - closing.start == 2;
     }
 
-    /// Removes the indentation that all lines have in common. Blank lines are neither considered
-    /// nor changed.
+    /// Removes the indentation that all lines have in common. Blank lines do not count and are not
+    /// changed.
     fn remove_indentation(&mut self) {
         let mut common = usize::MAX;
         let mut at_line_start = true;

@@ -12,7 +12,7 @@ pub(super) enum Template {
         marker: (usize, usize),
         line_start: bool,
     },
-    /// A template without quotes, which is the whole text.
+    /// A template without quotes that spans the whole text.
     Bare,
 }
 
@@ -101,8 +101,8 @@ impl Scanner<'_> {
     }
 
     /// Returns the length of literal text, up to the next interpolation or directive, or up to a
-    /// byte that ends the text. If the backslash is one of these bytes, it escapes the next
-    /// character, unless that is the end of the line.
+    /// byte for which `ends` returns true. If `ends` returns true for the backslash, a backslash
+    /// does not end the text but escapes the next character, unless that is the end of the line.
     fn literal_length(&self, ends: impl Fn(u8) -> bool) -> usize {
         let rest = &self.bytes[self.at..];
         let mut length = 0;

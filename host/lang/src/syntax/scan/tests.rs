@@ -6,7 +6,7 @@ fn tokens(text: &str) -> Vec<Token> {
     scan(text, 0, text.len(), Start::Normal)
 }
 
-/// Returns `Kind text` for each token but the end.
+/// Returns `Kind text` for each token except the last.
 fn shown(text: &str) -> Vec<String> {
     let mut found: Vec<String> =
         tokens(text).iter().map(|token| format!("{:?} {}", token.kind, token.text(text))).collect();
@@ -18,8 +18,8 @@ fn kinds(text: &str) -> Vec<TokenKind> {
     tokens(text).iter().map(|token| token.kind).collect()
 }
 
-/// Checks that tokens are in order and do not overlap, that only spaces are between them, and that
-/// the last one is the end.
+/// Checks that tokens are in order and do not overlap, that there are only spaces between them, and
+/// that the last token is the end token.
 fn assert_lossless(text: &str, mode: Start) {
     let found = scan(text, 0, text.len(), mode);
     let mut at = 0;

@@ -35,7 +35,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns the part that begins with a piece, or `None` if directives do not match.
+    /// Returns the part that begins with a piece, or `None` if the directives do not match.
     fn part(&mut self, piece: Piece, pieces: &mut Flat, end: ByteRange) -> Option<Part> {
         match piece {
             Piece::Literal(mut text) => {
