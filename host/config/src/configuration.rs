@@ -17,7 +17,7 @@ pub struct Configuration {
     /// Warnings from loading.
     pub warnings: Diagnostics,
     /// Errors in arguments of module calls, and references to provider configurations that do not
-    /// exist. Installing modules and providers does not require them to be correct.
+    /// exist. Modules and providers can be installed despite these errors.
     pub(crate) unresolved: Diagnostics,
 }
 
@@ -26,19 +26,19 @@ pub struct Configuration {
 pub struct ModuleNode {
     /// The names of the module calls on the path to the module.
     pub path: ModulePath,
-    /// The content of its files, which all calls of the same directory share.
+    /// The content of the module's files, shared by all calls of the same directory.
     pub module: Arc<Module>,
-    /// The provider configuration for each of its provider references.
+    /// The provider configuration for each provider reference in the module.
     pub(crate) providers: BTreeMap<(Str, Option<Str>), ProviderConfigAddress>,
 }
 
-/// The configuration's requirements on one provider.
+/// The requirement of the configuration for one provider.
 #[derive(Clone, Debug, Default)]
 pub struct Requirement {
     /// All constraints combined.
     pub constraints: Constraints,
-    /// The origins of the requirement: the module, its constraints, and the span of the constraints
-    /// if they are explicit.
+    /// The origins of the requirement: for each, the module, its constraints, and the span of the
+    /// constraints if they are explicit.
     pub origins: Vec<(ModulePath, Constraints, Option<Span>)>,
 }
 
@@ -56,7 +56,7 @@ impl Configuration {
         self.modules.values()
     }
 
-    /// Returns the text of every file, to be shown in diagnostics.
+    /// Returns the text of every file, for display in diagnostics.
     pub fn files(&self) -> impl Iterator<Item = &Arc<SourceFile>> {
         self.modules().flat_map(|node| node.module.files.iter())
     }

@@ -20,16 +20,16 @@ pub(crate) struct Shape {
     pub(crate) blocks: &'static [&'static str],
 }
 
-/// The arguments and blocks of a body that match its shape; they are owned if the body is JSON that
-/// had to be interpreted first.
+/// The arguments and blocks of a body that match its shape. They are owned if the body is JSON,
+/// which must be interpreted first.
 pub(crate) struct Content<'a> {
     attributes: BTreeMap<&'static str, Cow<'a, Attribute>>,
     /// The blocks in source order.
     pub(crate) blocks: Vec<Cow<'a, Block>>,
 }
 
-/// Returns the number of labels of a block type that the language defines. The number is the same
-/// wherever the type occurs.
+/// Returns the number of labels of a block type that the language defines. The number does not
+/// depend on where the block occurs.
 pub(crate) fn label_count(kind: &str) -> usize {
     match kind {
         "resource" | "data" | "ephemeral" => 2,
@@ -40,7 +40,8 @@ pub(crate) fn label_count(kind: &str) -> usize {
 }
 
 impl Shape {
-    /// Sorts the content of a body, and reports everything that does not match the shape.
+    /// Sorts the content of a body into arguments and blocks, and reports everything that does not
+    /// match the shape.
     pub(crate) fn read<'a>(&self, body: &'a Body, problems: &mut Diagnostics) -> Content<'a> {
         let (content, rest) = self.split(body, problems);
         for layer in rest.layers() {
@@ -55,7 +56,8 @@ impl Shape {
         content
     }
 
-    /// Sorts the content of a body, and returns the remaining content for the caller to interpret.
+    /// Sorts the content of a body into arguments and blocks, and returns the remaining content for
+    /// the caller to interpret.
     pub(crate) fn split<'a>(&self, body: &'a Body, problems: &mut Diagnostics) -> (Content<'a>, Body) {
         let mut content = Content { attributes: BTreeMap::new(), blocks: Vec::new() };
         let (attributes, blocks, mut rest) = match body.interpreted(&|name| self.expects(name), problems) {
@@ -96,7 +98,7 @@ impl Shape {
         self.required.iter().chain(self.optional).copied()
     }
 
-    /// Returns the kind of a JSON property according to this shape.
+    /// Returns what this shape expects a JSON property to be.
     pub(crate) fn expects(&self, name: &str) -> Option<Expected> {
         if self.arguments().any(|argument| argument == name) {
             Some(Expected::Argument)
@@ -229,14 +231,14 @@ impl Content<'_> {
         constant(expression, &Type::Bool, "true or false", problems)?.as_bool()
     }
 
-    /// Returns the blocks of a type without labels, and reports labels.
+    /// Returns the blocks of a type that has no labels, and reports labels.
     pub(crate) fn unlabeled(&self, kind: &str, problems: &mut Diagnostics) -> Vec<&Block> {
         let of_kind = self.blocks.iter().map(|block| &**block).filter(|block| &*block.kind == kind);
         of_kind.filter(|block| labels(block, [], problems).is_some()).collect()
     }
 
-    /// Returns the only block of a type without labels, and reports additional blocks with this
-    /// summary.
+    /// Returns the only block of a type that has no labels. Reports additional blocks with the
+    /// summary `summary`.
     pub(crate) fn only_block(&self, kind: &str, summary: &str, problems: &mut Diagnostics) -> Option<&Block> {
         let mut found = self.unlabeled(kind, problems).into_iter();
         let first = found.next()?;
@@ -247,7 +249,7 @@ impl Content<'_> {
     }
 }
 
-/// Returns the diagnostic for a second block of a type that allows only one.
+/// Returns the diagnostic for a second block of a type of which only one is allowed.
 pub(crate) fn one_too_many(summary: &str, first: &Span, second: &Span) -> Diagnostic {
     let detail = format!("Only one is allowed here; the first is at {first}.");
     Diagnostic::error(summary, detail).at(second.clone())
@@ -275,7 +277,7 @@ pub(crate) fn unsuitable(expression: &Expression, problem: &str) -> Diagnostic {
         .at(expression.span().clone())
 }
 
-/// Returns the labels of a block if their number is right; `names` describes each label.
+/// Returns the labels of a block if their number is correct; `names` describes each label.
 pub(crate) fn labels<'a, const COUNT: usize>(
     block: &'a Block,
     names: [&str; COUNT],

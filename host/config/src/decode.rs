@@ -38,8 +38,8 @@ pub fn decode_body(body: &Body, schema: &Block, scope: &dyn Scope) -> (Value, Di
     (value, problems)
 }
 
-/// Returns the kind of a JSON property according to a schema. A property that could be an argument
-/// or blocks is treated as an argument.
+/// Returns what a schema expects a JSON property to be. A property that could be an argument or
+/// blocks is treated as an argument.
 pub(crate) fn expected_by_schema(schema: &Block, name: &str) -> Option<Expected> {
     if schema.attributes.contains_key(name) {
         return Some(Expected::Argument);
@@ -101,7 +101,7 @@ fn evaluate(argument: &Argument, ty: &Type, scope: &dyn Scope, problems: &mut Di
     }
 }
 
-/// Returns the type to which a configured value is converted: attributes of a nested object may be
+/// Returns the type to which a configured value is converted. In a nested object, attributes may be
 /// omitted unless they are required.
 fn conversion_type(attribute: &Attribute) -> Type {
     match &attribute.ty {
@@ -123,7 +123,7 @@ fn nested_type(object: &NestedObject) -> Type {
     }
 }
 
-/// Reports arguments and blocks that the schema does not have.
+/// Reports arguments and blocks that are not in the schema.
 fn refuse_unknown(body: &Body, schema: &Block, problems: &mut Diagnostics) {
     let attributes = || schema.attributes.keys().map(|name| &**name);
     let blocks = || schema.block_types.keys().map(|name| &**name);

@@ -23,7 +23,7 @@ pub trait Files {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 }
 
-/// Files in memory, for a configuration in a plan file or in a test.
+/// Files in memory, for a configuration in a plan file or a test.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryFiles {
     files: BTreeMap<PathBuf, Vec<u8>>,

@@ -15,14 +15,14 @@ use wardian_plugin::{CallContext, FileGate};
 
 use crate::files::Files;
 
-/// Maximum size of a file, since its content is held in memory.
+/// Maximum size of a file. It is limited because the content is held in memory.
 const MAX_FILE_SIZE: u64 = 1 << 30;
-/// Maximum depth of directories, since symbolic links can form a cycle.
+/// Maximum depth of directories. It is limited because symbolic links can form a cycle.
 const MAX_DEPTH: usize = 64;
 /// Maximum number of files and directories in one listing, for the same reason.
 const MAX_LISTED: usize = 1 << 20;
 
-/// The files that a configuration may name. Clones are equivalent.
+/// The files to which a configuration may refer. Clones are equivalent.
 #[derive(Clone, Debug)]
 pub struct GatedFiles {
     scope: Result<FileScope, Arc<io::Error>>,
@@ -36,12 +36,12 @@ impl Default for GatedFiles {
 }
 
 impl GatedFiles {
-    /// Returns the files of a scope that a gate permits.
+    /// Returns the files of a scope that are permitted by a gate.
     pub fn new(scope: FileScope, gate: FileGate) -> Self {
         Self { scope: Ok(scope), gate }
     }
 
-    /// Returns every file that the system permits. A link in a directory that plugins may write is
+    /// Returns all files that the system permits. A link in a directory that plugins may write is
     /// not followed out of that directory.
     pub fn anywhere(writable: WritableDirectories) -> Self {
         let scope = FileScope::anywhere(Arc::new(writable)).map_err(Arc::new);
@@ -52,7 +52,7 @@ impl GatedFiles {
         self.scope.as_ref().map_err(|error| io::Error::new(error.kind(), error.to_string()))
     }
 
-    /// Resolves a path and decides on it, and on all other paths that the result reveals.
+    /// Resolves a path, and checks the path and all other paths that the result reveals.
     fn resolve(&self, path: &Path) -> io::Result<ResolvedPath> {
         let mut revealed = Vec::new();
         let resolved = self.scope()?.resolve_recording(path, LastLink::Follow, &mut revealed);
@@ -75,7 +75,7 @@ impl GatedFiles {
     /// Returns the type of a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// If it is not permitted, and if the system reports another error.
+    /// The path is not permitted, or the system reports an error other than a missing file.
     pub fn kind(&self, path: &Path) -> io::Result<Option<FileType>> {
         let kind = self.resolve(path).and_then(|resolved| Ok(resolved.kind()?));
         match kind {
@@ -86,8 +86,9 @@ impl GatedFiles {
         }
     }
 
-    /// Returns all regular files below a directory, relative to it, sorted, with `/` between path
-    /// components. Symbolic links are followed as far as that is permitted.
+    /// Returns all regular files below a directory, sorted. The paths are relative to the
+    /// directory, with `/` between path components. Symbolic links are followed if this is
+    /// permitted.
     ///
     /// # Errors
     /// The directory itself cannot be read, or there are too many files.
@@ -140,8 +141,7 @@ impl GatedFiles {
         }
     }
 
-    /// Returns the type of a directory's entry. Links are followed if what they lead to may be
-    /// read.
+    /// Returns the type of a directory entry. A link is followed if its target may be read.
     fn entry_kind(&self, path: &Path, kind: FileType) -> Option<FileType> {
         match kind {
             FileType::Symlink => self.kind(path).ok()?,

@@ -19,7 +19,7 @@ impl Import {
     }
 
     /// Returns the provider of a resource that has no configuration yet: the provider in the
-    /// `import` block, or the one that the resource type implies.
+    /// `import` block, or the provider that the resource type implies.
     pub fn provider_reference(&self) -> Option<ProviderReference> {
         let implied = || self.target.resource.as_ref().map(|target| implied_provider(&target.type_name));
         self.provider.clone().or_else(implied)
@@ -27,7 +27,7 @@ impl Import {
 }
 
 impl Configuration {
-    /// Returns the block of a resource; `None` if it is not declared.
+    /// Returns the block of a resource; `None` if the resource is not declared.
     pub fn resource(&self, address: &ResourceAddress) -> Option<&Resource> {
         let key = (address.mode, address.type_name.clone(), address.name.clone());
         self.module(&address.module)?.module.resources.get(&key)
@@ -43,7 +43,7 @@ impl Configuration {
         Some(self.provider_named(&address.module, &named.local_name, named.alias.as_ref()))
     }
 
-    /// Checks that the root module does not import an object twice.
+    /// Checks that the root module does not import the same object twice.
     pub(crate) fn check_imports(&self, problems: &mut Diagnostics) {
         for node in self.modules() {
             let mut known: BTreeMap<&str, &Span> = BTreeMap::new();
@@ -78,8 +78,8 @@ impl Configuration {
     }
 }
 
-/// Returns the reason why the block must not contain a provider, and the span. If the resource has
-/// a block, that block determines the provider.
+/// Returns the reason why the block must not contain a provider, and the span of the provider. If
+/// the resource has a block, that block determines the provider.
 fn misplaced_provider<'a>(root: &ModuleNode, import: &'a Import) -> Option<(&'static str, &'a Span)> {
     let named = import.provider.as_ref()?;
     let span = named.span.as_ref().unwrap_or(&import.span);

@@ -35,7 +35,7 @@ pub fn load_root(directory: &Path) -> Result<Configuration, Diagnostics> {
 ///
 /// # Errors
 ///
-/// The same as [`load_root`].
+/// The same errors as those of [`load_root`].
 pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configuration, Diagnostics> {
     let mut loader =
         Loader { files, read: BTreeMap::new(), modules: BTreeMap::new(), problems: Diagnostics::new() };
@@ -67,7 +67,7 @@ pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configurati
     Ok(configuration)
 }
 
-/// Reports settings that are not allowed in the root module, which has no caller.
+/// Reports settings that are not allowed in the root module, because it has no caller.
 fn check_root(module: &Module, problems: &mut Diagnostics) {
     for output in module.outputs.values().filter(|output| output.ephemeral) {
         let detail = "The root module's outputs are stored, and ephemeral values must not be. Remove the \
@@ -137,7 +137,8 @@ impl Loader<'_> {
         above.pop();
     }
 
-    /// Adds a problem only once, even if a module is called several times.
+    /// Adds a problem unless it has already been added, because a module may be called several
+    /// times.
     fn push_once(&mut self, problem: Diagnostic) {
         if !self.problems.iter().any(|known| *known == problem) {
             self.problems.push(problem);

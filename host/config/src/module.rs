@@ -18,7 +18,7 @@ use crate::names::ResourceKey;
 pub struct Module {
     /// The directory, as a path relative to the root module's directory.
     pub directory: PathBuf,
-    /// True if some of its content could not be read.
+    /// True if some of the content could not be read.
     pub(crate) has_errors: bool,
     /// The module's files, in the order in which they were read.
     pub files: Vec<Arc<SourceFile>>,

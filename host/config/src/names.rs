@@ -15,12 +15,12 @@ pub(crate) fn is_identifier(text: &str) -> bool {
         && characters.all(|character| character.is_alphanumeric() || matches!(character, '_' | '-'))
 }
 
-/// Checks that a label is a valid name; otherwise reports a problem with this summary.
+/// Checks that a label is a valid name; otherwise reports a problem with the summary `summary`.
 pub(crate) fn check_name(label: &Label, summary: &str, problems: &mut Diagnostics) -> bool {
     check_identifier(&label.text, &label.span, summary, problems)
 }
 
-/// Checks a name like [`check_name`], for text that is not a label.
+/// Checks text that is not a label, like [`check_name`].
 pub(crate) fn check_identifier(text: &str, span: &Span, summary: &str, problems: &mut Diagnostics) -> bool {
     let valid = is_identifier(text);
     if !valid {

@@ -37,7 +37,7 @@ impl Module {
         }
     }
 
-    /// Returns every provider configuration that the module declares or refers to.
+    /// Returns every provider configuration that the module declares or to which it refers.
     fn provider_names(&self) -> BTreeMap<Name, Option<Span>> {
         let mut names = BTreeMap::new();
         let mut add = |reference: &ProviderReference, otherwise: &Span| {
@@ -78,7 +78,7 @@ impl Module {
 
 impl Configuration {
     /// Returns the configuration to which a provider's local name and alias refer in a module: a
-    /// configuration of the module itself, one that its caller passes, or an inherited one.
+    /// configuration of the module itself, one that is passed by the caller, or an inherited one.
     pub fn provider_named(
         &self,
         module: &ModulePath,
@@ -188,7 +188,7 @@ impl Configuration {
         self.default_of(self.module(&caller)?, address)
     }
 
-    /// Returns the default configuration of a provider that a module uses, even if the module does
+    /// Returns the default configuration of a provider used by a module, even if the module does
     /// not declare the provider.
     fn default_of(&self, node: &ModuleNode, address: ProviderAddress) -> Option<ProviderConfigAddress> {
         let local_name = local_name_of(&node.module, &address);
@@ -201,7 +201,7 @@ impl Configuration {
         }
     }
 
-    /// Returns the configuration that a module's call passes under a name, with the caller.
+    /// Returns the configuration that the call of a module passes under a name, with the caller.
     fn passed_by_caller(&self, node: &ModuleNode, name: &Name) -> Option<(&ModuleNode, &ProviderReference)> {
         let (caller, call) = node.path.parent()?;
         let caller = self.module(&caller)?;
@@ -272,8 +272,8 @@ impl Configuration {
     }
 }
 
-/// Returns the local name of a provider in a module. If the module does not declare one, returns
-/// the name that implies the provider.
+/// Returns the local name of a provider in a module. If the module does not declare the provider,
+/// returns the name that implies it.
 fn local_name_of(module: &Module, address: &ProviderAddress) -> Str {
     let required = module.required_providers.iter().find(|(_, required)| required.address == *address);
     match required {

@@ -15,7 +15,7 @@ use crate::walk::check_body;
 
 impl Configuration {
     /// Reports every reference to a variable, local value, resource, module or output that is not
-    /// declared. Commands that need only the providers or modules skip this check.
+    /// declared. Commands that need only the configuration's providers or modules skip this check.
     pub fn check_references(&self) -> Diagnostics {
         let mut problems = self.unresolved.clone();
         for node in self.modules() {
@@ -101,7 +101,7 @@ impl Configuration {
         problems
     }
 
-    /// Warns about references to outputs that are marked as deprecated.
+    /// Warns about references to deprecated outputs.
     pub(crate) fn warn_of_deprecated_outputs(&self, problems: &mut Diagnostics) {
         for node in self.modules() {
             node.each_reference(&mut |context, reference| {
@@ -251,11 +251,11 @@ impl ModuleNode {
 enum ReferenceSite<'a> {
     Expression(&'a Expression),
     Body(&'a Body),
-    /// A reference, as in `depends_on`.
+    /// A reference that is not an expression, for example in `depends_on`.
     Reference(&'a Reference),
 }
 
-/// Visits such locations, together with the header of their block.
+/// Visits reference sites, together with the header of their block.
 struct SiteVisitor<'a> {
     visit: &'a mut dyn FnMut(&str, ReferenceSite<'_>),
     context: String,

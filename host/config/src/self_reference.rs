@@ -9,7 +9,7 @@ use crate::decode::references;
 use crate::names::resource_mode;
 
 impl Configuration {
-    /// Reports every resource that refers to itself: in its number of instances or, if it has
+    /// Reports every resource that refers to itself: in `count` or `for_each`, or, if it has
     /// exactly one instance, in its arguments.
     pub(crate) fn check_self_references(&self, problems: &mut Diagnostics) {
         for resource in self.modules().flat_map(|node| node.module.resources.values()) {
@@ -26,7 +26,7 @@ impl Configuration {
     }
 
     /// Reports resources with `count` or `for_each` whose arguments refer to the resource itself.
-    /// This is an error only if the resource has instances, which only a plan determines.
+    /// This is an error only if the resource has instances, which can be determined only in a plan.
     pub fn check_self_references_of_instances(&self) -> Diagnostics {
         let resources = self.modules().flat_map(|node| node.module.resources.values());
         resources.filter(|resource| resource.is_repeated()).flat_map(Resource::check_own_arguments).collect()
@@ -35,7 +35,8 @@ impl Configuration {
 
 impl Resource {
     /// Reports arguments of the resource, and items of `replace_triggered_by`, that refer to the
-    /// resource itself. Provisioners may do that, because they run when the object exists.
+    /// resource itself. Such references are allowed in provisioners, because they run when the
+    /// object exists.
     pub fn check_own_arguments(&self) -> Diagnostics {
         let arguments = references(&self.body, None);
         let triggers = self.lifecycle.replace_triggered_by.iter().flat_map(Expression::references);

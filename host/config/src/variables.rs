@@ -31,22 +31,22 @@ pub use saved::variables_for_saved_plan;
 /// All sources of root variable values. The caller has read the files and the environment.
 #[derive(Clone, Debug, Default)]
 pub struct VariableInputs {
-    /// Names and texts of `TF_VAR_name`, without the prefix.
+    /// The names and texts of `TF_VAR_name` variables; the names are without the prefix.
     pub environment: Vec<(String, String)>,
-    /// `terraform.tfvars`, `terraform.tfvars.json`, then `*.auto.tfvars` and
-    /// `*.auto.tfvars.json` in the order of their names, as [`automatic_files`] sorts them.
+    /// `terraform.tfvars`, `terraform.tfvars.json`, then `*.auto.tfvars` and `*.auto.tfvars.json`
+    /// in the order of their names, as sorted by [`automatic_files`].
     pub automatic_files: Vec<Arc<SourceFile>>,
-    /// `-var` and `-var-file` in the order of the command line.
+    /// `-var` and `-var-file` options in the order of the command line.
     pub arguments: Vec<VariableSource>,
 }
 
-/// An option `-var` or `-var-file`.
+/// A `-var` or `-var-file` option.
 #[derive(Clone, Debug)]
 pub enum VariableSource {
     /// `-var name=text`.
     Text(VariableText),
-    /// The content of a `-var-file`, which the caller has read. A file whose name ends in `.json`
-    /// is JSON.
+    /// The content of a `-var-file`, which the caller has read. If the file's name ends in `.json`,
+    /// the content is JSON.
     File(Arc<SourceFile>),
 }
 
@@ -63,7 +63,7 @@ impl VariableText {
     ///
     /// # Errors
     ///
-    /// If the `=`, or the name before it, is missing, or if there is a space beside the name.
+    /// The `=` or the name before it is missing, or a space precedes or follows the name.
     pub fn parse(argument: &str) -> Result<Self, Diagnostic> {
         let invalid = |detail| Err(Diagnostic::error("Invalid -var option", detail));
         match argument.split_once('=') {
@@ -85,8 +85,8 @@ impl VariableText {
     }
 }
 
-/// Returns those names of files in a directory that set variables automatically, in the order in
-/// which they apply.
+/// Returns the names of those files in a directory that set variables automatically, in the order
+/// in which they apply.
 pub fn automatic_files<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let rank = |name: &str| match name {
         "terraform.tfvars" => Some(0),
@@ -108,8 +108,8 @@ pub struct RootVariables {
     pub values: BTreeMap<Str, Value>,
     /// The values as given, before conversion.
     pub given: BTreeMap<Str, Value>,
-    /// Errors for values that do not match their variables. A run starts despite these errors, to
-    /// evaluate objects that do not depend on the values.
+    /// Errors for values that do not match their variables. A run starts despite these errors, so
+    /// that objects that do not depend on the values are evaluated.
     pub refused: BTreeMap<Str, Diagnostics>,
 }
 
@@ -186,7 +186,7 @@ fn values(
     if problems.has_errors() { Err(problems) } else { Ok((variables, problems)) }
 }
 
-/// Returns the variables that still need a value, for a program that asks the user for them.
+/// Returns the variables that still need a value, so that the caller can prompt the user.
 pub fn missing_variables<'a>(module: &'a Module, inputs: &VariableInputs) -> Vec<&'a Variable> {
     let given = input_values::collect(module, inputs, &mut Diagnostics::new());
     let is_missing = |variable: &&Variable| variable.is_required() && !given.contains_key(&variable.name);

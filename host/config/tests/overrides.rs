@@ -235,8 +235,8 @@ removed {
     }
 }
 
-/// JSON overrides native syntax and JSON. Without a schema, the loader cannot determine which
-/// nested blocks the override replaces.
+/// A JSON file can override blocks in native syntax and in JSON. Without a schema, the loader
+/// cannot determine which nested blocks the override replaces.
 #[test]
 fn json_blocks_replace_blocks_of_their_type() {
     use wardian_plugin::{

@@ -13,7 +13,7 @@ use wardian_value::{Str, Value};
 
 use crate::redaction::SensitiveValues;
 
-/// The context that all calls of an operation share. Clones share the sensitive values.
+/// The context shared by all calls of an operation. Clones share the sensitive values.
 #[derive(Clone, Debug, Default)]
 pub struct CallContext {
     address: Option<Arc<str>>,
@@ -21,8 +21,8 @@ pub struct CallContext {
 }
 
 impl CallContext {
-    /// Creates a context without sensitive values, for an object with this address: a resource
-    /// instance, a provider configuration, or another name for the operation.
+    /// Creates a context without sensitive values. The address is that of a resource instance or a
+    /// provider configuration, or another name for the operation.
     pub fn new(address: impl Into<Arc<str>>) -> Self {
         Self { address: Some(address.into()), sensitive_values: SensitiveValues::default() }
     }
@@ -43,8 +43,8 @@ impl CallContext {
         &self.sensitive_values
     }
 
-    /// Returns a value without marks, so that it can be passed to a plugin, and registers the
-    /// values in it that were marked as sensitive or ephemeral.
+    /// Returns a value without marks, so that it can be passed to a plugin. Registers the values in
+    /// it that were marked as sensitive or ephemeral.
     pub fn unmark_and_register(&self, value: &Value) -> Value {
         if value.inside_marks().is_empty() {
             return value.clone();
@@ -54,14 +54,14 @@ impl CallContext {
     }
 }
 
-/// One call of one plugin, for diagnostics, log lines and audit records.
+/// One call of one plugin, as identified in diagnostics, log lines and audit records.
 #[derive(Clone, Debug)]
 pub struct PluginCall {
     /// The plugin's name in messages.
     pub plugin: Arc<str>,
     /// The name of the function in the plugin's protocol.
     pub function: &'static str,
-    /// The resource type, data source, function or action that the call concerns.
+    /// The resource type, data source, function or action to which the call applies.
     pub type_name: Option<Str>,
     /// The object for which the call is made, and its sensitive values.
     pub context: CallContext,
@@ -78,7 +78,7 @@ impl PluginCall {
         Self { plugin: Arc::clone(plugin), function, type_name: type_name.cloned(), context: context.clone() }
     }
 
-    /// Returns a placeholder call for code that an instance runs outside of calls, such as its
+    /// Returns a placeholder call for code that an instance runs outside of any call, such as its
     /// start code.
     pub fn outside_of_calls(plugin: &Arc<str>) -> Self {
         Self::new(plugin, "start", None, &CallContext::default())

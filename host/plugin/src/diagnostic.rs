@@ -25,7 +25,7 @@ pub struct PluginDiagnostic {
 }
 
 impl PluginDiagnostic {
-    /// Returns an error that concerns the object as a whole.
+    /// Returns an error about the object as a whole.
     pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { severity: Severity::Error, summary: summary.into(), detail: detail.into(), attribute: None }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::call_context::CallContext;
 
 /// Checks whether the host's own functions and data sources may read a file or directory for a
-/// configuration. The default gate allows every file that the operating system allows, since the
+/// configuration. The default gate allows every file that the operating system allows, because the
 /// user trusts the configuration.
 #[derive(Clone, Default)]
 pub struct FileGate {
@@ -15,7 +15,8 @@ pub struct FileGate {
     decide_content: Option<Arc<DecideContent>>,
 }
 
-/// The error is the reason, which is shown to users as part of a sentence.
+/// The decision on an access. The error is the reason, which is shown to users as part of a
+/// sentence.
 type Decide = dyn Fn(&CallContext, &Path) -> Result<(), String> + Send + Sync;
 type DecideContent = dyn Fn(&CallContext, &Path, &[u8]) -> Result<(), String> + Send + Sync;
 
@@ -25,7 +26,7 @@ impl FileGate {
         Self { decide: Some(Arc::new(decide)), decide_content: None }
     }
 
-    /// Adds a decision on the content of the files that [`FileGate::check`] permits.
+    /// Adds a check of the content of the files that [`FileGate::check`] permits.
     #[must_use]
     pub fn with_content(
         self,
@@ -34,18 +35,18 @@ impl FileGate {
         Self { decide_content: Some(Arc::new(decide)), ..self }
     }
 
-    /// Checks that an absolute path may be read or listed for the object of this context.
+    /// Checks that an absolute path may be read or listed for the object of this call context.
     ///
     /// # Errors
-    /// The reason, if this is not allowed.
+    /// The reason why this is not allowed.
     pub fn check(&self, context: &CallContext, path: &Path) -> Result<(), String> {
         self.decide.as_ref().map_or(Ok(()), |decide| decide(context, path))
     }
 
-    /// Checks that the content of a file may be used for the object of this context.
+    /// Checks that the content of a file may be used for the object of this call context.
     ///
     /// # Errors
-    /// The reason, if this is not allowed.
+    /// The reason why this is not allowed.
     pub fn check_content(&self, context: &CallContext, path: &Path, content: &[u8]) -> Result<(), String> {
         self.decide_content.as_ref().map_or(Ok(()), |decide| decide(context, path, content))
     }

@@ -22,11 +22,11 @@ pub type PrivateBytes = Arc<[u8]>;
 /// A provider, configured or not yet configured.
 ///
 /// Values have the schema's implied types and no marks. All calls can be made concurrently. Before
-/// [`Provider::configure`], only schemas, validation, state upgrades and functions can be
-/// requested.
+/// [`Provider::configure`], the host can request only schemas, validation, state upgrades and
+/// function calls.
 #[async_trait]
 pub trait Provider: Send + Sync {
-    /// Returns all schemas; they are requested from the plugin once and then shared.
+    /// Returns all schemas. They are requested from the plugin once and then shared.
     async fn schema(&self, context: &CallContext) -> Result<Arc<ProviderSchema>, PluginDiagnostics>;
 
     /// Validates the provider's configuration, which may contain unknown values.
@@ -116,8 +116,8 @@ pub trait Provider: Send + Sync {
         private: PrivateBytes,
     ) -> PluginDiagnostics;
 
-    /// Calls a function with arguments of the parameters' types. The provider does not have to be
-    /// configured.
+    /// Calls a function with arguments that have the types of its parameters. The provider does not
+    /// have to be configured.
     async fn call_function(
         &self,
         context: &CallContext,
@@ -132,7 +132,7 @@ pub trait Provider: Send + Sync {
         request: ValidateListRequest,
     ) -> PluginDiagnostics;
 
-    /// Lists objects, and passes each to `found` until it returns [`Continue::Stop`].
+    /// Lists objects, and passes each of them to `found` until it returns [`Continue::Stop`].
     async fn list_resource(
         &self,
         context: &CallContext,
@@ -151,11 +151,11 @@ pub trait Provider: Send + Sync {
         progress: &mut (dyn FnMut(String) + Send),
     ) -> PluginDiagnostics;
 
-    /// Requests that the calls in progress end gracefully; these calls still return responses. The
-    /// error is the reason why the request failed.
+    /// Requests that the calls in progress end gracefully; they still return responses. The error
+    /// is the reason why the request failed.
     async fn stop(&self) -> Result<(), String>;
 
-    /// Ends the provider and releases its resources. Later calls fail.
+    /// Closes the provider and releases its resources. Later calls fail.
     async fn close(&self);
 }
 
@@ -181,7 +181,7 @@ pub enum ConfigKind {
     Action,
 }
 
-/// Capabilities of the host that the first version of the protocol does not include.
+/// Capabilities of the host that are not part of the first version of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientCapabilities {
     /// The host supports deferred responses.
@@ -201,9 +201,9 @@ impl Default for ClientCapabilities {
 pub enum DeferredReason {
     /// The reason is not specified.
     Unknown,
-    /// The resource's configuration contains unknown values that the provider needs.
+    /// The resource's configuration contains unknown values that the provider requires.
     ResourceConfigUnknown,
-    /// The provider's configuration contains unknown values that the provider needs.
+    /// The provider's configuration contains unknown values that the provider requires.
     ProviderConfigUnknown,
     /// A prerequisite of the object does not exist yet.
     AbsentPrerequisite,
@@ -254,7 +254,7 @@ pub struct UpgradeStateRequest {
 /// The response of [`Provider::upgrade_resource_state`].
 #[derive(Clone, Debug)]
 pub struct UpgradeStateResponse {
-    /// The object as a value of the current schema; absent with errors.
+    /// The object as a value of the current schema; absent if there are errors.
     pub upgraded: Option<Value>,
     /// The provider's diagnostics.
     pub diagnostics: PluginDiagnostics,
@@ -280,7 +280,7 @@ pub struct ReadResourceRequest {
 /// The response of [`Provider::read_resource`].
 #[derive(Clone, Debug)]
 pub struct ReadResourceResponse {
-    /// The object's current state; null if it no longer exists; absent with errors.
+    /// The object's current state; null if it no longer exists; absent if there are errors.
     pub new_state: Option<Value>,
     /// The private data to store with the object.
     pub private: PrivateBytes,
@@ -316,13 +316,13 @@ pub struct PlanRequest {
 /// The response of [`Provider::plan_resource_change`].
 #[derive(Clone, Debug)]
 pub struct PlanResponse {
-    /// The planned state; absent with errors.
+    /// The planned state; absent if there are errors.
     pub planned_state: Option<Value>,
     /// The paths whose changes force a replacement.
     pub requires_replace: Vec<Path>,
     /// The private data for the apply.
     pub planned_private: PrivateBytes,
-    /// Relaxes the host's checks for providers with the legacy SDK.
+    /// Whether the host relaxes its checks, as for providers with the legacy SDK.
     pub legacy_type_system: bool,
     /// Set if the change is deferred to a later run.
     pub deferred: Option<DeferredReason>,
@@ -354,12 +354,11 @@ pub struct ApplyRequest {
 /// The response of [`Provider::apply_resource_change`].
 #[derive(Clone, Debug)]
 pub struct ApplyResponse {
-    /// The new state; null if the object was destroyed; absent if the response contains none, in
-    /// which case the prior state is kept.
+    /// The new state; null if the object was destroyed. If it is absent, the prior state is kept.
     pub new_state: Option<Value>,
     /// The private data to store with the object.
     pub private: PrivateBytes,
-    /// Relaxes the host's checks for providers with the legacy SDK.
+    /// Whether the host relaxes its checks, as for providers with the legacy SDK.
     pub legacy_type_system: bool,
     /// The object's identity.
     pub new_identity: Option<Value>,
@@ -367,7 +366,7 @@ pub struct ApplyResponse {
     pub diagnostics: PluginDiagnostics,
 }
 
-/// How an import identifies an object.
+/// The identification of an object to import.
 #[derive(Clone, Debug)]
 pub enum ImportTarget {
     /// An ID in the provider's notation.
@@ -433,7 +432,7 @@ pub struct MoveRequest {
 /// The response of [`Provider::move_resource_state`].
 #[derive(Clone, Debug)]
 pub struct MoveResponse {
-    /// The object as a value of the target's schema; absent with errors.
+    /// The object as a value of the target's schema; absent if there are errors.
     pub target_state: Option<Value>,
     /// The private data to store with the object.
     pub target_private: PrivateBytes,
@@ -446,7 +445,7 @@ pub struct MoveResponse {
 /// The response of [`Provider::generate_resource_config`].
 #[derive(Clone, Debug)]
 pub struct GenerateConfigResponse {
-    /// The configuration; absent with errors.
+    /// The configuration; absent if there are errors.
     pub config: Option<Value>,
     /// The provider's diagnostics.
     pub diagnostics: PluginDiagnostics,
@@ -468,7 +467,7 @@ pub struct ReadDataSourceRequest {
 /// The response of [`Provider::read_data_source`].
 #[derive(Clone, Debug)]
 pub struct ReadDataSourceResponse {
-    /// The data that was read; absent with errors.
+    /// The data that was read; absent if there are errors.
     pub state: Option<Value>,
     /// Set if reading is deferred to a later run.
     pub deferred: Option<DeferredReason>,
@@ -490,7 +489,7 @@ pub struct OpenEphemeralRequest {
 /// The response of [`Provider::open_ephemeral_resource`].
 #[derive(Clone, Debug)]
 pub struct OpenEphemeralResponse {
-    /// The ephemeral resource's value; absent with errors.
+    /// The ephemeral resource's value; absent if there are errors.
     pub result: Option<Value>,
     /// The time at which to renew the ephemeral resource.
     pub renew_at: Option<SystemTime>,
@@ -513,7 +512,7 @@ pub struct RenewEphemeralResponse {
     pub diagnostics: PluginDiagnostics,
 }
 
-/// The error of a function call.
+/// The error that a function call returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionError {
     /// The error message.
@@ -553,7 +552,7 @@ pub struct ListRequest {
 pub struct ListEvent {
     /// The object's identity.
     pub identity: Option<Value>,
-    /// The object's name, to be shown to users.
+    /// The object's name, for display to users.
     pub display_name: String,
     /// The object, if it was requested.
     pub resource_object: Option<Value>,

@@ -11,11 +11,11 @@ use crate::call_context::CallContext;
 use crate::diagnostic::PluginDiagnostics;
 use crate::schema::Schema;
 
-/// A provisioner runs steps for an object that has just been created, or will be destroyed.
+/// A provisioner runs steps for an object that has just been created or will be destroyed.
 ///
 /// Values have the schema's implied type and no marks. All calls can be made concurrently; dropping
-/// a call cancels it and everything that it started. This trait does not define a provisioner's
-/// access: the implementation of the calls checks each access.
+/// a call cancels it and everything that it has started. This trait does not define what a
+/// provisioner may access: the implementation of the calls checks each access.
 #[async_trait]
 pub trait Provisioner: Send + Sync {
     /// Returns the schema of the provisioner's configuration.
@@ -32,8 +32,8 @@ pub trait Provisioner: Send + Sync {
         output: &mut ProvisionOutput<'_>,
     ) -> PluginDiagnostics;
 
-    /// Requests that the calls in progress end gracefully; these calls still return. The error is
-    /// the reason why the request failed.
+    /// Requests that the calls in progress end gracefully; they still return. The error is the
+    /// reason why the request failed.
     async fn stop(&self) -> Result<(), String>;
 }
 
@@ -48,26 +48,26 @@ pub struct ProvisionRequest {
     /// The connection to the object: the value of the `connection` blocks, without unknown values;
     /// null if there are none.
     pub connection: Value,
-    /// State that the provisioners of this object share.
+    /// State shared by the provisioners of this object.
     pub shared: SharedByObject,
 }
 
-/// State that the provisioners of one object share, such as open connections. Only the
-/// implementation of the calls accesses it. It is dropped with its last clone.
+/// State shared by the provisioners of one object, such as open connections. Only the
+/// implementation of the calls accesses it. The state is dropped with its last clone.
 #[derive(Clone, Default)]
 pub struct SharedByObject(Arc<Mutex<Vec<Arc<dyn Shareable>>>>);
 
 /// A value that can be shared by provisioners.
 #[async_trait]
 pub trait Shareable: Any + Send + Sync {
-    /// Closes the value gracefully, within a short time. Without this call, the value is closed
-    /// when it is dropped.
+    /// Closes the value gracefully, within a short time. If this function is not called, the value
+    /// is closed when it is dropped.
     async fn close(&self);
 }
 
 impl SharedByObject {
-    /// Returns a shared value of this type for which `fits` returns true; if there is none, creates
-    /// and shares one.
+    /// Returns a shared value of this type for which `fits` returns true. If there is none, creates
+    /// one and shares it.
     pub fn find_or_leave<T: Shareable>(&self, fits: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> Arc<T> {
         let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = left.iter().filter_map(|one| {
@@ -82,7 +82,7 @@ impl SharedByObject {
         made
     }
 
-    /// Closes the shared values. Call this after the object's last provisioner.
+    /// Closes the shared values. Must be called after the object's last provisioner.
     pub async fn close(&self) {
         let left = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         for one in left {

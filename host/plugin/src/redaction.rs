@@ -42,7 +42,7 @@ use secret_source::SecretSource;
 pub const REDACTED: &str = "(sensitive value)";
 /// Maximum number of bytes of a string that is searched for as a whole. Longer strings are split.
 pub const MAX_SENSITIVE_LENGTH: usize = 32 << 10;
-/// The placeholder for all output if there are more sensitive values than can be searched for.
+/// The text that replaces all output if there are more sensitive values than can be searched for.
 const ALL_REDACTED: &str = "(not shown: the plugin received more sensitive values than can be searched for)";
 
 /// The sensitive values of an operation, a plugin or a process. Clones share them.
@@ -51,7 +51,7 @@ pub struct SensitiveValues(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// Other sensitive values that are included.
+    /// Other sets of sensitive values that are included in this one.
     chain: Vec<SensitiveValues>,
     /// The values of earlier calls that are also redacted.
     earlier: Option<LifetimeSensitiveValues>,
@@ -63,18 +63,19 @@ struct State {
     told: Vec<SecretSource>,
     /// Number of sources whose strings have been added to the finder.
     prepared: usize,
-    /// Number of sources that [`LifetimeSensitiveValues`] received.
+    /// Number of sources that have been passed to [`LifetimeSensitiveValues`].
     kept: usize,
     finder: Finder,
 }
 
 impl SensitiveValues {
-    /// Returns a combination of `others`. Values that are added to it are not added to `others`.
+    /// Returns a combination of `others`. Values added to the combination are not added to
+    /// `others`.
     pub fn chain(others: impl IntoIterator<Item = Self>) -> Self {
         Self(Arc::new(Inner { chain: others.into_iter().collect(), ..Inner::default() }))
     }
 
-    /// Returns the combination of others and the values of earlier calls, like
+    /// Returns a combination of `others` and the values of earlier calls, like
     /// [`SensitiveValues::chain`].
     pub fn with_earlier(others: impl IntoIterator<Item = Self>, earlier: &LifetimeSensitiveValues) -> Self {
         let earlier = Some(earlier.clone());
@@ -100,7 +101,7 @@ impl SensitiveValues {
         self.add(SecretSource::All(Value::string(text)));
     }
 
-    /// Adds the attributes of an object that its schema declares sensitive or write-only.
+    /// Adds the attributes of an object that are declared sensitive or write-only in its schema.
     pub fn add_by_schema(&self, object: &Value, schema: &Arc<Schema>) {
         if !object.is_null() {
             self.add(SecretSource::Object(object.clone(), Arc::clone(schema)));
@@ -115,7 +116,7 @@ impl SensitiveValues {
         }
     }
 
-    /// Adds the values at some paths of a stored object.
+    /// Adds the values at the paths `parts` of a stored object.
     pub fn add_stored_parts(&self, stored: &RawState, parts: &[Path]) {
         if let RawState::Json(text) = stored
             && !parts.is_empty()
@@ -124,8 +125,8 @@ impl SensitiveValues {
         }
     }
 
-    /// Adds the sensitive attributes of a stored object, possibly of an older schema, like
-    /// [`SensitiveValues::add_by_schema`].
+    /// Adds the sensitive attributes of a stored object, like [`SensitiveValues::add_by_schema`].
+    /// The object may have an older schema.
     pub fn add_stored(&self, stored: &RawState, schema: &Arc<Schema>) {
         self.add(SecretSource::Stored(stored.clone(), Arc::clone(schema)));
     }
@@ -137,8 +138,8 @@ impl SensitiveValues {
         found.redact(text)
     }
 
-    /// Returns the end of the text with its sensitive values redacted, including a value of which
-    /// only the end is in the result.
+    /// Returns the end of the text with its sensitive values redacted. This includes a value of
+    /// which only the end is in the result.
     pub fn redact_end(&self, text: &str, most: usize) -> String {
         let mut found = Matches::default();
         self.find(text, &mut found);
@@ -152,7 +153,7 @@ impl SensitiveValues {
         }
     }
 
-    /// Returns the length of the part of an unfinished text that can already be redacted. The
+    /// Returns the length of the part of incomplete text that can already be redacted. The
     /// remaining text may be the beginning of a secret.
     pub fn settled_length(&self, text: &str) -> usize {
         let mut found = Matches::default();
@@ -183,7 +184,7 @@ impl SensitiveValues {
     }
 }
 
-/// Omits the values.
+/// Formats the set without its values.
 impl fmt::Debug for SensitiveValues {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("SensitiveValues")
@@ -214,7 +215,7 @@ impl Matches {
         finder.find(text.as_bytes(), &mut self.places);
     }
 
-    /// Returns the positions in order, with adjacent and overlapping ones merged.
+    /// Returns the positions in order. Adjacent and overlapping positions are merged.
     fn merged(mut self) -> Vec<Range<usize>> {
         self.places.sort_by_key(|place| place.start);
         let mut merged: Vec<Range<usize>> = Vec::with_capacity(self.places.len());

@@ -11,7 +11,8 @@ use crate::schema_table::SchemaTable;
 /// A schema with its version and the implied type of its values.
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
-    /// The version, which is stored with each object of a resource type; 0 for other schemas.
+    /// The version, which is stored with each object of a resource type. For other schemas, it is
+    /// 0.
     pub version: i64,
     /// The root block.
     pub block: Block,
@@ -24,7 +25,7 @@ impl Schema {
         Self { version, block, implied: OnceLock::new() }
     }
 
-    /// Returns the type of values of this schema, which is computed once.
+    /// Returns the type of values of this schema. It is computed only once.
     pub fn implied_type(&self) -> &Type {
         self.implied.get_or_init(|| self.block.implied_type())
     }
@@ -78,7 +79,7 @@ pub struct Attribute {
     pub ty: AttributeType,
     /// The purpose of the attribute.
     pub description: Description,
-    /// Which of configuration and provider set the attribute.
+    /// Whether the configuration, the provider or both set the attribute.
     pub setting: Setting,
     /// Whether the attribute's value must not be shown.
     pub sensitive: bool,
@@ -88,8 +89,8 @@ pub struct Attribute {
     pub deprecation: Deprecation,
 }
 
-/// Which of configuration and provider set an attribute: the valid combinations of the protocol's
-/// three flags.
+/// Whether the configuration, the provider or both set an attribute. The variants are the valid
+/// combinations of three flags in the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
     /// The configuration must set the attribute.
@@ -149,11 +150,11 @@ pub enum AttributeType {
 pub struct NestedObject {
     /// Attributes by name.
     pub attributes: BTreeMap<Str, Attribute>,
-    /// How the objects are collected.
+    /// The collection of the objects.
     pub nesting: ObjectNesting,
 }
 
-/// How the objects of a nested attribute are collected.
+/// The collection that contains the objects of a nested attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectNesting {
     /// One object.
@@ -166,12 +167,12 @@ pub enum ObjectNesting {
     Map,
 }
 
-/// A kind of nested block.
+/// A nested block type.
 #[derive(Clone, Debug)]
 pub struct NestedBlock {
     /// The content of each block.
     pub block: Block,
-    /// How the blocks are collected.
+    /// The collection of the blocks.
     pub nesting: BlockNesting,
     /// The minimum number of blocks.
     pub min_items: u64,
@@ -179,12 +180,12 @@ pub struct NestedBlock {
     pub max_items: u64,
 }
 
-/// How nested blocks of one kind are collected.
+/// The collection that contains the nested blocks of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockNesting {
-    /// At most one block; null if it is absent.
+    /// At most one block. If it is absent, the value is null.
     Single,
-    /// At most one block; if it is absent, an object of empty values.
+    /// At most one block. If it is absent, the value is an object of empty values.
     Group,
     /// A list.
     List,
@@ -202,7 +203,7 @@ impl Block {
         Type::object(attributes.chain(blocks))
     }
 
-    /// Returns the value of a block without arguments: attributes are null, collections of
+    /// Returns the value of a block without arguments: attributes are null, and collections of
     /// blocks are empty.
     pub fn empty_value(&self) -> Value {
         let attributes = self.attributes.iter().map(|(n, a)| (n.clone(), Value::null(a.implied_type())));
@@ -270,8 +271,9 @@ impl NestedObject {
 }
 
 impl NestedBlock {
-    /// Returns the type of the collection of these blocks. The type of a list or map is dynamic (a
-    /// tuple or an object at run time) if the type of any nested attribute is dynamic.
+    /// Returns the type of the collection of these blocks. If the type of a nested attribute is
+    /// dynamic, the type of a list or map is dynamic as well: the value is then a tuple or an
+    /// object.
     pub fn implied_type(&self) -> Type {
         let element = self.block.implied_type();
         match self.nesting {
@@ -283,7 +285,7 @@ impl NestedBlock {
         }
     }
 
-    /// Returns the value without any block.
+    /// Returns the value if there are no blocks.
     pub fn empty_value(&self) -> Value {
         let element = self.block.implied_type();
         match self.nesting {
@@ -301,7 +303,7 @@ impl NestedBlock {
 /// The schemas of everything that a provider serves.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderSchema {
-    /// Capabilities of the provider that the first version of the protocol does not include.
+    /// Capabilities of the provider that are not part of the first version of the protocol.
     pub capabilities: ServerCapabilities,
     /// The schema of the provider's own configuration.
     pub provider: Schema,
@@ -323,12 +325,12 @@ pub struct ProviderSchema {
     pub identities: BTreeMap<Str, Arc<IdentitySchema>>,
 }
 
-/// Capabilities of a provider that the first version of the protocol does not include.
+/// Capabilities of a provider that are not part of the first version of the protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerCapabilities {
     /// The provider plans the destruction of objects.
     pub plan_destroy: bool,
-    /// Additional instances of the provider work without a schema request.
+    /// Additional instances of the provider can be used without requesting the schema.
     pub get_provider_schema_optional: bool,
     /// The provider can convert objects of other resource types.
     pub move_resource_state: bool,

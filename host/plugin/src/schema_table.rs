@@ -17,21 +17,21 @@ pub struct SchemaTable {
     source: Option<Arc<dyn SchemaSource>>,
 }
 
-/// The source of a table's schemas that are not decoded yet.
+/// The source of those schemas of a table that have not been decoded yet.
 pub trait SchemaSource: Send + Sync {
-    /// Returns the schema of a name in the table; `None` if it cannot be decoded, so that the name
-    /// is treated as absent. The source itself reports the reason.
+    /// Returns the schema for a name in the table; `None` if it cannot be decoded, in which case
+    /// the name is treated as absent. The source reports the reason.
     fn schema(&self, name: &str) -> Option<Arc<Schema>>;
 }
 
 impl SchemaTable {
-    /// Creates a table with these names.
+    /// Creates a table with the given names.
     pub fn new(names: impl IntoIterator<Item = Str>, source: Arc<dyn SchemaSource>) -> Self {
         let schemas = names.into_iter().map(|name| (name, OnceLock::new())).collect();
         Self { schemas, source: Some(source) }
     }
 
-    /// Returns the schema of a name.
+    /// Returns the schema for a name.
     pub fn get(&self, name: &str) -> Option<&Arc<Schema>> {
         let cell = self.schemas.get(name)?;
         if let Some(known) = cell.get() {
@@ -86,7 +86,7 @@ impl<const N: usize> From<[(Str, Arc<Schema>); N]> for SchemaTable {
     }
 }
 
-/// Shows only the names, since debug output must not cause decoding.
+/// Shows only the names, so that debug output does not cause decoding.
 impl fmt::Debug for SchemaTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.schemas.keys()).finish()

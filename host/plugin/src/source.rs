@@ -11,21 +11,21 @@ use crate::provider::Provider;
 use crate::provisioner::Provisioner;
 
 /// A source of providers. The engine requests one provider for each provider configuration,
-/// whatever its implementation.
+/// regardless of how the provider is implemented.
 #[async_trait]
 pub trait ProviderSource: Send + Sync {
-    /// Returns a provider that is not configured yet, for one provider configuration.
+    /// Returns an unconfigured provider for one provider configuration.
     async fn provider(&self, address: &ProviderAddress) -> Result<Arc<dyn Provider>, PluginDiagnostics>;
 }
 
-/// A source of provisioners. The engine requests each type once in a run, whatever its
-/// implementation.
+/// A source of provisioners. The engine requests each type once per run, regardless of how the
+/// provisioner is implemented.
 #[async_trait]
 pub trait ProvisionerSource: Send + Sync {
     /// Returns the available provisioner types.
     fn provisioner_types(&self) -> Vec<Str>;
 
-    /// Returns the provisioner of a type; `None` if the type does not exist.
+    /// Returns the provisioner of the given type; `None` if the type does not exist.
     async fn provisioner(&self, type_name: &str) -> Result<Option<Arc<dyn Provisioner>>, PluginDiagnostics>;
 }
 

@@ -26,7 +26,7 @@ pub use encoding::{
 };
 pub use failure::{PluginFailure, decode_field, format_seconds, or_diagnostics};
 
-/// The response to a call, or the diagnostics of its failure.
+/// The response to a call, or the diagnostics of a failed call.
 pub type WireResult<T> = Result<T, PluginDiagnostics>;
 
 /// All provider calls.
@@ -34,9 +34,9 @@ pub trait Wire: ConfigurationCalls + ResourceCalls + ReadingCalls + StreamingCal
 
 impl<W: ConfigurationCalls + ResourceCalls + ReadingCalls + StreamingCalls + 'static> Wire for W {}
 
-/// Calls that concern the provider itself, its configuration, or configurations of all kinds.
+/// Calls for the provider itself, its configuration, and configurations of all kinds.
 pub trait ConfigurationCalls: Send + Sync {
-    /// Returns the schemas, which are requested once and cached.
+    /// Returns the schemas. They are requested once and cached.
     fn schema(&self, context: &CallContext) -> impl Future<Output = WireResult<&Arc<DecodedSchema>>> + Send;
 
     /// See [`Provider::validate_provider_config`].
@@ -202,7 +202,7 @@ pub trait StreamingCalls: Send + Sync {
     ) -> impl Future<Output = WireResult<PluginDiagnostics>> + Send;
 }
 
-/// A [`Provider`] over a wire. A failed call returns a response that contains only diagnostics.
+/// A [`Provider`] over a wire. If a call fails, the response contains only diagnostics.
 #[derive(Debug)]
 pub struct Transport<W>(W);
 

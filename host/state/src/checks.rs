@@ -2,7 +2,7 @@
 
 use wardian_value::Str;
 
-/// The last result of all conditions of a block.
+/// The most recent results of all conditions of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckResult {
     /// The kind of the block.
@@ -15,7 +15,7 @@ pub struct CheckResult {
     pub objects: Option<Vec<CheckObject>>,
 }
 
-/// The last result of the conditions of one object.
+/// The most recent results of the conditions of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckObject {
     pub address: Str,
@@ -51,7 +51,7 @@ pub enum CheckStatus {
 }
 
 impl CheckKind {
-    /// Returns the notation in the state file.
+    /// Returns the name used in the state file.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Resource => "resource",
@@ -61,7 +61,7 @@ impl CheckKind {
         }
     }
 
-    /// Parses the notation in the state file; `None` for an unknown kind.
+    /// Parses the name used in the state file; `None` for an unknown kind.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Resource, Self::Output, Self::Check, Self::Variable]
             .into_iter()
@@ -70,7 +70,7 @@ impl CheckKind {
 }
 
 impl CheckStatus {
-    /// Returns the notation in the state file.
+    /// Returns the name used in the state file.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -80,7 +80,7 @@ impl CheckStatus {
         }
     }
 
-    /// Parses the notation in the state file; `None` for an unknown status.
+    /// Parses the name used in the state file; `None` for an unknown status.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Pass, Self::Fail, Self::Error, Self::Unknown]
             .into_iter()

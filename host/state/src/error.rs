@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use wardian_address::InstanceAddressError;
 
-/// A state file could not be read or written.
+/// The error for a state file that could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {problem}", path.display())]
 pub struct StateError {
@@ -32,7 +32,7 @@ pub enum StateProblem {
     /// A system call failed.
     #[error("failed to {doing}: {error}")]
     Io {
-        /// The attempted operation, as it is named in the message.
+        /// The attempted operation, as shown in the message.
         doing: &'static str,
         #[source]
         error: io::Error,
@@ -49,7 +49,7 @@ pub enum StateProblem {
     /// The version is zero.
     #[error("the state file has version 0, which does not exist")]
     VersionZero,
-    /// The file's format version is newer than the supported versions.
+    /// The file's format version is newer than all supported versions.
     #[error(
         "the state file has format version {version}, which is newer than version 4, the newest that is \
          supported{}",
@@ -58,7 +58,7 @@ pub enum StateProblem {
     NewVersion {
         /// The version of the format.
         version: u64,
-        /// The version of Terraform that wrote the file, or empty.
+        /// The version of Terraform that wrote the file; empty if it is unknown.
         writer: String,
     },
     /// The file contains an invalid version of the program that wrote it.
@@ -82,7 +82,7 @@ pub enum StateProblem {
     /// The value of an output cannot be stored.
     #[error("output \"{name}\" cannot be stored: {problem}")]
     Output { name: String, problem: String },
-    /// The journal belongs to another state.
+    /// The journal belongs to a different state.
     #[error(
         "the journal {} contains changes of an interrupted run to another state ({journal}; found: {state})",
         path.display()

@@ -45,15 +45,15 @@ use crate::sidecar::{Sidecars, open_regular};
 /// Options of a state file.
 #[derive(Clone, Debug)]
 pub struct StateFileOptions {
-    /// The version that is written to the state file; Terraform must accept it.
+    /// The program version that is written to the state file. Terraform must accept it.
     pub terraform_version: String,
-    /// Whether the previous state is backed up, and in which file.
+    /// Whether the previous state is backed up, and the file of the backup.
     pub backup: BackupRule,
     /// The file from which the state is read first, if it is not the state file itself.
     pub read_from: Option<PathBuf>,
 }
 
-/// Whether the state before the first change is backed up, and in which file.
+/// Whether the state before the first change is backed up, and the file of the backup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum BackupRule {
     /// Next to the state, with `.backup` appended to its name.
@@ -72,13 +72,12 @@ pub struct Recovery {
     pub journal: PathBuf,
     /// The number of recorded changes.
     pub changes: usize,
-    /// Intents without a recorded change: these objects may differ from the state, and objects
-    /// whose creation had started may exist although the state does not contain them.
+    /// Intents without a recorded change. These objects may differ from the state. If an object was
+    /// being created, it may exist although the state does not contain it.
     pub incomplete: Vec<Intent>,
     /// The number of unreadable bytes at the end of the journal.
     pub ignored_bytes: usize,
-    /// Whether the changes are in the state file. Otherwise they are only in the state that was
-    /// read.
+    /// Whether the changes are in the state file. If not, they are only in the state that was read.
     pub folded: bool,
 }
 
@@ -97,10 +96,10 @@ pub struct StateFile {
 #[derive(Debug, Clone)]
 struct Snapshot {
     state: Arc<State>,
-    /// The fingerprint of the bytes from which the state was read. A journal contains it.
+    /// The fingerprint of the bytes from which the state was read. It is stored in the journal.
     fingerprint: String,
     exists: bool,
-    /// The recovery that must be completed before another write.
+    /// The recovery that must be completed before the next write.
     pending: Option<PendingRecovery>,
 }
 
@@ -111,7 +110,7 @@ enum PendingRecovery {
 }
 
 impl StateFile {
-    /// Opens the state in the file `path`, which may not exist. The file is not read yet.
+    /// Opens the state in the file `path`. The file does not have to exist, and is not read yet.
     pub fn open(path: impl Into<PathBuf>, options: StateFileOptions) -> Self {
         Self { path: path.into(), options, lock: None, read: None, recovery: None, backed_up: false }
     }
@@ -149,8 +148,8 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// If the file is not a readable state, or an interrupted run left a journal of a different
-    /// state. No file is changed in these cases.
+    /// If the file is not a readable state, or an interrupted run left a journal for a different
+    /// state. In these cases, no file is changed.
     pub fn read(&mut self) -> Result<Arc<State>, StateError> {
         if let Some(read) = &self.read {
             return Ok(Arc::clone(&read.state));
@@ -178,8 +177,8 @@ impl StateFile {
         self.recovery.as_ref()
     }
 
-    /// Starts a journal for changes to the state that was read. Its file is created with the
-    /// first record.
+    /// Starts a journal for changes to the state that was read. The journal's file is created with
+    /// the first record.
     ///
     /// # Errors
     ///
@@ -192,11 +191,11 @@ impl StateFile {
         Ok(Journal::new(self.journal_path(), &lineage, state.serial, &fingerprint))
     }
 
-    /// Replaces the state that was read by `state` with the next serial, and ends the journal.
+    /// Replaces the state that was read with `state`, increments the serial, and ends the journal.
     /// `refreshed` is the state that the run found before it changed anything. If the new state
     /// equals both the refreshed state and the state that was read, the file is not changed. If an
-    /// object was created again with the same content, the serial is incremented, because the plan
-    /// must not be applied twice. Returns the state that is now on disk.
+    /// object was created again with the same content, the serial is still incremented, because the
+    /// plan must not be applied twice. Returns the state that is now on disk.
     ///
     /// # Errors
     ///
@@ -238,7 +237,7 @@ impl StateFile {
     }
 
     /// Writes a state with the lineage and serial that it contains, for `state push`. The caller
-    /// has checked that they may replace the stored lineage and serial.
+    /// must have checked that they may replace the stored lineage and serial.
     ///
     /// # Errors
     ///
@@ -248,12 +247,12 @@ impl StateFile {
         self.replace(&mut journal, state.clone())
     }
 
-    /// Writes a state that could not be stored in its own file to `errored.tfstate` in a directory,
-    /// and replaces an existing file with that name.
+    /// Writes a state that could not be stored in its own file to `errored.tfstate` in a directory.
+    /// An existing file with that name is replaced.
     ///
     /// # Errors
     ///
-    /// If that file cannot be written either.
+    /// If that file cannot be written, either.
     pub fn write_errored(directory: &Path, state: &State) -> Result<PathBuf, StateError> {
         let path = directory.join("errored.tfstate");
         let text = encode_state(state).map_err(|problem| StateError::new(&path, problem))?;
@@ -312,8 +311,8 @@ impl StateFile {
         Ok(())
     }
 
-    /// Loads the state, with retries: another process may be rewriting the file, which takes no
-    /// longer than a few of these pauses.
+    /// Loads the state, with retries, because another process may be rewriting the file. Rewriting
+    /// takes no longer than a few of the pauses between retries.
     fn load_with_retries(&mut self) -> Result<Snapshot, StateError> {
         let mut tries = 0;
         loop {
@@ -354,7 +353,7 @@ impl StateFile {
         self.apply_journal(content, &source, &target, decoded)
     }
 
-    /// Applies the rules in the table of the module documentation.
+    /// Applies the rules in the table in the module documentation.
     fn apply_journal(
         &mut self,
         content: JournalContent,

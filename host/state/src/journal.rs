@@ -45,18 +45,18 @@ use crate::model::Instance;
 use crate::sidecar::open_no_follow;
 use sync::Syncing;
 
-/// The format version that is written.
+/// The format version in which journals are written.
 const FORMAT: u64 = 2;
-/// The oldest format version that is read.
+/// The oldest format version that can be read.
 const OLDEST_FORMAT: u64 = 1;
 
-/// A journal that is being written. If it is dropped, its file remains, and the next run merges it
-/// into the state.
+/// A journal to which records are written. If it is dropped, its file remains, and the next run
+/// merges it into the state.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
     lineage: String,
-    /// The JSON of the first line, which is written with the first record.
+    /// The JSON text of the first line. It is written with the first record.
     header: String,
     open: Option<Open>,
 }
@@ -80,7 +80,7 @@ impl Journal {
         Self { path, lineage: lineage.to_owned(), header, open: None }
     }
 
-    /// Reopens an existing journal, to append after its last complete line.
+    /// Reopens an existing journal for appending after its last complete line.
     pub(crate) fn reopen(path: PathBuf) -> Result<Self, StateError> {
         let found =
             read(&path)?.and_then(|content| Some((content.header?, content.checksum, content.length)));
@@ -99,7 +99,7 @@ impl Journal {
         Ok(Self { path, lineage: header.lineage, header: String::new(), open: Some(open) })
     }
 
-    /// Returns the lineage of the changed state, which may be a new one.
+    /// Returns the lineage of the state after the changes, which may be a new one.
     pub fn lineage(&self) -> &str {
         &self.lineage
     }
@@ -125,7 +125,7 @@ impl Journal {
         self.append(&json).map_err(|error| self.failed(error))
     }
 
-    /// Records the new objects of an instance, or none if the instance was removed. When this
+    /// Records the new objects of an instance, or none if the instance was removed. Once this
     /// function has returned, the record is preserved even if the process is killed.
     ///
     /// # Errors
@@ -162,7 +162,7 @@ impl Journal {
         }
     }
 
-    /// Records the complete new state, which is on disk when this function returns.
+    /// Records the complete new state. The record is on disk when this function returns.
     pub(crate) fn record_final(&mut self, state: &str) -> Result<(), StateError> {
         let mut json = String::new();
         let mut members = Parts::object(&mut json);

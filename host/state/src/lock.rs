@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::sidecar::{Sidecars, open_no_follow, open_regular, read_no_follow};
 
-/// The reason for a lock, and who requests it.
+/// The reason for a lock, and its requester.
 #[derive(Clone, Debug)]
 pub struct LockRequest {
     /// `OperationTypePlan`, `OperationTypeApply`, ...
@@ -31,7 +31,7 @@ pub struct LockRequest {
     pub who: String,
     /// The version of Wardian.
     pub version: String,
-    /// How long to retry; zero for only one attempt.
+    /// The time during which attempts are repeated. If it is zero, only one attempt is made.
     pub timeout: Duration,
 }
 
@@ -71,7 +71,7 @@ pub enum LockError {
     /// A system call failed.
     #[error("failed to {doing} {}: {error}", path.display())]
     Io {
-        /// The attempted operation, as it is named in the message.
+        /// The attempted operation, as shown in the message.
         doing: &'static str,
         path: PathBuf,
         #[source]
@@ -90,7 +90,7 @@ fn held_by(path: &Path, holder: Option<&LockInfo>) -> String {
 }
 
 /// The files of the locks that this process holds. [`remove_lock_information`] removes them if the
-/// process ends and drops no lock.
+/// process ends without dropping its locks.
 static HELD: Mutex<Vec<LockFiles>> = Mutex::new(Vec::new());
 
 /// The files that are removed together with a lock.
@@ -116,7 +116,7 @@ impl LockFiles {
 }
 
 /// Removes the lock information of all locks that this process holds. The system releases the locks
-/// themselves when the process ends, which must be at once.
+/// themselves when the process ends, so the caller must end the process at once.
 pub fn remove_lock_information() {
     let held = std::mem::take(&mut *HELD.lock().unwrap_or_else(PoisonError::into_inner));
     for files in held {
@@ -124,7 +124,7 @@ pub fn remove_lock_information() {
     }
 }
 
-/// An acquired lock, which is released when dropped.
+/// An acquired lock. Dropping it releases the lock.
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: Option<File>,
@@ -133,8 +133,8 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Tries to acquire the lock immediately, then after one second, two, four and so on up to
-    /// sixteen, until the timeout has passed.
+    /// Attempts to acquire the lock immediately, and then after one second, two, four and so on up
+    /// to sixteen seconds, until the timeout has passed.
     pub(crate) fn acquire(path: &Path, request: &LockRequest) -> Result<Self, LockError> {
         let deadline = Instant::now() + request.timeout;
         let mut pause = Duration::from_secs(1);
@@ -255,7 +255,7 @@ mod system {
     use nix::fcntl::{FcntlArg, fcntl};
     use nix::libc;
 
-    /// Tries to lock the file; `false` if another process has locked it.
+    /// Attempts to lock the file. Returns `false` if another process has locked it.
     pub(super) fn try_lock(file: &File) -> io::Result<bool> {
         #[allow(clippy::cast_possible_truncation, reason = "small constants; their types differ by system")]
         let whole_file = libc::flock {
@@ -281,7 +281,7 @@ mod system {
     use rustix::fs::{FlockOperation, fcntl_lock};
     use rustix::io::Errno;
 
-    /// Tries to lock the file; `false` if another process has locked it.
+    /// Attempts to lock the file. Returns `false` if another process has locked it.
     pub(super) fn try_lock(file: &File) -> io::Result<bool> {
         match fcntl_lock(file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(true),
@@ -296,7 +296,7 @@ mod system {
     use std::fs::{File, TryLockError};
     use std::io;
 
-    /// Tries to lock the file; `false` if another process has locked it.
+    /// Attempts to lock the file. Returns `false` if another process has locked it.
     pub(super) fn try_lock(file: &File) -> io::Result<bool> {
         match file.try_lock() {
             Ok(()) => Ok(true),

@@ -14,16 +14,16 @@ use crate::checks::CheckResult;
 /// Bytes that a provider stores with an object; empty if there are none.
 pub type PrivateBytes = Arc<[u8]>;
 
-/// The resources that an object depends on, sorted. Objects share the addresses, since in a chain
-/// of n objects the last one depends on n - 1 others.
+/// The resources on which an object depends, sorted. Objects share the addresses, because in a
+/// chain of n objects, the last one depends on n - 1 others.
 pub type Dependencies = Arc<[Arc<ResourceAddress>]>;
 
-/// All recorded objects, outputs and check results. Cloning copies one pointer for the resources.
-/// The first change of the clone copies the table of pointers; the cost of later changes is
-/// proportional to their size.
+/// All recorded objects, outputs and check results. Cloning a state copies one pointer for the
+/// resources. The first change to the clone copies the table of pointers; the cost of later changes
+/// is proportional to their size.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    /// An ID that identifies the state during its lifetime. Empty for a state that was never
+    /// An ID that remains the same for the lifetime of the state. Empty if the state has never been
     /// written.
     pub lineage: String,
     /// The number of changes.
@@ -32,7 +32,8 @@ pub struct State {
     pub terraform_version: String,
     /// Outputs of the root module.
     pub outputs: BTreeMap<Str, OutputValue>,
-    /// The last check results in the order of the file; `None` if checks were never evaluated.
+    /// The most recent check results in the order of the file; `None` if checks have never been
+    /// evaluated.
     pub check_results: Option<Vec<CheckResult>>,
     pub(crate) resources: Arc<BTreeMap<AbsoluteResourceAddress, Arc<ResourceState>>>,
 }
@@ -55,12 +56,12 @@ pub struct ResourceState {
     pub instances: BTreeMap<InstanceKey, Instance>,
 }
 
-/// One instance: its current object, and deposed objects that are to be destroyed.
+/// One instance: its current object, and deposed objects that must still be destroyed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Instance {
     /// The object to which the configuration refers.
     pub current: Option<Arc<Object>>,
-    /// Deposed objects by key, which consists of eight hexadecimal digits.
+    /// Deposed objects by key. A key consists of eight hexadecimal digits.
     pub deposed: BTreeMap<Str, Arc<Object>>,
 }
 
@@ -70,7 +71,7 @@ pub struct Object {
     /// The schema version of the attributes.
     pub schema_version: u64,
     pub attributes: Attributes,
-    /// The paths of the sensitive attributes; sorted, unless they were read from a file.
+    /// The paths of the sensitive attributes. They are sorted unless they were read from a file.
     pub sensitive_paths: Vec<Path>,
     /// The resource identity, if the resource type has one.
     pub identity: Option<Identity>,
@@ -78,7 +79,7 @@ pub struct Object {
     pub private: PrivateBytes,
     /// Whether the object is complete.
     pub status: ObjectStatus,
-    /// The resources that the object depends on.
+    /// The resources on which the object depends.
     pub dependencies: Dependencies,
     /// Whether a replacement is created before this object is destroyed.
     pub create_before_destroy: bool,
@@ -108,7 +109,7 @@ pub enum ObjectStatus {
     /// The object is complete.
     #[default]
     Ready,
-    /// A step of the object's creation failed; the next plan replaces it.
+    /// A step of the object's creation failed, so the next plan replaces the object.
     Tainted,
 }
 

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 /// The paths of a state file's sidecar files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sidecars {
-    /// The state before the first change: the state's name with the suffix `.backup`.
+    /// The backup of the state before the first change: the state's name with the suffix `.backup`.
     pub backup: PathBuf,
-    /// The holder of the lock: `.NAME.lock.info`.
+    /// The lock information, which identifies the holder: `.NAME.lock.info`.
     pub lock_info: PathBuf,
     /// The write-ahead log of an apply: `.NAME.journal`.
     pub journal: PathBuf,
@@ -36,8 +36,8 @@ impl Sidecars {
     }
 }
 
-/// Returns the path of `.NAME` with a suffix, in the directory of `path`. If the name has a leading
-/// dot, no other dot is added.
+/// Returns the path of `.NAME` with a suffix, in the directory of `path`. If the name already has a
+/// leading dot, no other dot is added.
 fn hidden_sibling(path: &Path, suffix: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let dot = if name.starts_with('.') { "" } else { "." };
@@ -58,8 +58,8 @@ pub(crate) fn open_no_follow(path: &Path, options: &OpenOptions) -> io::Result<F
     Ok(file)
 }
 
-/// Opens a file, whose path may be a link; fails if it is not a regular file, without waiting for
-/// the other end of a pipe.
+/// Opens a file whose path may be a link. Fails if it is neither a regular file nor a directory,
+/// without waiting for the other end of a pipe.
 pub(crate) fn open_regular(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let mut options = options.clone();
     #[cfg(unix)]
@@ -69,7 +69,8 @@ pub(crate) fn open_regular(path: &Path, options: &OpenOptions) -> io::Result<Fil
     Ok(file)
 }
 
-/// A directory is an error when it is read or written.
+/// Fails if the file is neither a regular file nor a directory. Reading or writing a directory
+/// fails later.
 fn check_regular(file: &File) -> io::Result<()> {
     let kind = file.metadata()?.file_type();
     if kind.is_file() || kind.is_dir() {

@@ -339,7 +339,7 @@ fn write_errored_writes_emergency_file() {
     assert_eq!(decode_state(&fs::read(path).unwrap()).unwrap().unwrap(), state);
 }
 
-/// Creates a directory that contains a symbolic link of this name to another user's file.
+/// Creates a directory that contains a symbolic link with this name to another user's file.
 fn with_link(name: &str) -> (TempDir, PathBuf) {
     let directory = TempDir::new().unwrap();
     let target = directory.path().join("precious");

@@ -22,7 +22,7 @@ fn cases() -> Vec<PathBuf> {
     files
 }
 
-/// Returns the state that Terraform writes after reading the given one.
+/// Returns the state that Terraform writes after reading the given state.
 fn pulled_by_terraform(state: &Path) -> String {
     let directory = tempfile::tempdir().unwrap();
     fs::copy(state, directory.path().join("terraform.tfstate")).unwrap();

@@ -6,17 +6,17 @@ use std::fmt;
 
 use crate::{NumberError, Path, PathStep, Str, Type};
 
-/// Maximum nesting depth that decoders accept, so that hostile input cannot exhaust the stack,
-/// neither in the decoder nor in code that processes the value later.
+/// Maximum nesting depth that decoders accept. It prevents malicious input from exhausting the
+/// stack in the decoder, and in code that processes the value later.
 pub const MAX_DEPTH: usize = 256;
 
-/// Maximum number of values that decoders accept in one input. A value of one byte needs many times
-/// that amount of memory, so a limit on the size of the input alone would let hostile input
-/// allocate gigabytes. The values at all levels are counted: the outermost value, each element and
-/// attribute, and values that are created without being in the input.
+/// Maximum number of values that decoders accept in one input. A value that is one byte long in the
+/// input requires much more memory, so a limit on the size of the input alone would allow malicious
+/// input to allocate gigabytes. Values at all levels are counted: the outermost value, each element
+/// and attribute, and values that are created although the input does not contain them.
 pub const MAX_VALUES: usize = 2_000_000;
 
-/// The number of values that can still be created while an input is decoded.
+/// The number of values that can still be created while decoding an input.
 pub(crate) struct Budget(usize);
 
 impl Budget {
@@ -53,7 +53,7 @@ pub enum EncodeProblem {
         /// The type of the value.
         found: String,
     },
-    /// The object does not have an attribute of the type.
+    /// The object lacks an attribute of the type.
     #[error("attribute {0:?} is required")]
     MissingAttribute(Str),
     /// The object has an attribute that its type does not have.
@@ -115,7 +115,7 @@ pub enum DecodeProblem {
     /// The elements of one collection have different types.
     #[error("all elements must have the same type")]
     MixedElements,
-    /// Text or bytes that should be a number are not a number.
+    /// Text or bytes in the position of a number do not represent a number.
     #[error(transparent)]
     Number(#[from] NumberError),
     /// The description of a type is invalid.
@@ -151,8 +151,8 @@ impl fmt::Display for DecodeError {
 impl std::error::Error for EncodeError {}
 impl std::error::Error for DecodeError {}
 
-/// An error that is being propagated. Each level adds a step to its path, so that successful
-/// decoding does not have to compute paths.
+/// An error that is being propagated. Each level adds a step to the path of the error, so no paths
+/// are computed if decoding succeeds.
 #[derive(Debug)]
 pub(crate) struct Failure<P>(Box<(P, Vec<PathStep>)>);
 
@@ -210,7 +210,7 @@ pub(crate) fn index_step(index: usize) -> PathStep {
     PathStep::Index(index as u64)
 }
 
-/// Returns the name of a value of the type, for "... is required".
+/// Returns the name of a value of the type, for use in "... is required".
 pub(crate) fn required_name(ty: &Type) -> &'static str {
     match ty {
         Type::Dynamic => "a value",

@@ -35,7 +35,7 @@ const UNITS: [(&str, u64); 8] = [
 ];
 
 impl GoDuration {
-    /// Parses a duration exactly; fractions of a nanosecond are dropped.
+    /// Parses a duration exactly, except that fractions of a nanosecond are dropped.
     ///
     /// # Errors
     /// If the text is not a duration, or the number of nanoseconds exceeds 64 bits.
@@ -78,7 +78,7 @@ impl GoDuration {
     }
 }
 
-/// Parses one number with its unit; returns it in nanoseconds, with the remaining text.
+/// Parses one number with its unit. Returns the nanoseconds and the remaining text.
 fn component<'a>(rest: &'a str, text: &str) -> Result<(u64, &'a str), DurationError> {
     let invalid = || DurationError::Invalid(text.to_owned());
     let (whole, after) = digits(rest);
@@ -107,7 +107,7 @@ fn digits(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }
 
-/// Returns the decimal fraction of a unit in nanoseconds, rounded down.
+/// Returns the value in nanoseconds of a decimal fraction of a unit, rounded down.
 fn part_of(fraction: &str, scale: u64) -> u64 {
     // The digits after the 18th represent less than a nanosecond for all units.
     let fraction = &fraction[..fraction.len().min(18)];

@@ -16,15 +16,15 @@ enum Class {
     Prepend,
     RegionalIndicator,
     Pictographic,
-    /// A leading consonant of Hangul.
+    /// A Hangul leading consonant.
     Leading,
-    /// A vowel of Hangul.
+    /// A Hangul vowel.
     Vowel,
-    /// A trailing consonant of Hangul.
+    /// A Hangul trailing consonant.
     Trailing,
-    /// A syllable of Hangul without a trailing consonant.
+    /// A Hangul syllable without a trailing consonant.
     OpenSyllable,
-    /// A syllable of Hangul with a trailing consonant.
+    /// A Hangul syllable with a trailing consonant.
     ClosedSyllable,
 }
 

@@ -40,8 +40,8 @@ pub(crate) const MAX_EXPONENT: i64 = 1 << 16;
 
 /// A number value.
 ///
-/// Equality, order and hash are based on the decimal text (as in Terraform, where 0.1 from an `f64`
-/// equals 0.1 from text), and `-0` equals `0`.
+/// Equality, order and hash are based on the decimal text. As in Terraform, 0.1 from an `f64`
+/// therefore equals 0.1 from text. `-0` equals `0`.
 #[derive(Clone)]
 pub struct Number(Repr);
 
@@ -90,8 +90,8 @@ impl Number {
         Self(Repr::Small { value, precision })
     }
 
-    /// Returns the number nearest to `± mantissa * 2^exponent` with a precision. `sticky` states
-    /// that the exact mantissa is greater by less than one.
+    /// Returns the number nearest to `± mantissa * 2^exponent` with a precision. If `sticky` is
+    /// set, the exact mantissa is greater, by less than one.
     fn rounded(
         negative: bool,
         mut mantissa: BigUint,
@@ -129,7 +129,7 @@ impl Number {
         Ok(Self(Repr::Wide(Arc::new(Float { negative, mantissa, exponent, precision }))))
     }
 
-    /// Returns the size of the number in bytes, in addition to a machine word.
+    /// Returns the size of the number in bytes beyond a machine word.
     pub(crate) fn byte_length(&self) -> usize {
         match &self.0 {
             Repr::Small { .. } | Repr::Infinity { .. } => 0,
@@ -287,7 +287,7 @@ impl Number {
         }
     }
 
-    /// Returns the minimum precision in bits of results computed from this number.
+    /// Returns the minimum precision in bits of results that are computed from this number.
     pub fn precision(&self) -> u32 {
         match &self.0 {
             Repr::Small { precision, .. } => *precision,

@@ -16,7 +16,7 @@ pub enum PathStep {
 }
 
 /// The steps from the root of a value to a nested value. A path never leads into a set, because set
-/// elements have no names.
+/// elements cannot be addressed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path(Vec<PathStep>);
 
@@ -39,7 +39,7 @@ impl Path {
         self.0.is_empty()
     }
 
-    /// Returns this path extended by a step.
+    /// Returns this path extended by one step.
     #[must_use]
     pub fn child(&self, step: PathStep) -> Self {
         let mut steps = Vec::with_capacity(self.0.len() + 1);
@@ -104,7 +104,7 @@ impl From<Vec<PathStep>> for Path {
 }
 
 impl PathStep {
-    /// Returns the step as an index value: a number or a string.
+    /// Returns the step as an index: a number or a string value.
     pub fn index_value(&self) -> Value {
         match self {
             Self::Attribute(name) | Self::Key(name) => Value::string(name.clone()),
@@ -113,7 +113,7 @@ impl PathStep {
     }
 }
 
-/// Writes the path in the notation that follows a reference: `.tags["a"].list[0]`.
+/// Writes the path in the notation used after a reference: `.tags["a"].list[0]`.
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for step in &self.0 {

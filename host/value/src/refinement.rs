@@ -5,7 +5,7 @@ use crate::{Number, Str, Value, View};
 /// A bound of an unknown number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// The bounding number.
+    /// The number that is the bound.
     pub value: Number,
     /// True if the number may be equal to the bound.
     pub inclusive: bool,
@@ -34,8 +34,8 @@ impl Refinement {
         Self { not_null: true, ..Self::default() }
     }
 
-    /// Returns true if `value` is certainly not the unknown value. `value` must be known, but may
-    /// contain unknown values.
+    /// Returns true if the unknown value cannot be `value`. `value` must be known, but may contain
+    /// unknown values.
     pub fn excludes(&self, value: &Value) -> bool {
         let length_excluded = |length: usize| {
             self.min_length.is_some_and(|min| length < min) || self.max_length.is_some_and(|max| length > max)
@@ -59,7 +59,8 @@ impl Refinement {
         }
     }
 
-    /// Returns the knowledge that both refinements share, for a choice that is not known yet.
+    /// Returns the knowledge that is common to both refinements, for a choice that is not known
+    /// yet.
     #[must_use]
     pub fn either(&self, other: &Self) -> Self {
         let bound = |a: &Option<Bound>, b: &Option<Bound>, wider: std::cmp::Ordering| {

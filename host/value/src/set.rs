@@ -11,8 +11,8 @@ use std::cmp::Ordering;
 use crate::text::go_quote;
 use crate::{Value, View};
 
-/// Sorts the elements and removes duplicates. Elements that contain unknown values are never
-/// duplicates, since their values may differ.
+/// Sorts the elements and removes duplicates. An element that contains unknown values is never a
+/// duplicate, because its values may differ.
 pub(crate) fn canonicalize(elements: &mut Vec<Value>) {
     if elements.len() < 2 {
         return;
@@ -67,7 +67,7 @@ fn compare(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Writes the text by which compound elements are ordered.
+/// Writes the text that determines the order of compound elements.
 ///
 /// | content | text |
 /// |---|---|
@@ -116,8 +116,8 @@ fn render(value: &Value, out: &mut String) {
     }
 }
 
-/// Approximates Go's table of printable characters: all characters except control characters and
-/// white space.
+/// Approximates Go's table of printable characters: all characters are printable except control
+/// characters and white space.
 fn is_printable(character: char) -> bool {
     !character.is_control() && !character.is_whitespace()
 }

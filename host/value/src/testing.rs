@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::{Bound, Number, Refinement, Str, Type, Value};
 
-/// Generates any type that a value can have, with a few levels.
+/// Generates any type that a value can have, with a few levels of nesting.
 pub(crate) fn any_type() -> impl Strategy<Value = Type> {
     let leaf = prop_oneof![Just(Type::Bool), Just(Type::Number), Just(Type::String)];
     leaf.prop_recursive(3, 12, 4, |inner| {

@@ -12,7 +12,8 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 pub struct Str(Arc<str>);
 
 impl Str {
-    /// Normalizes `text`. ASCII text, which is most common, is only copied.
+    /// Creates a normalized string. ASCII text, which is most common, is copied without
+    /// normalization.
     pub fn new(text: &str) -> Self {
         if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
             Self(Arc::from(text))
@@ -76,8 +77,8 @@ impl fmt::Debug for Str {
     }
 }
 
-/// Appends quoted `text`, with the escapes of Go's `strconv.Quote`. Printable ASCII characters are
-/// not escaped; for all other characters, `is_printable` determines whether they are escaped.
+/// Appends `text` in quotes, with the escapes of Go's `strconv.Quote`. Printable ASCII characters
+/// are not escaped; for all other characters, `is_printable` determines whether they are escaped.
 pub fn go_quote(text: &str, is_printable: impl Fn(char) -> bool, out: &mut String) {
     out.push('"');
     for character in text.chars() {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::Str;
 
-/// A type. [`Type::Dynamic`] is a constraint ("any type, not known yet"): known values that are not
-/// null never have this type.
+/// A type. [`Type::Dynamic`] is a constraint ("any type, not known yet"): a known value that is not
+/// null never has this type.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Type {
-    /// Any type, which the value determines.
+    /// Any type. The value determines the actual type.
     Dynamic,
     /// `bool`.
     Bool,
@@ -30,7 +30,7 @@ pub enum Type {
     Tuple(Arc<[Type]>),
 }
 
-/// The number of types up to which types are counted.
+/// Maximum number of types that are counted in a type.
 const MAX_COUNTED: u32 = 1 << 22;
 
 /// The attributes of an object type.
@@ -149,8 +149,8 @@ impl Type {
         }
     }
 
-    /// Returns the number of types in this type, including itself. A type that is shared counts
-    /// once for each occurrence; counting ends at [`u32::MAX`], after [`MAX_COUNTED`] steps.
+    /// Returns the number of types in this type, including itself. A shared type counts once per
+    /// occurrence. If there are more than [`MAX_COUNTED`] types, returns [`u32::MAX`].
     pub(crate) fn node_count(&self) -> u32 {
         let mut remaining = MAX_COUNTED;
         if self.count_down(&mut remaining) { MAX_COUNTED - remaining } else { u32::MAX }
@@ -168,7 +168,7 @@ impl Type {
         }
     }
 
-    /// Returns the same type with all attributes required, which is the type of a converted value.
+    /// Returns the same type with all attributes required. This is the type of a converted value.
     #[must_use]
     pub fn without_optional(&self) -> Self {
         if !self.has_optional() {

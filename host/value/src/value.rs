@@ -15,8 +15,8 @@ pub struct Value {
     content: Content,
     marks: Marks,
     inside: Inside,
-    /// The size with all nested values, in units of [`UNIT`]; a nested value that is shared counts
-    /// once for each occurrence.
+    /// The size of the value with all nested values, in units of [`UNIT`]. A shared nested value
+    /// counts once per occurrence.
     units: u32,
 }
 
@@ -33,7 +33,7 @@ enum Content {
     Mapping(Arc<BTreeMap<Str, Value>>),
 }
 
-/// Properties of the value and of all nested values, which are stored so that queries are O(1).
+/// Properties of the value and of all nested values. They are stored so that queries are O(1).
 #[derive(Clone, Copy, Default)]
 struct Inside {
     unknown: bool,
@@ -81,8 +81,7 @@ impl Value {
         Self { ty, content, marks: Marks::NONE, inside: Inside::default(), units }
     }
 
-    /// Creates a list or tuple, or a set whose elements are already canonical, with exactly this
-    /// type.
+    /// Creates a list or tuple, or a set with canonical elements, with exactly this type.
     pub(crate) fn sequence(ty: Type, elements: Arc<[Self]>) -> Self {
         let inside = Inside::from_parts(elements.iter());
         let units = elements.iter().fold(1_u32, |total, part| total.saturating_add(part.units));
@@ -129,8 +128,8 @@ impl Value {
         Self::unknown_leaf(ty.without_optional(), None)
     }
 
-    /// Creates an unknown value of a type, with a refinement, which is dropped for a dynamic type.
-    /// If the refinement permits only one value, that value is returned instead.
+    /// Creates an unknown value of a type, with a refinement. For a dynamic type, the refinement is
+    /// dropped. If the refinement permits only one value, that value is returned instead.
     pub fn unknown_with(ty: Type, refinement: Refinement) -> Self {
         let ty = ty.without_optional();
         if matches!(ty, Type::Dynamic) || refinement.is_empty() {
@@ -199,13 +198,14 @@ impl Value {
     }
 
     /// Creates a list. The elements must have the type `element`, so callers convert them first.
-    /// Untyped nulls and unknown values receive the type.
+    /// Nulls and unknown values without a type receive this type.
     pub fn list(element: Type, elements: impl IntoIterator<Item = Self>) -> Self {
         let elements = elements.into_iter().map(|value| value.typed(&element)).collect();
         Self::sequence(Type::list(element), elements)
     }
 
-    /// Assigns the type to an untyped null or unknown value; returns all other values unchanged.
+    /// Assigns the type to a null or unknown value without a type; returns all other values
+    /// unchanged.
     fn typed(self, ty: &Type) -> Self {
         match (&self.ty, ty) {
             (Type::Dynamic, ty) if !matches!(ty, Type::Dynamic) => Self { ty: ty.clone(), ..self },
@@ -310,15 +310,15 @@ impl Value {
         }
     }
 
-    /// Returns the approximate size in bytes that the value has when it is copied or written in
-    /// full. A part that is shared counts once for each occurrence, so the size can be much larger
-    /// than the memory that the value takes. O(1).
+    /// Returns the approximate size in bytes of the value when it is copied or written in full. A
+    /// shared part counts once per occurrence, so the result can be much larger than the memory
+    /// that the value occupies. O(1).
     pub fn expanded_size(&self) -> u64 {
         u64::from(self.units).saturating_mul(UNIT)
     }
 
-    /// Returns the approximate size in bytes of the parts that only this value owns: the allocated
-    /// memory, if the value is new. O(parts that are not shared).
+    /// Returns the approximate size in bytes of the parts that only this value owns. If the value
+    /// is new, this is the allocated memory. O(parts that are not shared).
     pub fn owned_size(&self) -> u64 {
         let own = match &self.content {
             Content::Sequence(elements) if Arc::strong_count(elements) == 1 => {
@@ -485,7 +485,8 @@ impl Value {
         self.mark_below(marks.iter().map(|(path, marks)| (path.steps(), *marks)).collect())
     }
 
-    /// Rebuilds each nested value once, independent of the number of marks in it.
+    /// Adds marks below this value. Rebuilds each nested value once, regardless of the number of
+    /// marks in it.
     fn mark_below(&self, marks: Vec<(&[PathStep], Marks)>) -> Self {
         let mut own = self.marks;
         let mut below: BTreeMap<&PathStep, Vec<(&[PathStep], Marks)>> = BTreeMap::new();
@@ -545,8 +546,8 @@ impl Value {
 
 /// Rebuilding.
 impl Value {
-    /// Returns an object with one attribute replaced. In the type of the result, the attribute has
-    /// the type of the new value.
+    /// Returns an object with one attribute replaced. In the type of the result, the type of the
+    /// attribute is that of the new value.
     #[must_use]
     pub fn with_attribute(&self, name: &str, value: Self) -> Self {
         match &self.content {
@@ -565,8 +566,9 @@ impl Value {
     }
 
     /// Rebuilds the value bottom-up: `change` receives each nested value with its path, after the
-    /// values in it were rebuilt. The types of collections do not change; the types of objects and
-    /// tuples are those of their new attributes and elements. Cost: O(number of nested values).
+    /// values inside it have been rebuilt. The types of collections do not change; the types of
+    /// objects and tuples are those of their new attributes and elements. Cost: O(number of nested
+    /// values).
     #[must_use]
     pub fn transform(&self, change: &mut dyn FnMut(&Path, Self) -> Self) -> Self {
         self.transform_at(&mut Path::root(), change)
@@ -643,7 +645,7 @@ fn units(bytes: usize) -> u32 {
     u32::try_from(units).unwrap_or(u32::MAX).saturating_add(1)
 }
 
-/// For tests and log lines. Sensitive values are redacted.
+/// Formats the value for tests and log lines. Sensitive values are redacted.
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.marks.is_sensitive() {

@@ -12,9 +12,9 @@ use crate::names::check_name;
 #[derive(Clone, Debug)]
 pub struct Check {
     pub name: Str,
-    /// The data source that only this check reads.
+    /// The data source nested in the check, which only this check can read.
     pub data: Option<Resource>,
-    /// The conditions. A condition that is false causes a warning.
+    /// The conditions. If a condition is false, a warning is reported.
     pub assertions: Vec<Condition>,
     /// The span of the header.
     pub span: Span,

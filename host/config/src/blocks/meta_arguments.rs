@@ -5,7 +5,7 @@ use wardian_lang::{Body, Expression};
 
 use crate::content::Content;
 
-/// Reads `count` and `for_each`, which cannot be used together.
+/// Reads `count` and `for_each`. They cannot be used together.
 pub(super) fn repetition(
     content: &Content<'_>,
     problems: &mut Diagnostics,
@@ -22,8 +22,8 @@ pub(super) fn repetition(
     (count, for_each)
 }
 
-/// Rejects reserved blocks, and moves the content of `_` blocks into the body: arguments of a
-/// provider or module whose names are those of meta-arguments are written in these blocks.
+/// Rejects reserved blocks, and moves the content of `_` blocks into the body. These blocks contain
+/// arguments of a provider or module that have the names of meta-arguments.
 pub(super) fn take_escaped(
     content: &Content<'_>,
     reserved: &[&str],

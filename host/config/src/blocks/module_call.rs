@@ -27,10 +27,10 @@ pub struct ModuleCall {
     pub count: Option<Expression>,
     /// The collection that determines one instance for each element.
     pub for_each: Option<Expression>,
-    /// The objects for which the whole module waits.
+    /// The objects for which all objects of the module wait.
     pub depends_on: Vec<Reference>,
-    /// The passed provider configurations: the name in the module and the name in the caller.
-    /// `None` if the argument is not set.
+    /// The passed provider configurations: for each, the name in the module and the name in the
+    /// caller. `None` if the argument is not set.
     pub providers: Option<Vec<(ProviderReference, ProviderReference)>>,
     /// The module's variable values by name.
     pub inputs: BTreeMap<Str, Attribute>,

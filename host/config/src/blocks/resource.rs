@@ -34,7 +34,7 @@ pub struct Resource {
     pub provisioners: Vec<Provisioner>,
     /// The connection of the provisioners.
     pub connection: Option<Body>,
-    /// The provider's arguments: the body without all of the above.
+    /// The provider's arguments: the body without the arguments and blocks above.
     pub body: Body,
     /// The span of the header.
     pub span: Span,
@@ -70,8 +70,8 @@ pub struct Provisioner {
 }
 
 impl Provisioner {
-    /// Returns the connection to the object, merged with that of the surrounding block: the
-    /// provisioner's own arguments have precedence.
+    /// Returns the connection to the object, merged with the connection of the surrounding block.
+    /// The provisioner's own arguments have precedence.
     pub fn connection_within<'a>(&'a self, around: Option<&'a Body>) -> Option<Cow<'a, Body>> {
         match (around, &self.connection) {
             (Some(around), Some(own)) => Some(Cow::Owned(around.clone().overridden_by(own.clone()))),
@@ -80,7 +80,7 @@ impl Provisioner {
     }
 }
 
-/// Provisioner types that were removed.
+/// Provisioner types that Terraform has removed.
 const REMOVED: [&str; 4] = ["chef", "habitat", "puppet", "salt-masterless"];
 
 impl Resource {
@@ -196,8 +196,8 @@ impl Provisioner {
     }
 }
 
-/// Returns true if an argument is the second of two keywords, unquoted or quoted (the legacy
-/// syntax). The first keyword is the default.
+/// Returns true if the value of an argument is the second of two keywords, unquoted or quoted (the
+/// legacy syntax). The first keyword is the default.
 fn keyword(content: &Content<'_>, name: &str, words: [&str; 2], problems: &mut Diagnostics) -> bool {
     let Some(attribute) = content.attribute(name) else {
         return false;
@@ -228,9 +228,9 @@ pub(super) fn connection(content: &Content<'_>, problems: &mut Diagnostics) -> O
     Some(block.body.clone())
 }
 
-/// Checks destroy-time provisioners: when an object is destroyed, other objects may no longer
-/// exist, and the configuration may have changed, so provisioners may only refer to the object
-/// itself.
+/// Checks the references in destroy-time provisioners. When an object is destroyed, other objects
+/// may no longer exist, and the configuration may have changed. Therefore, these provisioners may
+/// refer only to the object itself.
 pub(super) fn check_destroy_references(body: &Body, problems: &mut Diagnostics) {
     for reference in references(body, None) {
         let allowed = matches!(
@@ -279,7 +279,7 @@ fn check_own_references(
     }
 }
 
-/// Returns the provider that the first word of a resource type's name implies.
+/// Returns the provider that is implied by the first word of a resource type's name.
 pub(crate) fn implied_provider(type_name: &str) -> ProviderReference {
     let local_name = type_name.split('_').next().unwrap_or(type_name);
     ProviderReference { local_name: Str::new(local_name), alias: None, span: None }

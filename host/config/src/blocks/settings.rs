@@ -46,7 +46,7 @@ pub struct Backend {
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) required_version: Option<RequiredVersion>,
-    /// The entries, with the spans of their blocks.
+    /// The entries of each `required_providers` block, with the span of the block.
     pub(crate) required_providers: Vec<(Span, Vec<(Str, RequiredProvider)>)>,
     pub(crate) backends: Vec<Backend>,
     pub(crate) clouds: Vec<Backend>,
@@ -57,7 +57,7 @@ pub(crate) struct Settings {
 /// A `provider_meta` block: metadata about the module for a provider.
 #[derive(Clone, Debug)]
 pub struct ProviderMeta {
-    /// The metadata, whose schema the provider defines.
+    /// The metadata. The provider defines its schema.
     pub body: Body,
     pub span: Span,
 }
@@ -159,7 +159,7 @@ fn required_providers(block: &Block, problems: &mut Diagnostics) -> Vec<(Str, Re
     entries
 }
 
-/// Checks that a local name is a valid provider name, which registries require.
+/// Returns an error if a local name is not a valid provider name, as registries require.
 fn improper_name(attribute: &Attribute) -> Option<Diagnostic> {
     let name = &*attribute.name;
     let detail = match ProviderAddress::implied_by_local_name(name) {
@@ -296,7 +296,7 @@ fn source_address(text: &str, span: &Span) -> Result<ProviderAddress, Diagnostic
     })
 }
 
-/// Returns a constant string, or reports a problem with this summary.
+/// Returns a constant string, or reports a problem with the summary `summary`.
 fn constant_text(value: &Expression, summary: &str, problems: &mut Diagnostics) -> Option<String> {
     let text = value.evaluate_constant().ok().and_then(|value| value.as_str().map(str::to_owned));
     if text.is_none() {

@@ -23,10 +23,10 @@ pub struct TargetResource {
     pub key: Option<PathStep>,
 }
 
-/// Whether a resource type may have the name of a reference keyword.
+/// Whether a resource type may be named like a reference keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keywords {
-    /// Such a resource type must follow `resource.`.
+    /// A resource type with such a name must follow `resource.`.
     Refused,
     /// The keyword is accepted as a resource type.
     Taken,
@@ -96,7 +96,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Returns the next name, if the address continues.
+    /// Returns the next name if the address continues.
     fn next_name(&mut self) -> Result<Option<Str>, Diagnostic> {
         match self.step() {
             None => Ok(None),

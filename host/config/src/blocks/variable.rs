@@ -16,7 +16,7 @@ pub struct Variable {
     pub description: Option<String>,
     /// The type to which values are converted.
     pub constraint: TypeConstraint,
-    /// True if text from outside (`-var`, environment variables) is the value itself, not an
+    /// True if external text (`-var`, environment variables) is the value itself, not an
     /// expression.
     pub takes_text: bool,
     /// The default value, converted to the type; `None` if a value is required.

@@ -28,7 +28,7 @@ pub(super) enum ExpandedBlock<'a> {
     Marks(Marks),
 }
 
-/// Returns true if a block is a `dynamic` block and not a block of that name in the schema.
+/// Returns true if a block is a `dynamic` block, and not a block type of that name in the schema.
 pub(super) fn is_dynamic(block: &SyntaxBlock, schema: &Block) -> bool {
     &*block.kind == "dynamic" && !schema.block_types.contains_key("dynamic")
 }
@@ -151,7 +151,7 @@ fn expand<'a>(
     }
 }
 
-/// The outer scope with the addition of the iterator.
+/// The outer scope extended with the iterator.
 pub(super) struct Iteration<'a> {
     outer: &'a dyn Scope,
     iterator: Str,

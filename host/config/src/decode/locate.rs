@@ -33,7 +33,7 @@ fn in_body(body: &Body, steps: &[PathStep]) -> Option<Span> {
     in_body(&content.body, rest).or_else(|| Some(block.header_span.clone()))
 }
 
-/// Returns the block that the next step selects, and the remaining steps.
+/// Returns the block selected by the next step, and the remaining steps.
 fn choose<'a, 'b>(blocks: &[&'a Block], steps: &'b [PathStep]) -> Option<(&'a Block, &'b [PathStep])> {
     let first = *blocks.first()?;
     let is_dynamic = |block: &Block| &*block.kind == "dynamic";

@@ -152,8 +152,8 @@ fn collect(name: &Str, nested: &NestedBlock, blocks: Blocks, problems: &mut Diag
     }
 }
 
-/// Returns the object type of an attribute that may be written as blocks: legacy providers have
-/// lists and sets of objects that users write as blocks.
+/// Returns the object type of an attribute that may be written as blocks. Legacy providers have
+/// attributes that are lists or sets of objects, and users write them as blocks.
 pub(super) fn may_be_blocks(attribute: &Attribute) -> Option<&Arc<ObjectType>> {
     match &attribute.ty {
         AttributeType::Value(Type::List(element) | Type::Set(element)) => match &**element {
@@ -164,8 +164,8 @@ pub(super) fn may_be_blocks(attribute: &Attribute) -> Option<&Arc<ObjectType>> {
     }
 }
 
-/// Decodes such an attribute, if it is written as blocks. `dynamic` blocks that produce no blocks do
-/// not set the attribute.
+/// Decodes an attribute that may be written as blocks, if it is written in this way. `dynamic`
+/// blocks that produce no blocks do not set the attribute.
 pub(super) fn decode_as_blocks(
     name: &Str,
     attribute: &Attribute,

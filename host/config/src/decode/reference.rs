@@ -9,9 +9,9 @@ use wardian_plugin::Block;
 use crate::decode::expected_by_schema;
 use crate::walk::each_expression;
 
-/// Returns all references of a body, except those to names that the body itself binds (the
-/// iterators of `dynamic` blocks). If the schema is known and declares a block type `dynamic`, such
-/// blocks are treated like any other.
+/// Returns all references in a body, except references to the iterators of `dynamic` blocks in the
+/// body. If the schema is known and declares a block type `dynamic`, such blocks are treated like
+/// any other.
 pub fn references(body: &Body, schema: Option<&Block>) -> Vec<Reference> {
     let mut found = Vec::new();
     each_expression(body, schema, &mut |expression, iterators| {

@@ -8,7 +8,7 @@ use wardian_value::{Marks, Path, PathStep};
 
 use super::*;
 
-/// A scope with variables by name. Other objects are not declared.
+/// A scope with variables by name. No other objects are declared.
 struct Variables(BTreeMap<&'static str, Value>);
 
 impl Scope for Variables {

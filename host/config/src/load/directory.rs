@@ -63,7 +63,7 @@ pub(super) fn read(
     Some(module)
 }
 
-/// Returns true if a file is part of the module. Temporary files of editors are not part of it.
+/// Returns true if a file is part of the module. Editors' temporary files are not part of it.
 fn is_configuration(name: &str) -> bool {
     let temporary =
         name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'));
@@ -356,7 +356,7 @@ impl Module {
     }
 }
 
-/// Adds a declaration, and reports a second declaration of the same name.
+/// Adds a declaration, or reports it if it is the second one with the same name.
 fn add<K: Ord, V>(
     known: &mut BTreeMap<K, V>,
     key: K,

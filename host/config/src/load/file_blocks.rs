@@ -8,7 +8,7 @@ use wardian_value::Str;
 
 use crate::content::{label_count, refuse_unread, unsupported_argument};
 
-/// The block types of a configuration file.
+/// The block types that are allowed at the top level of a configuration file.
 pub(super) const BLOCKS: [&str; 13] = [
     "check",
     "data",

@@ -17,8 +17,8 @@ use crate::content::label_count;
 use crate::module::Module;
 use crate::names::{block_kind, duplicate};
 
-/// Block type, labels and, for a provider, the alias. An override and the block that it overrides
-/// have the same name.
+/// The block type, the labels and, for a provider, the alias. An override has the same name as the
+/// block that it overrides.
 type Name = (Str, Vec<Str>, Option<Str>);
 
 /// The blocks that can be overridden, as written.
@@ -190,7 +190,7 @@ fn overriding_part(block: &Block, problems: &mut Diagnostics) -> Body {
     body
 }
 
-/// Returns a body without some arguments and blocks, and reports those that cause errors.
+/// Returns a body without the given arguments and blocks. Reports those that cause errors.
 fn without(body: &Body, arguments: &[&str], blocks: &[&str], problems: &mut Diagnostics) -> Body {
     let expected = |name: &str| {
         if arguments.contains(&name) {
@@ -221,8 +221,8 @@ fn without(body: &Body, arguments: &[&str], blocks: &[&str], problems: &mut Diag
     body
 }
 
-/// Merges a block's body with an overriding one. `lifecycle` blocks are merged argument by
-/// argument, all other blocks are replaced by type. If the result has both `count` and `for_each`,
+/// Merges a block's body with an overriding body. `lifecycle` blocks are merged argument by
+/// argument; all other blocks are replaced by type. If the result has both `count` and `for_each`,
 /// `count` has precedence.
 fn merged(original: &Body, over: Body) -> Body {
     let expected = |name: &str| match name {

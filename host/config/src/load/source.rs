@@ -66,7 +66,7 @@ fn may_be_remote(source: &str) -> bool {
     source.contains(':') || source.starts_with('/') || segments.len() > 2 || (segments.len() > 1 && has_host)
 }
 
-/// Describes a source that is not on this machine; `None` if it can only be meant as a path.
+/// Describes a source that is not on this machine; `None` if the source can only be a path.
 fn remote_address(source: &str) -> Option<&'static str> {
     let host = source.split('/').next().unwrap_or_default();
     let is_host = host.contains('.') && !host.starts_with('.') && source.contains('/');

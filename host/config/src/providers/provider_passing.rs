@@ -149,8 +149,8 @@ impl Configuration {
     }
 }
 
-/// Returns true if a block configures nothing: legacy modules contain such blocks to declare the
-/// configurations that they expect.
+/// Returns true if a block configures nothing. Legacy modules contain such blocks to declare the
+/// provider configurations that they expect.
 pub(super) fn is_empty(config: &ProviderConfig) -> bool {
     config.body.attributes.is_empty() && config.body.blocks.is_empty() && config.version.is_none()
 }
@@ -162,9 +162,9 @@ fn declares(module: &Module, local_name: &str, alias: &str) -> bool {
         .is_some_and(|required| required.configuration_aliases.iter().any(|(known, _)| &**known == alias))
 }
 
-/// Returns the provider to which a name in a `providers` argument refers. A name that is not
-/// declared refers to the provider with this name in the default namespace, even if a resource
-/// would imply another one.
+/// Returns the provider to which a name in a `providers` argument refers. An undeclared name refers
+/// to the provider with this name in the default namespace, even if a resource would imply another
+/// provider.
 fn address(module: &Module, local_name: &Str) -> Option<ProviderAddress> {
     match module.required_providers.get(local_name) {
         Some(required) => Some(required.address.clone()),

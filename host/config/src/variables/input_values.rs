@@ -14,7 +14,7 @@ use crate::module::Module;
 
 /// A variable's value and its source.
 pub(super) struct InputValue {
-    /// `None` if the value is unknown because of an error.
+    /// The value; `None` if it is unknown because of an error.
     pub(super) value: Option<Value>,
     pub(super) span: Option<Span>,
     pub(super) origin: Origin,
@@ -121,7 +121,7 @@ fn from_file(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, InputValue>, prob
     }
 }
 
-/// Strings in JSON are literals, not templates.
+/// Reads values from JSON. Strings are literals, not templates.
 fn from_json(file: &Arc<SourceFile>, given: &mut BTreeMap<Str, InputValue>, problems: &mut Diagnostics) {
     let (body, found) = parse_json_body(file);
     problems.extend(found);

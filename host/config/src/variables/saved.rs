@@ -14,8 +14,8 @@ use crate::module::Module;
 ///
 /// # Errors
 ///
-/// Values that cannot be read or converted, and a value on the command line that differs from
-/// the planned one. A differing value from the environment is a warning, and one from an
+/// A value cannot be read or converted, or a value on the command line differs from the planned
+/// one. If a value from the environment differs, a warning is reported; a differing value from an
 /// automatically loaded file is ignored.
 pub fn variables_for_saved_plan(
     module: &Module,

@@ -9,7 +9,8 @@ use super::{InputValue, Origin};
 use crate::content::did_you_mean;
 use crate::module::Module;
 
-/// Maximum number of variables with a warning of their own. One warning lists all other variables.
+/// Maximum number of variables for which separate warnings are reported. One more warning lists all
+/// other variables.
 const NAMED: usize = 2;
 
 /// Maximum number of names in that list.
@@ -64,7 +65,7 @@ fn advice(module: &Module, name: &str) -> String {
     did_you_mean(name, module.variables.keys().map(|declared| &**declared))
 }
 
-/// Lists names, but not all of a large number.
+/// Lists names. If there are many, some of them are omitted.
 fn some_of(names: &[&str]) -> String {
     let shown = names.iter().take(MAX_LISTED_NAMES).copied().collect::<Vec<_>>().join(", ");
     if names.len() > MAX_LISTED_NAMES { format!("{shown}, ...") } else { shown }

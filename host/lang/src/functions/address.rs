@@ -111,7 +111,7 @@ fn lowest_bits(number: &BigInt) -> u64 {
     number.magnitude().iter_u64_digits().next().unwrap_or(0)
 }
 
-/// Returns an address in the integer type of the network.
+/// Returns an address as a number; `None` if it has more bits than the addresses of the network.
 fn in_network(network: Network, address: &BigInt) -> Option<u128> {
     let fits = address.magnitude().bits() <= u64::from(network.bits);
     u128::try_from(address.magnitude()).ok().filter(|_| fits)

@@ -17,10 +17,11 @@ use crate::schema::{ProviderSchema, Schema};
 
 /// A call before it is made.
 pub(super) struct RedactedCall {
-    /// The context with all sensitive values that are redacted in this call.
+    /// The context with all sensitive values that are redacted during this call.
     pub(super) context: CallContext,
     pub(super) schema: Option<Arc<ProviderSchema>>,
-    /// Receives the call's sensitive values when it ends, if the plugin has later calls.
+    /// Receives the call's sensitive values when the call ends, if the plugin can receive later
+    /// calls.
     pub(super) earlier: Option<EarlierCalls>,
 }
 
@@ -77,7 +78,7 @@ impl RedactedCall {
         }
     }
 
-    /// Awaits a call that needs redaction only in its response.
+    /// Awaits a call whose response is the only output that must be redacted.
     pub(super) async fn make<T: Redact>(&self, call: impl Future<Output = T>) -> T {
         let mut answer = call.await;
         answer.redact(self.sensitive_values());

@@ -19,7 +19,7 @@ use crate::provider::{
 use crate::redaction::{LifetimeSensitiveValues, SensitiveValues};
 use crate::schema::ProviderSchema;
 
-/// A provider that redacts the output of the provider that it wraps.
+/// A provider that redacts the output of the wrapped provider.
 pub struct RedactingProvider {
     provider: Arc<dyn Provider>,
     schema: OnceLock<Arc<ProviderSchema>>,
@@ -31,9 +31,9 @@ pub struct RedactingProvider {
 }
 
 impl RedactingProvider {
-    /// Returns the same provider with its output redacted. The values in `common` are redacted in
-    /// every call, even if the call does not pass them, because a call may pass only a string that
-    /// was composed from a secret.
+    /// Returns a provider that redacts the output of `provider`. The values in `common` are
+    /// redacted in every call, even in calls to which they are not passed, because a call may pass
+    /// a string that was composed from a secret.
     pub fn new(provider: Arc<dyn Provider>, common: SensitiveValues) -> Self {
         Self {
             provider,
@@ -59,7 +59,7 @@ impl RedactingProvider {
         }
     }
 
-    /// Returns the schema; `None` if it is not available, in which case the call itself reports the
+    /// Returns the schema; `None` if it is not available. In this case, the call itself reports the
     /// reason.
     async fn known_schema(&self, context: &CallContext) -> Option<Arc<ProviderSchema>> {
         if let Some(known) = self.schema.get() {

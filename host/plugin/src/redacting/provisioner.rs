@@ -16,15 +16,15 @@ use crate::schema::Schema;
 const CONNECTION_SECRETS: [&str; 5] =
     ["password", "private_key", "bastion_password", "bastion_private_key", "proxy_user_password"];
 
-/// A provisioner that redacts the output of the provisioner that it wraps.
+/// A provisioner that redacts the output of the wrapped provisioner.
 pub struct RedactingProvisioner {
     provisioner: Arc<dyn Provisioner>,
     common: SensitiveValues,
 }
 
 impl RedactingProvisioner {
-    /// Returns the same provisioner with its output redacted. The values in `common` are redacted
-    /// in every call, even if the call does not pass them.
+    /// Returns a provisioner that redacts the output of `provisioner`. The values in `common` are
+    /// redacted in every call, even in calls to which they are not passed.
     pub fn new(provisioner: Arc<dyn Provisioner>, common: SensitiveValues) -> Self {
         Self { provisioner, common }
     }

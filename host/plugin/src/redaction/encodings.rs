@@ -8,11 +8,11 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use super::finder::MIN_LENGTH;
 use crate::printable::printable;
 
-/// Minimum length of a line of a string with several lines, and of a number.
+/// Minimum length of a line of a multi-line string, and of a number.
 pub(super) const MIN_PART_LENGTH: usize = 6;
 /// Maximum length of a string that is searched for as a whole.
 const MAX_WHOLE_LENGTH: usize = 4 << 10;
-/// Words that are too common to be secret.
+/// Words that are too common to be secrets.
 const WORDS: [&str; 3] = ["true", "false", "null"];
 
 /// Passes each encoding of a string to `tell`. A string that is too short is skipped.
@@ -66,8 +66,9 @@ fn each_encoding_of_piece(text: &str, tell: &mut dyn FnMut(&str)) {
     each_base64(text.as_bytes(), tell);
 }
 
-/// Passes the base64 encoding of a string for each offset in the encoded data. The first and the
-/// last digit are omitted if they contain bits of adjacent bytes.
+/// Passes the base64 encoding of a string to the callback, for each offset that the string can have
+/// in the encoded data. The first and the last digit are omitted if they contain bits of adjacent
+/// bytes.
 fn each_base64(text: &[u8], tell: &mut dyn FnMut(&str)) {
     for before in 0..3_usize {
         let mut bytes = vec![0; before];
@@ -91,7 +92,7 @@ fn is_plain_in_url(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }
 
-/// Returns the percent-encoding of a string with these hexadecimal digits.
+/// Returns the percent-encoding of a string, written with the given hexadecimal digits.
 fn in_url(text: &str, digits: &[u8; 16]) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -107,7 +108,7 @@ fn in_url(text: &str, digits: &[u8; 16]) -> String {
     escaped
 }
 
-/// Returns a string in the notation of string literals in JSON and most languages, without quotes.
+/// Returns a string as it appears in string literals of JSON and most languages, without quotes.
 fn in_json(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

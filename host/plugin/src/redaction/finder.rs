@@ -19,7 +19,7 @@ const MAX_TOTAL_LENGTH: usize = 16 << 20;
 #[derive(Default)]
 pub(super) struct Finder {
     texts: BTreeSet<Box<[u8]>>,
-    /// One bit for each byte with which one of the strings begins.
+    /// One bit for each byte; the bit is set if one of the strings begins with the byte.
     beginnings: [u64; 4],
     longest: usize,
     bytes: usize,
@@ -27,7 +27,7 @@ pub(super) struct Finder {
 }
 
 impl Finder {
-    /// Adds a string, if it is neither too short nor too long.
+    /// Adds a string if it is neither too short nor too long.
     pub(super) fn add(&mut self, text: &str) {
         let Some(&first) = text.as_bytes().first() else { return };
         let is_length_right = (MIN_LENGTH..=MAX_SENSITIVE_LENGTH).contains(&text.len());

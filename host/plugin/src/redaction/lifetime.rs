@@ -25,8 +25,8 @@ struct Earlier {
 }
 
 impl LifetimeSensitiveValues {
-    /// Adds the values of a call that ended, and those that its caller registered. Values that
-    /// were added before are not added again.
+    /// Adds the values of a call that has ended, and those registered by its caller. Values that
+    /// are already present are not added again.
     pub fn add_call(&self, call: &SensitiveValues, caller: &SensitiveValues) {
         let mut new = Vec::new();
         for secrets in [caller, call] {
@@ -72,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    /// A context with these sensitive values.
+    /// Returns a context with the given sensitive values.
     fn context(secrets: &[&str]) -> SensitiveValues {
         let context = SensitiveValues::default();
         for secret in secrets {
@@ -81,7 +81,7 @@ mod tests {
         context
     }
 
-    /// A call with these sensitive values, after the calls before it.
+    /// Makes a call with the given sensitive values, after the earlier calls.
     fn call(earlier: &LifetimeSensitiveValues, secrets: &[&str]) -> SensitiveValues {
         SensitiveValues::with_earlier([context(secrets)], earlier)
     }

@@ -35,8 +35,8 @@ struct Period {
     began: Option<Instant>,
     /// Values that have not been searched for yet.
     new: Vec<SensitiveValues>,
-    /// Values that have been searched for, by address, each with the number of its sources at that
-    /// time.
+    /// Values that have been searched for, by address. Each is stored with the number of sources
+    /// that it had at that time.
     seen: HashMap<usize, (SensitiveValues, usize)>,
     finder: Finder,
 }
@@ -49,7 +49,7 @@ pub struct CallScope {
 }
 
 impl RecentSensitiveValues {
-    /// Begins a call with these sensitive values.
+    /// Begins a call with the given sensitive values.
     pub fn begin(&self, secrets: SensitiveValues) -> CallScope {
         let mut recent = self.lock();
         recent.turn(Instant::now());
@@ -70,7 +70,7 @@ impl RecentSensitiveValues {
         self.find(text).redact(text)
     }
 
-    /// Returns the settled length, see [`SensitiveValues::settled_length`].
+    /// Returns the settled length; see [`SensitiveValues::settled_length`].
     pub fn settled_length(&self, text: &str) -> usize {
         self.find(text).settled_length(text)
     }

@@ -109,7 +109,7 @@ fn push_parts<'value>(value: &'value Value, parts: &mut Vec<&'value Value>) {
     }
 }
 
-/// The number of objects, if a schema has a collection of objects.
+/// The collection that contains nested objects, if they are in a collection.
 #[derive(Clone, Copy)]
 enum Many {
     One,

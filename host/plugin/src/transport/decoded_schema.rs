@@ -11,8 +11,8 @@ use crate::provider::ConfigKind;
 use crate::schema::{Function, ProviderSchema, Schema};
 use crate::schema_table::SchemaTable;
 
-/// A provider's schema with the types of its identities. A request for a name that the provider
-/// does not have is an error of the caller, not of the plugin.
+/// A provider's schema with the types of its identities. If a request contains a name that the
+/// provider does not have, the error is reported for the caller, not for the plugin.
 pub struct DecodedSchema {
     /// The schema that callers receive.
     pub schema: Arc<ProviderSchema>,
@@ -43,7 +43,7 @@ impl DecodedSchema {
     /// Returns the type of a configuration of this kind.
     ///
     /// # Errors
-    /// If the provider has no such name.
+    /// If the provider does not have this name.
     pub fn config(&self, kind: ConfigKind, name: &Str) -> Result<&Type, PluginFailure> {
         match kind {
             ConfigKind::Resource => self.resource(name),

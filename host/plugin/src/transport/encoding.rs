@@ -9,10 +9,10 @@ use super::decoded_schema::DecodedSchema;
 use super::failure::PluginFailure;
 use crate::schema::Function;
 
-/// The range of the protocol's timestamps, in seconds since 1970.
+/// The range of timestamps in the protocol, in seconds since 1970.
 const YEARS_1_TO_9999: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
-/// Encodes a value of a type in MessagePack.
+/// Encodes a value of the given type in MessagePack.
 ///
 /// # Errors
 /// If the value does not have that type.
@@ -37,7 +37,7 @@ pub fn encode_optional(
     }
 }
 
-/// Encodes a function's arguments according to its signature, and returns the signature as well.
+/// Encodes a function's arguments according to its signature. Also returns the signature.
 ///
 /// # Errors
 /// If the provider does not have the function, or an argument does not match its parameter.

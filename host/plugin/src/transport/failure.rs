@@ -6,8 +6,8 @@ use crate::call_context::PluginCall;
 use crate::diagnostic::{PluginDiagnostic, PluginDiagnostics};
 use crate::provider::FunctionError;
 
-/// The reason why a call failed. The diagnostics that are created from it identify the plugin, the
-/// call and the resource.
+/// The reason why a call failed. The diagnostics created from it identify the plugin, the call and
+/// the resource.
 #[derive(Clone, Debug)]
 pub enum PluginFailure {
     /// The request could not be encoded.
@@ -20,13 +20,13 @@ pub enum PluginFailure {
     Unsupported(String),
     /// The provider was closed before the call.
     Closed,
-    /// The plugin rejected its configuration when it was started again.
+    /// The plugin was started again and rejected its configuration.
     NotConfigured(PluginDiagnostics),
     /// A failure that is specific to the transport.
     Transport {
         /// The headline.
         summary: &'static str,
-        /// The details, in full sentences, which follow the name of the call.
+        /// The details, in full sentences. They follow the name of the call.
         problem: String,
     },
 }
@@ -73,7 +73,7 @@ impl PluginFailure {
     }
 }
 
-/// Returns a result whose failure is reported as diagnostics of the call.
+/// Returns the result, with a failure converted to diagnostics of the call.
 ///
 /// # Errors
 /// If the result is an error.
@@ -84,9 +84,9 @@ pub fn or_diagnostics<T>(
     result.map_err(|failure| failure.into().into_diagnostics(call))
 }
 
-/// Returns a field of a response. If a field cannot be decoded, an error is reported and the field
-/// is absent, but the other fields are still used: the result of an apply must not be lost because
-/// its identity is invalid.
+/// Returns a field of a response. If the field cannot be decoded, an error is reported and the
+/// field is absent, but the other fields are still used. For example, the result of an apply must
+/// not be lost because its identity is invalid.
 pub fn decode_field<T>(
     call: &PluginCall,
     diagnostics: &mut PluginDiagnostics,

@@ -9,7 +9,7 @@ use crate::error::{StateError, StateProblem};
 use crate::sidecar::Sidecars;
 
 impl StateFile {
-    /// Backs up the current content of the file, only once.
+    /// Backs up the current content of the file. Only the first call has an effect.
     pub(super) fn back_up(&mut self) -> Result<(), StateError> {
         if self.backed_up {
             return Ok(());

@@ -35,12 +35,12 @@ pub(super) struct StoredObject<'a> {
     create_before_destroy: Option<bool>,
 }
 
-/// A string that is copied only if it is written with escapes.
+/// A string that is copied only if it contains escapes.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct StoredText<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Resource addresses that were already parsed, since many objects contain the same ones.
+/// Resource addresses that have already been parsed. Many objects contain the same addresses.
 #[derive(Default)]
 pub(super) struct KnownResources(HashMap<String, Arc<ResourceAddress>>);
 
@@ -155,7 +155,7 @@ fn encode_paths(json: &mut String, paths: &[Path]) {
     array.end();
 }
 
-/// Combines the objects of an array into instances; errors contain `place`.
+/// Combines the objects of an array into instances. Errors contain `place`.
 pub(super) fn collect_instances(
     stored: Vec<StoredObject<'_>>,
     place: &str,
@@ -209,7 +209,7 @@ fn index_key(raw: &RawValue, invalid: &impl Fn(String) -> StateProblem) -> Resul
         .ok_or_else(|| invalid(format!("the index key {text} is neither a whole number nor a string")))
 }
 
-/// Parses an index. Go sometimes writes and reads indexes as doubles, so `1.0` and `1e1` are
+/// Parses an index. Go sometimes writes and reads indexes as doubles, so `1.0` and `1e1` are also
 /// accepted as whole numbers.
 fn whole_number(text: &str) -> Option<u64> {
     if let Ok(number) = text.parse() {

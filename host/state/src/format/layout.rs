@@ -74,7 +74,7 @@ fn new_line(laid_out: &mut String, depth: usize) {
     }
 }
 
-/// Splits `text`, which starts with a quotation mark, after its first string.
+/// Splits `text` after its first string. The text must start with a quotation mark.
 fn split_string(text: &str) -> (&str, &str) {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -136,7 +136,7 @@ pub(crate) fn push_string(json: &mut String, text: &str) {
     json.push('"');
 }
 
-/// Builds a JSON object or array, and adds the commas.
+/// Builds a JSON object or array, including its commas.
 pub(crate) struct Parts<'a> {
     json: &'a mut String,
     closing: char,
@@ -179,7 +179,7 @@ impl<'a> Parts<'a> {
         self.member(name).push_str(&value.to_string());
     }
 
-    /// Adds a member, but only if its value is true.
+    /// Adds a member if its value is true.
     pub(crate) fn flag(&mut self, name: &str, value: bool) {
         if value {
             self.member(name).push_str("true");

@@ -189,9 +189,9 @@ fn address(
     Ok((module.resource(mode, *type_name, *name), key))
 }
 
-/// Parses `provider`: `provider.aws.west` and `module.a.provider.aws` are complete addresses,
-/// `aws.west` is an address in the resource's module, and an empty string is the default
-/// configuration of the provider that the first word of the type names.
+/// Parses `provider`: `provider.aws.west` and `module.a.provider.aws` are complete addresses;
+/// `aws.west` is an address in the resource's module; an empty string is the default configuration
+/// of the provider that is named by the first word of the type.
 fn provider(
     text: &str,
     address: &AbsoluteResourceAddress,

@@ -19,8 +19,8 @@ pub(super) struct StoredOutput<'a> {
 
 const NULL_OF_NO_TYPE: &str = r#"{"value":null,"type":"dynamic"}"#;
 
-/// Writes an output as the value of a member. A value of dynamic type is encoded as an object of
-/// `value` and `type`, which is the format of the file, except for the flag at the end.
+/// Writes an output as the value of a member. A value of dynamic type is encoded as an object with
+/// `value` and `type`. This is the format of the file, except that the file has a flag at the end.
 pub(super) fn encode_output(json: &mut String, name: &str, output: &OutputValue) -> Result<(), StateProblem> {
     let encoded = json::encode(&output.value, &Type::Dynamic)
         .map_err(|error| StateProblem::Output { name: name.to_owned(), problem: error.to_string() })?;

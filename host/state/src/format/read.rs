@@ -85,10 +85,10 @@ pub fn decode(bytes: &[u8]) -> Result<Option<State>, StateProblem> {
     decode_version_4(stored).map(Some)
 }
 
-/// Checks that the version of the program that wrote the file is a version or empty.
+/// Checks that the version of the program that wrote the file is a valid version or empty.
 ///
-/// Terraform has never validated this field strictly, so `1.11`, `v1.2.3` and `1.2.3.4` are
-/// accepted.
+/// `1.11`, `v1.2.3` and `1.2.3.4` are accepted, because Terraform has never validated this field
+/// strictly.
 pub(super) fn check_writer(version: &str) -> Result<(), StateProblem> {
     let numbers = version.strip_prefix('v').unwrap_or(version);
     let end = numbers.find(['-', '+']).unwrap_or(numbers.len());

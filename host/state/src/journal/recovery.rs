@@ -16,7 +16,7 @@ use crate::sidecar::read_no_follow;
 /// The valid content of a journal.
 #[derive(Debug, Default)]
 pub(crate) struct JournalContent {
-    /// Missing if the first line is incomplete.
+    /// The first line. It is missing if the line is incomplete.
     pub(crate) header: Option<Header>,
     /// The changes, in the order in which they were recorded.
     pub(crate) changes: Vec<Change>,

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// The maximum time until a record is flushed to the disk.
+/// Maximum time until a record is flushed to the disk.
 pub(super) const SYNC_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A thread that flushes a file some time after a request.
+/// A thread that flushes a file shortly after a request.
 #[derive(Debug)]
 pub(super) struct Syncing {
     requests: Option<Sender<()>>,

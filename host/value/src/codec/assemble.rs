@@ -8,7 +8,7 @@ use crate::{Str, Type, Value};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
-/// Builds a list or set. `exact` states that the type contains no dynamic type.
+/// Builds a list or set. If `exact` is set, the type contains no dynamic type.
 pub(crate) fn sequence(ty: &Type, mut elements: Vec<Value>, exact: bool) -> Result<Value> {
     let ty = if exact || elements.is_empty() {
         ty.clone()
@@ -42,7 +42,8 @@ pub(crate) fn object(ty: &Type, attributes: BTreeMap<Str, Value>, exact: bool) -
     if exact { Value::mapping(ty.clone(), attributes) } else { Value::object(attributes) }
 }
 
-/// Returns the common type of all elements, and assigns it to untyped nulls and unknown values.
+/// Returns the common type of all elements, and assigns it to nulls and unknown values without a
+/// type.
 fn common_type<'a>(elements: impl Iterator<Item = &'a mut Value>) -> Result<Type> {
     let mut common: Option<Type> = None;
     let mut untyped = Vec::new();

@@ -10,11 +10,11 @@ use crate::{Number, NumberError, PathStep, Refinement, Str, Type, Value, View};
 
 type Result<T> = std::result::Result<T, Failure<ConversionProblem>>;
 
-/// Converts a value to a type, if the table in the module documentation allows it. A value that
+/// Converts a value to a type if the table in the module documentation allows it. A value that
 /// already has the type is shared. Absent optional attributes become null.
 ///
 /// # Errors
-/// If the types have no conversion, or this value cannot be converted.
+/// The types have no conversion, or this value cannot be converted.
 pub fn convert(value: &Value, ty: &Type) -> std::result::Result<Value, ConversionError> {
     if value.ty() == ty || matches!(ty, Type::Dynamic) {
         return Ok(value.clone());
@@ -36,7 +36,8 @@ struct Target<'a> {
     ty: &'a Type,
     /// The type without optional attributes.
     plain: &'a Type,
-    /// True if the type contains no dynamic type, so that `plain` is the type of every result.
+    /// True if the type contains no dynamic type. In this case, `plain` is the type of every
+    /// result.
     exact: bool,
 }
 
@@ -201,9 +202,8 @@ impl<'a> Target<'a> {
     }
 
     /// Returns the common type of converted elements. If the target type contains a dynamic type,
-    /// the types of the elements may differ. The types are then unified, unless the elements are
-    /// elements of a set; unknown types, such as the type of null, are replaced by the type of the
-    /// other elements.
+    /// the types of the elements may differ, and are unified unless the collection is a set.
+    /// Unknown types, such as the type of null, are replaced by the type of the other elements.
     fn common_element_type<'v>(
         self,
         elements: impl Iterator<Item = &'v mut Value>,
@@ -250,7 +250,7 @@ fn parse_bool(text: &str) -> Result<Value> {
     }
 }
 
-/// Returns an unknown value of the new type, with the part of the refinement that still applies.
+/// Returns an unknown value of the new type, with those parts of the refinement that still apply.
 fn unknown(value: &Value, ty: Type) -> Value {
     let mut refinement = Refinement { not_null: value.is_definitely_not_null(), ..Refinement::default() };
     match (value.ty(), &ty) {

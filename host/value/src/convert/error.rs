@@ -5,8 +5,8 @@ use std::fmt;
 use crate::codec::Failure;
 use crate::{NumberError, Path, PathStep, Str, Type};
 
-/// An error that contains the reason why a value cannot be converted to a type, and the path of the
-/// nested value that caused it.
+/// An error with the reason why a value cannot be converted to a type, and the path of the nested
+/// value that caused it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversionError {
     /// The path from the root of the value.
@@ -20,7 +20,7 @@ pub struct ConversionError {
 pub enum ConversionProblem {
     /// A value of this type is required.
     Required(Type),
-    /// A string such as `TRUE` is used instead of `true`.
+    /// A string such as `TRUE` is used in place of `true`.
     BoolInLowercase(bool),
     /// The number cannot be represented.
     Number(NumberError),

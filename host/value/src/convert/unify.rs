@@ -22,8 +22,8 @@ use crate::{Path, Str, Type, Value};
 /// | objects and tuples | none |
 /// | others | the most general of them to which all others can be converted |
 ///
-/// If [`Type::Dynamic`] occurs together with structures and collections, the result is dynamic: the
-/// caller must treat the type of the result as unknown.
+/// If [`Type::Dynamic`] occurs together with structures and collections, the result is dynamic, and
+/// the caller must treat the type of the result as unknown.
 pub fn unify(types: &[Type]) -> Option<Type> {
     unify_in(&types.iter().collect::<Vec<_>>())
 }
@@ -97,7 +97,7 @@ pub(super) fn unify_in(types: &[&Type]) -> Option<Type> {
         .cloned()
 }
 
-/// Which kinds of types occur in a list of types.
+/// The kinds of types that occur in a list of types.
 #[derive(Clone, Copy, Default)]
 struct Kinds {
     list: bool,
@@ -210,7 +210,7 @@ fn by_preference<'a>(types: &[&'a Type]) -> Vec<&'a Type> {
     sorted
 }
 
-/// Returns `Less` if `a` is the more general type, `Equal` if neither is.
+/// Returns `Less` if `a` is the more general type, and `Equal` if neither type is more general.
 fn generality(a: &Type, b: &Type) -> Ordering {
     let combined = |pairs: &mut dyn Iterator<Item = Ordering>| {
         let (mut less, mut greater) = (false, false);

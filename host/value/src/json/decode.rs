@@ -10,7 +10,7 @@ type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
 /// Decodes a value of a type from the JSON encoding of state files and the plugin protocol. A
 /// scalar of another type is accepted if no information is lost (a number for a string, `"1"` for a
-/// bool); absent attributes become null. Optional attributes of `ty` are treated as required ones.
+/// bool). Absent attributes become null. Optional attributes of `ty` are treated as required.
 ///
 /// # Errors
 /// If the text is not JSON, does not match the type, has more than [`crate::MAX_DEPTH`] levels, or
@@ -27,7 +27,8 @@ struct Decoder<'a, 'r> {
 }
 
 impl Decoder<'_, '_> {
-    /// `exact` states that the type contains no dynamic type, so that it is the type of the value.
+    /// Decodes a value. If `exact` is set, the type contains no dynamic type, so it is the type of
+    /// the value.
     fn value(&mut self, ty: &Type, exact: bool) -> Result<Value> {
         self.reader.budget.spend(1)?;
         let kind = self.reader.peek()?;
@@ -127,7 +128,8 @@ impl Decoder<'_, '_> {
         Ok(assemble::object(ty, attributes, exact))
     }
 
-    /// The members `type` and `value` can be in either order; the value is decoded after its type.
+    /// Decodes a value of dynamic type. The members `type` and `value` can be in either order; the
+    /// value is decoded after its type.
     fn dynamic(&mut self) -> Result<Value> {
         self.reader.open()?;
         let (mut ty, mut value, mut waiting, mut first) = (None, None, None, true);

@@ -19,10 +19,10 @@ pub fn encode(value: &Value, ty: &Type) -> std::result::Result<String, EncodeErr
     Ok(out)
 }
 
-/// Appends the result of [`encode`] to a string, with a choice of escapes.
+/// Appends the result of [`encode`] to a string, with the given escapes.
 ///
 /// # Errors
-/// The same as [`encode`]; the string may then end in a partial value.
+/// The same errors as those of [`encode`]. After an error, the string may end with a partial value.
 pub fn encode_into(
     out: &mut String,
     value: &Value,

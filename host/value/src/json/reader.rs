@@ -7,7 +7,7 @@ use crate::codec::{Budget, DecodeProblem, Failure, MAX_DEPTH};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
-/// The kind of the next value, which its first character determines.
+/// The kind of the next value, as determined by its first character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Null,
@@ -234,8 +234,8 @@ impl<'a> Reader<'a> {
         if self.depth > MAX_DEPTH { Err(DecodeProblem::TooDeep.into()) } else { Ok(()) }
     }
 
-    /// Advances to the next element of the entered array or object; at the end, leaves the array or
-    /// object and returns `false`. All calls for one array or object share `first`.
+    /// Advances to the next element of the array or object that was entered. At the end, leaves it
+    /// and returns `false`. All calls for one array or object share `first`.
     pub(crate) fn next(&mut self, close: u8, first: &mut bool) -> Result<bool> {
         self.skip_space();
         let was_first = std::mem::replace(first, false);
@@ -293,7 +293,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the current position, to which [`Reader::rewind`] can return.
+    /// Returns the current position, for use with [`Reader::rewind`].
     pub(crate) fn position(&self) -> (usize, usize) {
         (self.at, self.depth)
     }

@@ -23,8 +23,8 @@ pub fn encode_simple(value: &Value) -> Result<String, EncodeError> {
     Ok(out)
 }
 
-/// Decodes any JSON: objects become objects, arrays become tuples, null becomes an untyped null,
-/// and numbers keep all digits.
+/// Decodes any JSON: objects become objects, arrays become tuples, null becomes a null without a
+/// type, and numbers keep all digits.
 ///
 /// # Errors
 /// If the text is not JSON, has more than [`crate::MAX_DEPTH`] levels, has more than
@@ -40,7 +40,7 @@ pub fn decode_simple(text: impl AsRef<[u8]>) -> Result<Value, DecodeError> {
 /// Returns the type of the value that [`decode_simple`] returns.
 ///
 /// # Errors
-/// The same as [`decode_simple`].
+/// The same errors as those of [`decode_simple`].
 pub fn implied_type(text: impl AsRef<[u8]>) -> Result<Type, DecodeError> {
     Ok(decode_simple(text)?.ty().clone())
 }

@@ -12,16 +12,17 @@ use crate::{Number, ObjectType, PathStep, Str, Type, Value};
 
 type Result<T> = std::result::Result<T, Failure<DecodeProblem>>;
 
-/// Number of unknown elements that can be created in addition to the size of the input.
+/// The number of unknown elements that can be created, in addition to one for each byte of the
+/// input.
 const SPARE_ELEMENTS: usize = 1024;
 
-/// Decodes a value of a type. The size of the input limits the memory: a length is not trusted
-/// before the elements have been read, and at most [`crate::MAX_VALUES`] values are created.
-/// Optional attributes of `ty` are treated as required ones.
+/// Decodes a value of a type. The memory is limited by the size of the input: a length is not
+/// trusted before the elements have been read, and at most [`crate::MAX_VALUES`] values are
+/// created. Optional attributes of `ty` are treated as required.
 ///
 /// # Errors
-/// If the bytes are not MessagePack, do not match the type, continue after the value, have more
-/// than [`crate::MAX_DEPTH`] levels, or contain more than [`crate::MAX_VALUES`] values.
+/// The bytes are not MessagePack, do not match the type, continue after the value, have more than
+/// [`crate::MAX_DEPTH`] levels, or contain more than [`crate::MAX_VALUES`] values.
 pub fn decode(bytes: &[u8], ty: &Type) -> std::result::Result<Value, DecodeError> {
     let mut decoder = Decoder {
         start: bytes.len(),
@@ -58,7 +59,7 @@ impl<'a> Decoder<'a> {
         Self { start: payload.len(), rest: payload, depth: self.depth, expandable: 0, budget: Budget::new() }
     }
 
-    /// Returns true if a list with that many unknown elements can be created.
+    /// Returns true if a list with this many unknown elements can be created.
     pub(super) fn may_expand(&mut self, length: Option<usize>) -> bool {
         let length = length.unwrap_or(0);
         if length > self.expandable || self.budget.spend(length).is_err() {
@@ -236,7 +237,8 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// `exact` states that the type contains no dynamic type, so that it is the type of the value.
+    /// Decodes a value. If `exact` is set, the type contains no dynamic type, so it is the type of
+    /// the value.
     fn value(&mut self, ty: &Type, exact: bool) -> Result<Value> {
         self.budget.spend(1)?;
         let marker = self.peek()?;

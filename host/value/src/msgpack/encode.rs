@@ -21,7 +21,7 @@ pub fn encode(value: &Value, ty: &Type) -> std::result::Result<Vec<u8>, EncodeEr
 /// Appends the result of [`encode`] to a buffer.
 ///
 /// # Errors
-/// The same as [`encode`]; the buffer may then end in a partial value.
+/// The same errors as those of [`encode`]. After an error, the buffer may end with a partial value.
 pub fn encode_into(out: &mut Vec<u8>, value: &Value, ty: &Type) -> std::result::Result<(), EncodeError> {
     let mut buffer = ByteBuf::from_vec(std::mem::take(out));
     let result = write(&mut buffer, value, ty);
@@ -29,7 +29,8 @@ pub fn encode_into(out: &mut Vec<u8>, value: &Value, ty: &Type) -> std::result::
     Ok(result?)
 }
 
-/// Lengths of more than 32 bits cannot be encoded, but the memory would be exhausted first.
+/// Converts a length. Lengths of more than 32 bits cannot be encoded, but the memory would be
+/// exhausted first.
 fn length(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -85,7 +85,7 @@ pub(super) fn write(out: &mut ByteBuf, ty: &Type, refinement: Option<&Refinement
     let _ = rmp::encode::RmpWrite::write_bytes(out, facts.as_slice());
 }
 
-/// Returns the prefix without characters that could combine with the next one.
+/// Returns the prefix without trailing characters that could combine with the next character.
 fn cut_prefix(prefix: &str) -> &str {
     if prefix.len() <= MAX_PREFIX {
         return prefix;

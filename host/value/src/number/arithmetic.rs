@@ -60,7 +60,7 @@ impl Number {
     /// Returns the difference, with the larger of the two precisions.
     ///
     /// # Errors
-    /// The same as [`Number::add`].
+    /// The same errors as those of [`Number::add`].
     pub fn sub(&self, other: &Self) -> Result<Self, NumberError> {
         self.add(&other.neg())
     }
@@ -131,9 +131,9 @@ impl Number {
         Self::rounded(negative, quotient, exponent, !remainder.is_zero(), precision)
     }
 
-    /// Returns the remainder of the division that truncates towards zero, which has the sign of
-    /// `self`. The remainder of a division by zero is `self`; if one operand is an infinity, the
-    /// result is the product.
+    /// Returns the remainder of division with truncation towards zero; it has the sign of `self`.
+    /// The remainder of a division by zero is `self`. If one operand is an infinity, the result is
+    /// the product.
     ///
     /// # Errors
     /// [`NumberError::Undefined`] for zero and infinity, [`NumberError::OutOfRange`].
@@ -228,7 +228,7 @@ impl Number {
             .map_or(whole, |moved| moved.with_precision(self.precision()))
     }
 
-    /// Returns the same value with another precision for later results.
+    /// Returns the same value with a different precision for subsequent results.
     pub(super) fn with_precision(self, precision: u32) -> Self {
         match self.0 {
             Repr::Small { value, .. } => Self::small(value, precision),

@@ -124,7 +124,8 @@ impl Digits {
 }
 
 impl Float {
-    /// Returns the shortest digits that are parsed as this number with its precision.
+    /// Returns the shortest digits that, when parsed with this number's precision, yield this
+    /// number.
     pub(super) fn shortest_digits(&self) -> Digits {
         if self.mantissa.is_zero() {
             return Digits { digits: Vec::new(), point: 0 };
@@ -135,10 +136,10 @@ impl Float {
         self.short_decimal().unwrap_or_else(|| self.shortest_digits_by_interval())
     }
 
-    /// Returns the shortest digits if they are few, as for most fractions in configurations. The
-    /// number is rounded once to the maximum number of digits for which a decimal between a
-    /// number's neighbors is unique: if the rounded decimal differs by less than half a unit in the
-    /// last place, it is the result.
+    /// Returns the shortest digits if there are few of them, as for most fractions in
+    /// configurations. The number is rounded once, to the maximum number of digits at which a
+    /// decimal between the number's neighbors is unique. If the rounded decimal differs from the
+    /// number by less than half a unit in the last place, it is the result.
     pub(super) fn short_decimal(&self) -> Option<Digits> {
         if self.exponent >= 0 || self.exponent < -2048 {
             return None;
@@ -169,8 +170,8 @@ impl Float {
     }
 
     /// Compares the digits with those of the midpoints to both neighbors until they differ. For a
-    /// power of two, the distance to the upper neighbor is also used for the lower one, as in Go's
-    /// big.Float.
+    /// power of two, the distance to the upper neighbor is used for the lower neighbor as well, as
+    /// in Go's big.Float.
     pub(super) fn shortest_digits_by_interval(&self) -> Digits {
         let exact = Digits::exact(&self.mantissa, self.exponent);
         let spare = u64::from(self.precision) + 1 - self.mantissa.bits();
@@ -251,7 +252,7 @@ impl Number {
     }
 
     /// Returns the shorter of the two notations, with `digits` significant digits, or with the
-    /// shortest digits that identify the number, like `%.*g` of `printf` and `%g` of Go.
+    /// shortest digits that identify the number, like `%.*g` in `printf` and `%g` in Go.
     pub fn to_general(&self, digits: Option<usize>) -> String {
         let mut out = String::new();
         if self.write_sign(&mut out) {
@@ -286,8 +287,8 @@ impl Number {
     }
 }
 
-/// Writes the shortest decimal digits that are parsed as the number with its precision, without an
-/// exponent: `0.5`, `-0`, `1000000000000000000000`, `+Inf`.
+/// Writes the shortest decimal digits that, when parsed with the number's precision, yield the
+/// number, without an exponent: `0.5`, `-0`, `1000000000000000000000`, `+Inf`.
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {

@@ -5,11 +5,11 @@ use num_traits::Zero;
 
 use super::{MAX_EXPONENT, Number, NumberError, TEXT_PRECISION, nearest};
 
-/// Maximum number of digits, so that parsing is linear in the input.
+/// Maximum number of digits. It ensures that parsing is linear in the input.
 const MAX_DIGITS: usize = 20_000;
 
-/// Precision of powers of five during parsing: the same as Terraform's, since it affects the result
-/// for exponents outside of ±248.
+/// Precision of powers of five during parsing. It is the same as Terraform's, because it affects
+/// the result for exponents outside of ±248.
 const POWER_PRECISION: u32 = TEXT_PRECISION + 64;
 
 impl Number {
@@ -116,7 +116,7 @@ impl Number {
     }
 }
 
-/// Parses the most common texts without allocation: up to 18 digits, but not `-0`.
+/// Parses the most common texts without allocation: up to 18 digits. `-0` is not parsed.
 fn small_integer(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -148,8 +148,9 @@ fn exponent(text: &str) -> Result<i64, NumberError> {
     text.parse().map_err(|_| NumberError::OutOfRange)
 }
 
-/// Returns `5^power` as a mantissa and a power of two, rounded like big.Float while it parses a
-/// decimal: by repeated squaring, starting from the largest power in a machine word.
+/// Returns `5^power` as a mantissa and a power of two. The result is rounded as in big.Float's
+/// parsing of a decimal: by repeated squaring, starting from the largest power that fits in a
+/// machine word.
 fn power_of_five(power: u64) -> (BigUint, i64) {
     const MAX_POWER_IN_WORD: u64 = 27;
     // Up to this power, all steps of the loop are exact.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Content, Value};
 use crate::{Refinement, Type};
 
-/// Compares type, content and marks. An unknown value equals another one with the same refinement:
+/// Compares type, content and marks. Two unknown values with the same refinement are equal:
 /// representations are compared, for tests and change detection. The operator `==` is
 /// [`Value::equals`].
 impl PartialEq for Value {
@@ -90,7 +90,8 @@ impl Value {
         }
     }
 
-    /// Returns true if the value contains an unknown value of unknown type, whose type may change.
+    /// Returns true if the value contains an unknown value of unknown type, so that its type may
+    /// change.
     fn has_unknown_type(&self) -> bool {
         self.inside.unknown && self.ty.has_dynamic()
     }
@@ -116,7 +117,7 @@ fn may_match(a: &Type, b: &Type) -> bool {
     }
 }
 
-/// Compares lists, tuples and objects: the first pair that differs, or whose comparison is unknown,
+/// Compares lists, tuples and objects. The first pair that differs, or whose comparison is unknown,
 /// determines the result. As in Terraform, later pairs are ignored, even if they differ.
 fn first_undecided<'a>(mut pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<bool> {
     pairs
@@ -127,7 +128,7 @@ fn first_undecided<'a>(mut pairs: impl Iterator<Item = (&'a Value, &'a Value)>) 
         .unwrap_or(Some(true))
 }
 
-/// Compares maps: any pair that differs determines the result.
+/// Compares maps. Any pair that differs determines the result.
 fn any_different<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Value)>) -> Option<bool> {
     let mut result = Some(true);
     for (a, b) in pairs {

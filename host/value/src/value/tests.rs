@@ -14,7 +14,7 @@ fn starts(prefix: &str) -> Value {
     Value::unknown_with(Type::String, certain(Refinement { prefix, ..Refinement::default() }))
 }
 
-/// `None` means that the result is unknown.
+/// Checks the result of `==`; `None` means that it is unknown.
 fn check(a: &Value, b: &Value, expected: Option<bool>) {
     for (a, b) in [(a, b), (b, a)] {
         assert_eq!(a.equals(b).as_bool(), expected, "{a:?} == {b:?}");

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-/// The properties of the members that follow a length.
+/// The properties of the members that follow a collection's length.
 #[derive(Clone, Copy, Default)]
 struct Members {
     some: bool,
@@ -11,7 +11,7 @@ struct Members {
 }
 
 /// Converts attributes of version 2, in which maps also used `#` for the length, to version 3. A
-/// collection with a member name that is not a number is a map. The type of a collection without
+/// collection is a map if one of its member names is not a number. The type of a collection without
 /// members is unknown, so its length is dropped, and the collection becomes null.
 pub(super) fn with_map_lengths(attributes: BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut members: HashMap<&str, Members> = attributes

@@ -33,7 +33,7 @@ pub(super) fn decode(
 }
 
 /// Converts tuples and objects whose elements all have the same type to lists and maps. The JSON
-/// parser limits the nesting.
+/// parser limits the nesting depth.
 fn guessed(value: Value) -> Value {
     match value.view() {
         View::Tuple(elements) => {
