@@ -49,7 +49,7 @@ fn manifests(plugins: &Path) -> Result<Vec<PathBuf>> {
     Ok(manifests)
 }
 
-/// Reads only the relevant lines, so that the build does not require compiling a TOML parser.
+/// Reads only the relevant lines, so that the build does not have to compile a TOML parser.
 fn metadata(manifest: &str) -> Option<Metadata> {
     let (_, section) = manifest.split_once("[package.metadata.wardian]")?;
     let section = section.split("\n[").next()?;

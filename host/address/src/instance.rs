@@ -28,7 +28,7 @@ mod quote;
 pub use parse::{InstanceAddressError, InstanceAddressProblem};
 pub use quote::Quoted;
 
-/// The key of an instance, which `count` or `for_each` determines.
+/// The key of an instance, as determined by `count` or `for_each`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InstanceKey {
     /// The key of a single instance, without `count` and `for_each`.
@@ -79,7 +79,7 @@ impl ResourceMode {
     }
 }
 
-/// The path of a module: the names of the module calls from the root.
+/// The path of a module: the names of the module calls, starting at the root module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ModulePath(Arc<[Str]>);
 
@@ -186,7 +186,7 @@ impl ModuleInstance {
         self.0.iter().map(|step| step.name.clone()).collect()
     }
 
-    /// Returns whether this instance is `other`, or is nested in it.
+    /// Returns whether this instance is `other` or is nested in it.
     pub fn is_within(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
     }
@@ -231,8 +231,8 @@ impl fmt::Display for ModuleInstance {
     }
 }
 
-/// The address of a resource block, which includes all its instances in all instances of its
-/// module.
+/// The address of a resource block. It includes all instances of the resource in all instances of
+/// its module.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceAddress {
     pub module: ModulePath,
@@ -268,7 +268,8 @@ impl fmt::Display for ResourceAddress {
     }
 }
 
-/// The address of a resource in one module instance, which includes all its instances there.
+/// The address of a resource in one module instance. It includes all instances of the resource in
+/// that module instance.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AbsoluteResourceAddress {
     pub module: ModuleInstance,
@@ -345,10 +346,10 @@ impl fmt::Display for ResourceInstanceAddress {
 }
 
 /// The address of a provider configuration: a `provider` block, or the empty configuration of a
-/// provider without a block.
+/// provider that has no block.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProviderConfigAddress {
-    /// The module that configures the provider.
+    /// The module that contains the provider configuration.
     pub module: ModulePath,
     pub provider: ProviderAddress,
     /// The alias; `None` for the default configuration.
@@ -398,8 +399,8 @@ impl FromStr for ResourceInstanceAddress {
     }
 }
 
-/// Parses the notation of Terraform, and that of Terraform 0.12, `provider.aws.west`, whose
-/// provider has the legacy namespace ([`ProviderAddress::legacy`]).
+/// Parses Terraform's notation, and the notation of Terraform 0.12, `provider.aws.west`. In the
+/// latter, the provider has the legacy namespace ([`ProviderAddress::legacy`]).
 impl FromStr for ProviderConfigAddress {
     type Err = InstanceAddressError;
 

@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// The host of an address without a host.
+/// The host of addresses that do not contain a host.
 pub const DEFAULT_HOST: &str = "registry.terraform.io";
-/// The namespace of an address without a namespace.
+/// The namespace of addresses that do not contain a namespace.
 pub const DEFAULT_NAMESPACE: &str = "hashicorp";
 /// The host of built-in providers.
 pub const BUILT_IN_HOST: &str = "terraform.io";
@@ -30,7 +30,7 @@ pub const LEGACY_NAMESPACE: &str = "-";
 
 /// The full address of a provider. A clone copies three pointers.
 ///
-/// Sorted by host, then namespace, then type, which is the order in the dependency lock file.
+/// Addresses are sorted by host, then namespace, then type, as in the dependency lock file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProviderAddress {
     hostname: Arc<str>,
@@ -43,8 +43,8 @@ impl ProviderAddress {
     /// is allowed.
     ///
     /// # Errors
-    /// Returns an error that contains the component that is not valid. Legacy addresses are
-    /// rejected, since a configuration cannot require such a provider.
+    /// Returns an error with the component that is not valid. Legacy addresses are rejected,
+    /// because a configuration cannot require such a provider.
     pub fn parse(source: &str) -> Result<Self, ProviderAddressError> {
         let address = Self::parse_any(source)?;
         if address.is_legacy() {
@@ -56,12 +56,12 @@ impl ProviderAddress {
         Ok(address)
     }
 
-    /// Parses an address that a program wrote to a state, plan or lock file: all three components,
-    /// in canonical form. Legacy and built-in addresses are allowed.
+    /// Parses an address that a program has written to a state, plan or lock file: all three
+    /// components, in canonical form. Legacy and built-in addresses are allowed.
     ///
     /// # Errors
-    /// Returns the errors of [`ProviderAddress::parse`], and an error with the canonical form if
-    /// the text is not in that form.
+    /// Returns the same errors as [`ProviderAddress::parse`], or an error with the canonical form
+    /// if the text is not in that form.
     pub fn parse_full(text: &str) -> Result<Self, ProviderAddressError> {
         let address = Self::parse_any(text)?;
         let full = address.to_string();
@@ -73,7 +73,7 @@ impl ProviderAddress {
     }
 
     /// Returns the address for a local name without an entry in `required_providers`: `terraform`
-    /// is built in; any other name is in the default namespace.
+    /// is the built-in provider; any other name is in the default namespace.
     ///
     /// # Errors
     /// Returns an error if the name cannot be a provider type.
@@ -86,8 +86,8 @@ impl ProviderAddress {
     }
 
     /// Returns the address for a bare name in a state that was written before namespaces existed:
-    /// `terraform` is built in; any other name has the namespace `-`, because its namespace is
-    /// unknown.
+    /// `terraform` is the built-in provider; any other name has the namespace `-`, because its
+    /// namespace is unknown.
     ///
     /// # Errors
     /// Returns an error if the name cannot be a provider type.
@@ -117,8 +117,8 @@ impl ProviderAddress {
         &self.type_name
     }
 
-    /// Returns whether this provider is built into Wardian, so that it is never installed or
-    /// locked.
+    /// Returns whether this provider is built into Wardian. Built-in providers are never installed
+    /// or locked.
     pub fn is_built_in(&self) -> bool {
         &*self.hostname == BUILT_IN_HOST && &*self.namespace == BUILT_IN_NAMESPACE
     }
@@ -237,7 +237,7 @@ pub enum ProviderAddressError {
         "invalid provider source address \"{source_text}\": \"{type_name}\" is not a provider type, because {problem}"
     )]
     Type { source_text: String, type_name: String, problem: NameProblem },
-    /// The type has the prefix of the executables of providers.
+    /// The type has the prefix that is used in the file names of provider executables.
     #[error(
         "invalid provider source address \"{source_text}\": a provider type must not begin with \
          \"terraform-\"; did you mean \"{suggestion}\"?"
@@ -247,7 +247,7 @@ pub enum ProviderAddressError {
         /// The address without the prefix.
         suggestion: String,
     },
-    /// The namespace is `-` in text that a person wrote.
+    /// The namespace is `-` in text written by a person.
     #[error(
         "the provider address \"{source_text}\" has a legacy form that only state files may contain; write \
          \"{suggestion}\""
@@ -257,7 +257,7 @@ pub enum ProviderAddressError {
         /// A current address for the provider.
         suggestion: String,
     },
-    /// A file that programs write contains an address that is not in canonical form.
+    /// A file that programs write contains an address in a form that is not canonical.
     #[error("the provider address \"{source_text}\" must be written in its full form, \"{canonical}\"")]
     NotCanonical { source_text: String, canonical: String },
 }
@@ -275,13 +275,13 @@ pub enum NameProblem {
     /// A dash is at the start or the end, or next to another dash.
     #[error("a dash must be between two letters or digits")]
     Dash,
-    /// A label is Punycode; the Unicode form is required.
+    /// A label is in Punycode; the Unicode form is required.
     #[error("it is Punycode; write it in its Unicode form")]
     Punycode,
     /// The text after the colon is not a port.
     #[error("the text after the colon is not a port number from 1 to 65535")]
     Port,
-    /// The component has more than 255 bytes.
+    /// The component is longer than 255 bytes.
     #[error("it is too long")]
     TooLong,
 }

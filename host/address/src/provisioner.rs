@@ -13,7 +13,7 @@
 
 use crate::{ProviderAddress, ProviderAddressError};
 
-/// The host of plugins that are files in a plugin directory of this machine.
+/// The host of plugins that are files in a plugin directory on this machine.
 pub const DIRECTORY_HOST: &str = "localhost";
 /// The namespace of plugins that are files in a plugin directory.
 pub const DIRECTORY_NAMESPACE: &str = "plugins";

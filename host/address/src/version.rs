@@ -27,19 +27,18 @@ pub use semver::Version;
 /// The grammar of a constraint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ConstraintDialect {
-    /// `version` in `required_providers`, and the lock file: no leading `v`; at most one space
-    /// after an operator; an empty string means no constraints.
+    /// `version` in `required_providers`, and the lock file: a leading `v` is not allowed; at most
+    /// one space may follow an operator; an empty string means no constraints.
     Provider,
     /// `required_version`: a leading `v` is allowed; a prerelease and an empty string are
     /// errors.
     Tool,
-    /// `version` of a module call: the same as [`ConstraintDialect::Tool`], but prereleases are
-    /// allowed.
+    /// `version` in a module call: like [`ConstraintDialect::Tool`], but prereleases are allowed.
     Module,
 }
 
-/// The comparison of a constraint. The canonical text sorts constraints with the same version in
-/// the order of these variants.
+/// The comparison operator of a constraint. In the canonical text, constraints with the same
+/// version are sorted in the order of these variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ConstraintOperator {
     /// `>`
@@ -136,7 +135,7 @@ fn write_suffix(version: &Version, formatter: &mut fmt::Formatter<'_>) -> fmt::R
     Ok(())
 }
 
-/// A set of constraints, which must all be met. An empty set accepts every release.
+/// A set of constraints that must all be met. An empty set accepts every release.
 ///
 /// `Display` writes the canonical text: sorted, with all three numbers and without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -149,7 +148,7 @@ impl Constraints {
     /// Parses a constraint string.
     ///
     /// # Errors
-    /// Returns the invalid piece and the reason.
+    /// Returns the invalid constraint and the reason.
     ///
     /// # Examples
     /// ```
@@ -209,9 +208,9 @@ impl Constraints {
         self.all.iter()
     }
 
-    /// Returns whether a version meets every constraint. A prerelease must be required exactly,
-    /// except by `required_version`, for which a prerelease of Wardian is compared as the release
-    /// that follows it.
+    /// Returns whether a version meets every constraint. A prerelease must be required exactly.
+    /// `required_version` is an exception: for it, a prerelease of Wardian is treated as the
+    /// release that follows it.
     pub fn accepts(&self, candidate: &Version) -> bool {
         let release;
         let candidate = if self.compare_prerelease_as_release && !candidate.pre.is_empty() {
@@ -245,7 +244,7 @@ impl fmt::Display for Constraints {
     }
 }
 
-/// A text that is not a version constraint.
+/// The error for text that is not a version constraint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid version constraint \"{text}\": {}{problem}", in_piece(text, piece))]
 pub struct ConstraintError {
@@ -286,7 +285,7 @@ pub enum ConstraintProblem {
     /// The version has a leading `v`.
     #[error("a version must not begin with \"v\"")]
     LeadingV,
-    /// A number is replaced by `*` or `x`.
+    /// A number is written as `*` or `x`.
     #[error("wildcards are not supported; omit the parts that may vary and use ~>")]
     Wildcard,
     /// The version has more than three numbers.
@@ -353,7 +352,7 @@ fn mistyped(operator: &str, meant: &'static str) -> ConstraintProblem {
     ConstraintProblem::MistypedOperator { operator: operator.to_owned(), meant }
 }
 
-/// Parses a version with one to three numbers; also returns their number.
+/// Parses a version with one to three numbers. Also returns their count.
 fn parse_partial_version(
     text: &str,
     dialect: ConstraintDialect,

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use wardian_cache::AtomicWrite;
 
-/// Replaces a file's content atomically, so that no reader sees a partial write. A symbolic link
-/// remains a link; the permissions do not change.
+/// Replaces a file's content atomically, so that readers never see a partial write. A symbolic link
+/// remains a link, and the permissions do not change.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
     // A user who does not have permission to write the file must not be able to replace it either.
@@ -15,7 +15,7 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     AtomicWrite::new().with_permissions(permissions).write(&path, &[content])
 }
 
-/// Writes a file atomically like [`replace`], but creates it if it does not exist. A new file gets
+/// Writes a file atomically, like [`replace`], but creates it if it does not exist. A new file gets
 /// the user's default permissions.
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     match fs::symlink_metadata(path) {

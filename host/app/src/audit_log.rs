@@ -8,10 +8,10 @@ use crate::environment::ProcessEnvironment;
 use crate::error::{AppError, sentence};
 use crate::untrusted::{self, ConfigurationTrust};
 
-/// Opens the audit log that the command line (`path`) or the environment names.
+/// Opens the audit log that is specified on the command line (`path`) or in the environment.
 ///
 /// # Errors
-/// If it cannot be written: a command does not run without the requested record.
+/// If the log cannot be written: a command does not run without the requested record.
 pub fn open(
     path: Option<&Path>,
     trust: ConfigurationTrust,

@@ -27,21 +27,21 @@ pub(crate) const LOCAL: &str = "local";
 /// The name of a cloud block.
 const CLOUD: &str = "cloud";
 
-/// The other backends of Terraform.
+/// Terraform's other backends.
 const TERRAFORM_BACKENDS: [&str; 12] =
     ["azurerm", "consul", "cos", "gcs", "http", "inmem", "kubernetes", "oci", "oss", "pg", "remote", "s3"];
 
-/// The arguments of the `local` backend, as the user wrote them.
+/// The arguments of the `local` backend, as written by the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalBackend {
     path: Option<String>,
     workspace_dir: Option<String>,
 }
 
-/// How `init` configures the backend and migrates its states.
+/// The options with which `init` configures the backend and migrates its states.
 #[derive(Clone, Debug)]
 pub struct BackendOptions {
-    /// Arguments in addition to the block, as `NAME=VALUE`, or files of such lines.
+    /// Arguments in addition to those in the block: each is `NAME=VALUE`, or a file of such lines.
     pub config: Vec<String>,
     /// Whether to leave the states in the old backend.
     pub reconfigure: bool,
@@ -51,15 +51,14 @@ pub struct BackendOptions {
     pub force_copy: bool,
     /// Whether to ask the user.
     pub input: bool,
-    /// Whether to lock states that are copied.
+    /// Whether states are locked while they are copied.
     pub lock: bool,
-    /// How long to wait for a lock that another process holds.
+    /// The maximum time to wait for a lock that another process holds.
     pub lock_timeout: Duration,
 }
 
 impl LocalBackend {
-    /// Returns the state file of a workspace. The argument `path` applies only to the default
-    /// workspace.
+    /// Returns the state file of a workspace. Only the default workspace uses the argument `path`.
     pub fn state_path(&self, workspace: &str) -> PathBuf {
         if workspace == DEFAULT_WORKSPACE {
             return PathBuf::from(self.path.as_deref().unwrap_or(FILE_NAME));
@@ -106,7 +105,7 @@ impl LocalBackend {
         Ok(())
     }
 
-    /// Returns the field of an argument, or an error if the argument does not exist.
+    /// Returns the field for an argument, or an error if the argument does not exist.
     pub(crate) fn argument(&mut self, name: &str) -> Result<&mut Option<String>, String> {
         match name {
             "path" => Ok(&mut self.path),
@@ -169,7 +168,7 @@ fn refuse_others(block: &Backend) -> Result<(), AppError> {
 /// Returns the backend that commands use.
 ///
 /// # Errors
-/// If the configuration differs from what `init` recorded.
+/// If the configuration differs from the record of `init`.
 pub fn in_effect(
     data_directory: &Path,
     configuration: Option<&Configuration>,
@@ -207,7 +206,7 @@ pub fn in_effect(
     }
 }
 
-/// Returns the backend that `init` recorded, even if the configuration has changed.
+/// Returns the backend recorded by `init`, even if the configuration has changed since then.
 pub fn recorded(data_directory: &Path) -> Result<LocalBackend, AppError> {
     Ok(Record::read(data_directory)?.map(|recorded| recorded.config).unwrap_or_default())
 }

@@ -14,11 +14,11 @@ use crate::error::AppError;
 use crate::frontend::AppEvent;
 use crate::state_migration;
 
-/// Configures the backend as the configuration specifies, copies the states that are now stored
-/// elsewhere, and records the result. Returns the backend in effect.
+/// Configures the backend as specified in the configuration, copies the states whose location has
+/// changed, and records the result. Returns the backend in effect.
 ///
 /// # Errors
-/// If the backend cannot be used, or if it has changed and the options do not determine what to do
+/// If the backend cannot be used, or if it has changed and the options do not specify what to do
 /// with the states.
 pub async fn initialize(
     context: &AppContext,

@@ -14,8 +14,8 @@ pub fn is_known(address: &ProviderAddress) -> bool {
     address.is_built_in() && address.type_name() == TYPE_NAME
 }
 
-/// Returns the provider of an address that [`ProviderAddress::is_built_in`], for the root module in
-/// a directory. `states` checks which other states may be read.
+/// Returns the provider for an address that [`ProviderAddress::is_built_in`], for the root module
+/// in a directory. `states` checks which other states may be read.
 ///
 /// # Errors
 /// If no built-in provider has this address.

@@ -10,13 +10,13 @@ use crate::published_hashes::published_hashes;
 struct Embedded {
     address: &'static str,
     version: &'static str,
-    /// The provisioner type, if it is a provisioner.
+    /// The provisioner type, if the plugin is a provisioner.
     provisioner: Option<&'static str>,
     bytes: &'static [u8],
     sha256: [u8; 32],
 }
 
-/// Returns all embedded providers. The bytes of a plugin are not read until it is loaded.
+/// Returns all embedded providers. The bytes of a plugin are read only when it is loaded.
 pub fn embedded() -> Catalogue {
     let providers = all().into_iter().filter(|embedded| embedded.provisioner.is_none());
     Catalogue::new(providers.filter_map(plugin).collect())

@@ -2,7 +2,7 @@
 //! defines.
 
 /// The version of Terraform whose language, formats and commands Wardian implements. It is passed
-/// to providers and written to state files, and `required_version` is checked against it.
+/// to providers, written to state files and compared with `required_version`.
 pub use wardian_engine::TERRAFORM_VERSION;
 
 /// The version of Wardian.

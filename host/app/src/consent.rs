@@ -27,7 +27,7 @@ use crate::frontend::{AppEvent, CapabilityChange, Confirmation, NativeReplacemen
 pub struct ConsentOptions {
     /// Whether to ask the user.
     pub input: bool,
-    /// Whether the newest versions were selected, for the commands in messages.
+    /// Whether the newest versions were selected. Commands in messages depend on this.
     pub upgrade: bool,
     /// Whether lock files must not change.
     pub is_lock_file_read_only: bool,
@@ -45,8 +45,8 @@ impl<'a> ConsentRequest<'a> {
         Self { standings: asked.iter().map(|one| (one, policy.grant_status(one))).collect() }
     }
 
-    /// Returns the requests to which no rule applies, so that a rule of the root module can grant
-    /// them.
+    /// Returns the requests to which no rule applies. A rule of the root module can grant these
+    /// requests.
     pub fn open(&self) -> Vec<&'a CapabilityRequest> {
         let open = self.standings.iter().filter(|(_, standing)| *standing == GrantStatus::Undecided);
         open.map(|(asked, _)| *asked).collect()
@@ -61,8 +61,8 @@ impl<'a> ConsentRequest<'a> {
         })
     }
 
-    /// Returns the requests for the user to review, including those that the new version no longer
-    /// makes.
+    /// Returns the requests for the user to review, including former requests that the new version
+    /// no longer makes.
     fn changes<'b>(&'b self, agreed: Option<&'b Approval>) -> Vec<RequestedCapability<'b>> {
         let before = agreed.map_or(&[][..], |agreed| &agreed.requests);
         let mut requests: Vec<RequestedCapability<'b>> = self
@@ -93,7 +93,7 @@ struct Candidate<'a> {
 }
 
 /// Shows the requests of the selected plugins, obtains the user's approval, and returns the consent
-/// in effect. Writes only the policy, and only with the user's consent.
+/// in effect. Writes only the policy, and only if the user approves.
 ///
 /// # Errors
 /// If a plugin imports an interface whose capability it does not declare, or if a request is not
@@ -156,11 +156,12 @@ pub async fn obtain(
     Ok(after)
 }
 
-/// Asks the user to confirm each native program that would replace a component: it would run
-/// outside of the sandbox. `allowed` contains the plugins that the user has confirmed by an option.
+/// Asks the user to confirm each native program that would replace a component, because it would
+/// run outside of the sandbox. `allowed` contains the plugins that the user has confirmed by an
+/// option.
 ///
 /// # Errors
-/// If it is not confirmed; nothing is installed then.
+/// If a replacement is not confirmed. In this case, nothing is installed.
 pub async fn confirm_native_programs(
     context: &AppContext,
     selection: &Selection,
@@ -218,7 +219,8 @@ pub fn record(context: &AppContext, agreements: &ApprovedCapabilities) -> Result
     Ok(())
 }
 
-/// Returns the components whose declaration requires consent. The other components are checked too.
+/// Returns the components whose declaration requires consent. All other components are checked as
+/// well.
 fn candidates<'a>(context: &AppContext, selection: &'a Selection) -> Result<Vec<Candidate<'a>>, AppError> {
     let mut problems = Diagnostics::new();
     let mut candidates = Vec::new();
@@ -251,8 +253,8 @@ fn candidates<'a>(context: &AppContext, selection: &'a Selection) -> Result<Vec<
     Ok(problems.into_result(candidates)?)
 }
 
-/// Retains the consent to a plugin that a development override replaces, for runs without the
-/// override.
+/// Retains the consent for a plugin that is replaced by a development override, for runs without
+/// the override.
 fn retain_overridden(selection: &Selection, before: &ApprovedCapabilities, after: &mut ApprovedCapabilities) {
     for (address, chosen) in &selection.plugins {
         if let PluginOrigin::DevelopmentOverride(_) = chosen.artifact.origin()

@@ -42,7 +42,7 @@ pub fn load(root_module: &Path) -> Result<ApprovedCapabilities, AppError> {
 /// Replaces the consent lock file.
 ///
 /// # Errors
-/// If it cannot be written; the old file is then unchanged.
+/// If the file cannot be written. In this case, the old file is unchanged.
 pub fn save(agreements: &ApprovedCapabilities) -> Result<(), AppError> {
     atomic_write::write(Path::new(CONSENT_LOCK_FILE_NAME), agreements.render().as_bytes()).map_err(|error| {
         AppError::new(
@@ -93,8 +93,8 @@ pub fn component_name(component: &ComponentArtifact) -> String {
 /// Checks the plugins of a run against the consent lock file.
 ///
 /// # Errors
-/// All plugins that import an interface whose capability they do not declare, or whose declaration
-/// has no consent.
+/// All plugins that import an interface whose capability they do not declare, or for whose
+/// declaration there is no consent.
 pub fn check(
     artifacts: &BTreeMap<ProviderAddress, PluginArtifact>,
     root_module: &Path,

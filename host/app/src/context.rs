@@ -45,7 +45,7 @@ use crate::requirements::{check_required_versions, requirements};
 use crate::untrusted::{self, ConfigurationTrust, HostConfinement};
 use crate::workspaces::Workspace;
 
-/// A root module's directory and everything that a command needs in it.
+/// A root module's directory and everything that a command requires in it.
 pub struct AppContext {
     /// Shows warnings and progress, and asks the user.
     pub frontend: Arc<dyn Frontend>,
@@ -59,20 +59,20 @@ pub struct AppContext {
     pub workspace: Workspace,
     /// The embedded plugins.
     pub catalogue: Catalogue,
-    /// Whether the warnings of the CLI configuration were shown. The file is read when it is
-    /// needed, and its warnings are shown once.
+    /// Whether the warnings of the CLI configuration have been shown. The file is read when it is
+    /// needed, and its warnings are shown only once.
     has_shown_cli_config_warnings: AtomicBool,
-    /// Providers whose processes are already running because another program started them.
+    /// Providers whose processes are already running because another program has started them.
     pub reattached: BTreeMap<ProviderAddress, Reattachment>,
     /// Native plugins in use, whose processes must be terminated.
     native: Mutex<Vec<NativeProcesses>>,
     policy: OnceLock<Arc<Policy>>,
-    /// Files that options of the command name.
+    /// Files named by the command's options.
     named_files: Vec<NamedFile>,
     /// Records plugin accesses.
     pub audit_log: Arc<AuditLog>,
     /// Confines what the host reads for an untrusted configuration. `None` for a trusted
-    /// configuration, which can name any file that the user can read.
+    /// configuration, which can refer to any file that the user can read.
     pub confinement: Option<HostConfinement>,
 }
 
@@ -86,7 +86,7 @@ pub struct AppOptions {
     pub audit_log: Arc<AuditLog>,
     /// Whether the configuration is trusted.
     pub trust: ConfigurationTrust,
-    /// Files that options of the command name, which plugins must not change.
+    /// Files named by the command's options. Plugins must not change them.
     pub named_files: Vec<NamedFile>,
 }
 
@@ -133,7 +133,7 @@ impl AppContext {
         Ok(context)
     }
 
-    /// Loads the configuration in the directory. Shows its warnings.
+    /// Loads the configuration in the directory, and shows its warnings.
     pub fn configuration(&self) -> Result<Arc<Configuration>, AppError> {
         self.accept(self.load_files(Path::new(".")))
     }
@@ -170,8 +170,8 @@ impl AppContext {
         self.frontend.accept(configuration, &diagnostics)
     }
 
-    /// Loads a configuration that must contain files: a plan for an empty one would destroy
-    /// everything.
+    /// Loads a configuration that must contain files, because a plan for an empty configuration
+    /// would destroy everything.
     pub fn configuration_with_files(&self) -> Result<Arc<Configuration>, AppError> {
         let configuration = self.configuration()?;
         if configuration.files().next().is_none() {
@@ -184,7 +184,7 @@ impl AppContext {
         Ok(configuration)
     }
 
-    /// Reads the dependency lock file. Shows its warnings.
+    /// Reads the dependency lock file, and shows its warnings.
     pub fn lock_file(&self) -> Result<LockFile, AppError> {
         self.accept_lock(LockFile::load(Path::new(LOCK_FILE_NAME)))
     }
@@ -213,7 +213,7 @@ impl AppContext {
         self.environment.data_directory()
     }
 
-    /// Returns the sources of plugins. Shows warnings of the CLI configuration.
+    /// Returns the sources of plugins, and shows the warnings of the CLI configuration.
     pub fn sources(&self) -> Result<Sources<'_>, AppError> {
         let home = self.environment.home();
         let loaded = self.load_cli_config().map_err(|error| {
@@ -273,8 +273,8 @@ impl AppContext {
         PluginDirectories::new(first.chain(of_the_project).chain(of_the_person).collect())
     }
 
-    /// Returns the installed plugins that a configuration and a state need, checked against the
-    /// lock files.
+    /// Returns the installed plugins that a configuration and a state require. The plugins are
+    /// checked against the lock files.
     pub fn plugins(
         &self,
         configuration: &Configuration,
@@ -307,7 +307,7 @@ impl AppContext {
         Ok(Arc::new(plugins))
     }
 
-    /// Returns plugins from given artifacts and running processes.
+    /// Returns plugins for the given artifacts and running processes.
     pub fn plugins_from(
         &self,
         artifacts: BTreeMap<ProviderAddress, PluginArtifact>,
@@ -376,7 +376,7 @@ impl AppContext {
     }
 
     /// Compares the directories that policies grant to these plugins and to provisioners with the
-    /// directories that were recorded, and records new ones. Returns the targets.
+    /// recorded directories, and records new ones. Returns the targets.
     fn check_granted_paths(
         &self,
         policy: &Policy,
@@ -413,23 +413,23 @@ impl AppContext {
         Ok(targets)
     }
 
-    /// Records the directories that all policies grant, with a warning for those that have changed:
-    /// the user grants them now.
+    /// Records the directories that all policies grant. Warns about directories that have changed,
+    /// because the user now grants the new ones.
     ///
     /// # Errors
-    /// If a directory leads through a link that a plugin may have made.
+    /// If a directory leads through a link that a plugin may have created.
     pub fn record_granted_paths(&self) -> Result<(), AppError> {
         let on_change = if self.confinement.is_some() { OnChange::Reject } else { OnChange::Record };
         // Consent may have added rules since the policies were read.
         self.check_grants(&self.load_policy()?, on_change, |_| true).map(drop)
     }
 
-    /// Records the directories that the root module's policy grants to a plugin, after the user
-    /// has changed it.
+    /// Records the directories that the root module's policy grants to a plugin, after the user has
+    /// changed the policy.
     ///
     /// # Errors
     /// If the policies cannot be read, or a directory leads through a link that a plugin may have
-    /// made.
+    /// created.
     pub fn record_grants_to(&self, address: &ProviderAddress) -> Result<(), AppError> {
         let is_new =
             |granted: &GrantedDirectory<'_>| granted.level == Level::RootModule && granted.is_for(address);

@@ -14,7 +14,7 @@ const SYSTEM_DIRECTORY: &str = if cfg!(windows) { r"C:\ProgramData\wardian" } el
 
 #[derive(Clone, Copy, Debug)]
 pub struct EnvironmentVariable {
-    /// The variable's name; a prefix if it ends with `_`.
+    /// The variable's name. If it ends with `_`, it is a prefix.
     pub name: &'static str,
     pub purpose: &'static str,
 }
@@ -85,15 +85,16 @@ pub struct ProcessEnvironment {
 }
 
 impl ProcessEnvironment {
-    /// Sets the home directory that the system records for the account, which is used if `HOME`
+    /// Sets the home directory that the system has recorded for the account. It is used if `HOME`
     /// is not set.
     pub fn with_account_home(mut self, home: Option<PathBuf>) -> Self {
         self.account_home = home;
         self
     }
 
-    /// Sets the file of the running program, which compiles components in a process of its own if it
-    /// is started with [`COMPILER_ARGUMENT`](wardian_sandbox::COMPILER_ARGUMENT).
+    /// Sets the file of the running program. If the program is started with
+    /// [`COMPILER_ARGUMENT`](wardian_sandbox::COMPILER_ARGUMENT), it compiles components in a
+    /// separate process.
     pub fn with_own_program(mut self, program: Option<PathBuf>) -> Self {
         self.own_program = program;
         self
@@ -117,7 +118,7 @@ impl ProcessEnvironment {
         self.text(name).map(PathBuf::from)
     }
 
-    /// Returns the names and texts of the variables that `TF_VAR_name` sets.
+    /// Returns the names and texts of the variables that are set by `TF_VAR_name`.
     pub fn root_variables(&self) -> Vec<(String, String)> {
         self.variables
             .iter()
@@ -125,9 +126,9 @@ impl ProcessEnvironment {
             .collect()
     }
 
-    /// Returns the additional arguments for a command, whose name includes its parent commands:
-    /// first the arguments for that command, then those for all commands, each with the variable's
-    /// name.
+    /// Returns the additional arguments for a command, each with the name of its environment
+    /// variable: first the arguments for this command, then those for all commands. The command's
+    /// name includes its parent commands.
     pub fn arguments(&self, command: &str) -> Vec<(String, &str)> {
         let own = format!("{COMMAND_ARGUMENTS}{}", command.replace([' ', '-'], "_"));
         [own, ARGUMENTS.to_owned()]
@@ -177,12 +178,12 @@ impl ProcessEnvironment {
         listed.filter(|pattern| !pattern.is_empty()).map(str::to_owned).collect()
     }
 
-    /// Returns the list of running providers to attach to.
+    /// Returns the list of running providers to which Wardian attaches.
     pub fn reattached(&self) -> &str {
         self.text(REATTACH).unwrap_or_default()
     }
 
-    /// Returns whether connections to native plugins use TLS.
+    /// Returns whether connections to native plugins are secured with TLS.
     pub fn secures_plugins(&self) -> bool {
         self.text(DISABLE_PLUGIN_TLS).is_none()
     }
@@ -192,13 +193,13 @@ impl ProcessEnvironment {
         self.text(STRICT).is_some()
     }
 
-    /// Returns the directory for files that are needed only during the run.
+    /// Returns the directory for files that are required only during the run.
     pub fn temporary_directory(&self) -> PathBuf {
         self.path(TEMPORARY).unwrap_or_else(|| PathBuf::from("/tmp"))
     }
 
-    /// Returns the variables through which a host that started this process as its plugin passes
-    /// settings.
+    /// Returns the variables in which a host passes settings to this process, if the host started
+    /// it as a plugin.
     pub fn host(&self) -> HostHandshake {
         let text = |name| self.text(name).map(str::to_owned);
         HostHandshake {
@@ -209,8 +210,8 @@ impl ProcessEnvironment {
         }
     }
 
-    /// Returns the environment for a process that a host started as its plugin, without the
-    /// variables that the user set for the host's command line.
+    /// Returns the environment for a process that a host started as its plugin. The environment
+    /// does not contain the variables that the user set for the host's command line.
     pub fn for_plugin(mut self) -> Self {
         let meant_for_the_host = |name: &str| {
             name.starts_with(ARGUMENTS)
@@ -232,8 +233,7 @@ impl ProcessEnvironment {
         self.text(LOG).or_else(|| self.text(TERRAFORM_LOG))
     }
 
-    /// Returns the log level of everything except plugins, which applies if no general filter is
-    /// set.
+    /// Returns the log level of everything except plugins. It applies if no general filter is set.
     pub fn core_log(&self) -> Option<&str> {
         self.text(CORE_LOG)
     }
@@ -247,17 +247,17 @@ impl ProcessEnvironment {
         self.path(LOG_PATH)
     }
 
-    /// Returns the name of the program whose literal lines are printed, if it is set.
+    /// Returns the name of the product in whose wording the output is printed, if it is set.
     pub fn output_product(&self) -> Option<&str> {
         self.text(OUTPUT)
     }
 
-    /// Returns whether a terminal may show colors.
+    /// Returns whether colors may be shown on a terminal.
     pub fn wants_color(&self) -> bool {
         self.text(NO_COLOR).is_none() && self.text(TERMINAL) != Some("dumb")
     }
 
-    /// Returns the width of output if there is no terminal.
+    /// Returns the width of output that is not written to a terminal.
     pub fn columns(&self) -> Option<usize> {
         self.text(COLUMNS)?.parse().ok().filter(|columns| *columns > 20)
     }
@@ -270,7 +270,7 @@ impl ProcessEnvironment {
         self.path(HOME).or_else(|| self.account_home.clone())
     }
 
-    /// Returns the directory of compiled plugins; `None` without a home directory.
+    /// Returns the directory of compiled plugins; `None` if there is no home directory.
     pub fn cache_directory(&self) -> Option<PathBuf> {
         self.path(CACHE_DIRECTORY).or_else(|| {
             let caches = self.absolute(CACHE_HOME).or_else(|| Some(self.home()?.join(".cache")))?;
@@ -278,7 +278,8 @@ impl ProcessEnvironment {
         })
     }
 
-    /// Returns the directory for data that must not be lost or be readable by others.
+    /// Returns the directory for data that must not be lost and that others must not be able to
+    /// read.
     pub fn private_directory(&self) -> Option<PathBuf> {
         Some(self.data_home()?.join("wardian"))
     }
@@ -291,13 +292,14 @@ impl ProcessEnvironment {
         self.data_home().into_iter().chain(machine).map(|path| path.join("terraform/plugins")).collect()
     }
 
-    /// Returns the user's name, which lock information contains.
+    /// Returns the user's name, for the lock information.
     pub fn user(&self) -> String {
         let named = self.text(USER).or_else(|| self.text(LOGIN)).map(ToOwned::to_owned);
         named.or_else(account_name).unwrap_or_else(|| "unknown".to_owned())
     }
 
-    /// Returns the audit log, which may be relative to the directory in which Wardian was started.
+    /// Returns the path of the audit log. It may be relative to the directory in which Wardian was
+    /// started.
     pub fn audit_log(&self) -> Option<PathBuf> {
         self.path(AUDIT)
     }
@@ -331,7 +333,7 @@ impl FromIterator<(String, String)> for ProcessEnvironment {
     }
 }
 
-/// Returns the name of the account that the process runs as.
+/// Returns the name of the account under which the process runs.
 #[cfg(unix)]
 fn account_name() -> Option<String> {
     let account = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok()??;

@@ -17,7 +17,7 @@ impl AppError {
         Diagnostic::error(summary, detail).into()
     }
 
-    /// Returns the error of a command that the user interrupted before it changed anything.
+    /// Returns the error for a command that the user interrupted before it changed anything.
     pub fn interrupted() -> Self {
         Self::new("Interrupted", "The command was interrupted before it changed anything.")
     }
@@ -45,7 +45,7 @@ impl From<StateError> for AppError {
     }
 }
 
-/// Returns a state file's error as a diagnostic.
+/// Converts the error of a state file to a diagnostic.
 pub fn state_diagnostic(error: &StateError) -> Diagnostic {
     let hint = error.hint().map_or(String::new(), |hint| format!("\n\n{}", sentence(hint)));
     let reason = match &error.problem {
@@ -62,7 +62,7 @@ pub fn state_diagnostic(error: &StateError) -> Diagnostic {
     Diagnostic::error("State file cannot be used", format!("{}: {reason}.{hint}", error.path.display()))
 }
 
-/// Returns the number of the first line that is a conflict marker.
+/// Returns the number of the first line that is a merge conflict marker.
 fn merge_conflict(path: &Path) -> Option<usize> {
     let text = fs::read(path).ok()?;
     let is_marker = |line: &[u8]| line.starts_with(b"<<<<<<< ");
@@ -126,8 +126,8 @@ impl From<LockError> for AppError {
     }
 }
 
-/// Formats an error text as a sentence, with a capital letter and a full stop, which error texts of
-/// libraries lack.
+/// Formats an error text as a sentence with a capital letter and a full stop, which libraries'
+/// error texts lack.
 pub fn sentence(text: &str) -> String {
     let mut characters = text.trim_end().trim_end_matches('.').chars();
     match characters.next() {

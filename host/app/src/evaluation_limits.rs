@@ -3,7 +3,7 @@
 use wardian_lang::EvaluationLimits;
 use wardian_policy::{Policy, PolicySetting};
 
-/// The limits under `-untrusted`, unless organisation or user set others.
+/// The limits under `-untrusted`, unless the policy of the organisation or the user sets others.
 const UNTRUSTED_EXPRESSION: u64 = 64 << 20;
 const UNTRUSTED_TOTAL: u64 = 384 << 20;
 
@@ -12,8 +12,8 @@ const REMEDY: &str = "If the configuration needs more, the organisation's or the
                       limit: evaluation { expression_size = \"2 GiB\", total_size = \"16 GiB\" }, each on a \
                       line of its own.";
 
-/// Returns the limits of a run. The policies of organisation and user replace the host's limits;
-/// that of the root module can only lower them.
+/// Returns the limits of a run. The policies of the organisation and the user replace the host's
+/// limits; the root module's policy can only lower them.
 pub(crate) fn for_run(policy: Option<&Policy>, is_untrusted: bool) -> EvaluationLimits {
     let EvaluationLimits { mut expression, mut total, .. } = EvaluationLimits::default();
     if is_untrusted {

@@ -12,14 +12,14 @@ use wardian_state::LockError;
 use crate::error::AppError;
 use crate::state_migration::StateCopy;
 
-/// Shows the reports of the library, and asks the user. The command line implements it.
+/// Shows the library's reports, and asks the user. The command line implements this trait.
 #[async_trait]
 pub trait Frontend: Send + Sync {
     fn warn(&self, warnings: &Diagnostics);
 
     fn report(&self, event: AppEvent<'_>);
 
-    /// Returns whether a user is present who can be asked.
+    /// Returns whether a user is present and can be asked.
     fn can_ask(&self) -> bool;
 
     /// Asks the user to confirm something. Returns `None` if the input ended without an answer.
@@ -30,7 +30,7 @@ pub trait Frontend: Send + Sync {
 }
 
 impl dyn Frontend {
-    /// Shows warnings and returns the value, or returns the errors with the warnings.
+    /// Shows warnings and returns the value, or returns the errors together with the warnings.
     pub(crate) fn accept<T>(&self, value: T, diagnostics: &Diagnostics) -> Result<T, AppError> {
         if diagnostics.has_errors() {
             return Err(diagnostics.clone().into());
@@ -43,12 +43,12 @@ impl dyn Frontend {
 /// Progress of the library's work.
 #[derive(Clone, Copy, Debug)]
 pub enum AppEvent<'a> {
-    /// A plugin is being compiled, which takes seconds.
+    /// A plugin is being compiled. This takes several seconds.
     Compiling {
         /// The plugin's name and version.
         plugin: &'a str,
     },
-    /// The CLI configuration file has a problem that does not prevent the file from being used.
+    /// The CLI configuration file has a problem, but can still be used.
     CliConfigWarning(&'a str),
     /// Another process holds the lock on the state.
     WaitingForStateLock(&'a LockError),
@@ -63,11 +63,11 @@ pub enum AppEvent<'a> {
         /// The path of the new file.
         to: &'a Path,
     },
-    /// A plugin that was selected requests capabilities.
+    /// A selected plugin requests capabilities.
     CapabilitiesRequested {
         /// The plugin's name and version.
         plugin: &'a str,
-        /// The version that was approved before, if its requests were different.
+        /// The previously approved version, if its requests were different.
         approved_version: Option<&'a Version>,
         requests: &'a [RequestedCapability<'a>],
     },
@@ -85,24 +85,24 @@ pub enum AppEvent<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct RequestedCapability<'a> {
     pub asked: &'a CapabilityRequest,
-    /// The difference from the requests that were approved before.
+    /// The difference from the previously approved requests.
     pub change: CapabilityChange,
     /// The decision of the policy, unless the request is no longer made.
     pub standing: Option<&'a GrantStatus>,
 }
 
-/// The difference between a capability request and the requests that were approved before.
+/// The difference between a capability request and the previously approved requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapabilityChange {
-    /// The request was not approved before.
+    /// The request has not been approved before.
     Added,
-    /// The request was approved before.
+    /// The request has already been approved.
     Unchanged,
-    /// The request was approved before and is no longer made.
+    /// The request was approved before, but is no longer made.
     Removed,
 }
 
-/// A question that the user answers with yes or no.
+/// A question to which the user answers yes or no.
 #[derive(Clone, Copy, Debug)]
 pub enum Confirmation<'a> {
     /// Whether to copy states to the new backend.
@@ -113,7 +113,7 @@ pub enum Confirmation<'a> {
     NativePrograms(&'a [NativeReplacement<'a>]),
 }
 
-/// A native program that was selected instead of a component.
+/// A native program that was selected in place of a component.
 #[derive(Clone, Copy, Debug)]
 pub struct NativeReplacement<'a> {
     pub address: &'a ProviderAddress,

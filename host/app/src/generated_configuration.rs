@@ -14,10 +14,10 @@ use crate::error::AppError;
 const HEADER: &str =
     "# __generated__ by Wardian\n# Review these blocks, and move them to the files where they belong.\n";
 
-/// Checks that the file does not exist, before the plan is made, so that no file is overwritten.
+/// Before the plan is made, checks that the file does not exist, so that no file is overwritten.
 ///
 /// # Errors
-/// If it exists.
+/// If the file exists.
 pub fn check_absent(path: &Path) -> Result<(), AppError> {
     match path.symlink_metadata() {
         Ok(_) => Err(exists(path)),
@@ -26,8 +26,8 @@ pub fn check_absent(path: &Path) -> Result<(), AppError> {
     }
 }
 
-/// Writes the blocks that a plan generated. Returns whether the plan generated any blocks;
-/// otherwise no file is created.
+/// Writes the blocks that a plan generated. Returns whether the plan generated any blocks; if not,
+/// no file is created.
 ///
 /// # Errors
 /// If the file cannot be written.

@@ -24,8 +24,8 @@ pub fn pretty(document: &impl Serialize) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// Writes a document in the format of [`compact`] incrementally, without holding it in memory as a
-/// whole.
+/// Writes a document incrementally in the format of [`compact`], without holding it in memory in
+/// full.
 ///
 /// # Errors
 /// If the output cannot be written.
@@ -34,7 +34,7 @@ pub fn write_compact(document: &impl Serialize, out: impl Write) -> io::Result<(
     document.serialize(&mut serializer).map_err(io::Error::from)
 }
 
-/// A formatter that escapes more characters than the formatter that it wraps.
+/// A formatter that escapes more characters than the wrapped formatter.
 struct Escaping<F>(F);
 
 impl<F: Formatter> Formatter for Escaping<F> {

@@ -33,7 +33,7 @@ const VERSION: u32 = 1;
 /// Maximum size of a record.
 const MAX_RECORD_BYTES: u64 = 16 << 20;
 
-/// How to handle a path that no longer leads to the recorded directory.
+/// The reaction to a path that no longer leads to the recorded directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnChange {
     /// Reports an error.
@@ -44,14 +44,14 @@ pub enum OnChange {
 
 /// The record of one project.
 pub struct GrantedPaths {
-    /// `None` if nothing can be recorded.
+    /// The file of the record; `None` if nothing can be recorded.
     file: Option<PathBuf>,
     entries: BTreeMap<EntryKey, String>,
     project: String,
     has_changed: bool,
 }
 
-/// Identifies a granted path. Paths are escaped, so that different paths have different texts.
+/// Identifies a granted path. Paths are escaped so that different paths have different texts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct EntryKey {
     policy: String,
@@ -70,7 +70,7 @@ struct Record {
 struct Entry {
     #[serde(flatten)]
     key: EntryKey,
-    /// The path without links.
+    /// The path with all links resolved.
     target: String,
 }
 
@@ -104,11 +104,12 @@ impl GrantedPaths {
         Ok(record)
     }
 
-    /// Compares the granted paths with the record, adds missing ones, and returns the directories
-    /// that they lead to. Warns about changes that it records.
+    /// Compares the granted paths with the record, adds missing paths, and returns the directories
+    /// to which the paths lead. Warns about changes that it records.
     ///
     /// # Errors
-    /// All paths that lead to another directory, or through a link that a plugin may have made.
+    /// All paths that lead to a different directory, or through a link that a plugin may have
+    /// created.
     pub fn check<'a>(
         &mut self,
         policy: &Policy,
@@ -274,7 +275,7 @@ mod tests {
             Policy::new(&root, [file.unwrap_or_else(|error| panic!("{error}"))], [])
         }
 
-        /// Returns the targets, or the texts of the errors; and the number of warnings.
+        /// Returns the targets and the number of warnings, or the texts of the errors.
         fn check(&self, policy: &Policy, on_change: OnChange) -> Result<(Vec<PathBuf>, usize), String> {
             let mut record =
                 GrantedPaths::open(Some(&self.path("private")), &self.path("project")).map_err(text)?;

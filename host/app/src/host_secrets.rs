@@ -10,7 +10,7 @@ use wardian_sandbox::{MissingSecret, Secret, Secrets};
 
 use crate::environment::ProcessEnvironment;
 
-/// Maximum size of a secret. HTTP headers are not longer.
+/// Maximum size of a secret. HTTP headers are no longer than this.
 const MAX_SECRET_BYTES: u64 = 64 << 10;
 
 /// Reads secrets from the environment and from files.
@@ -41,7 +41,7 @@ impl Secrets for HostSecrets {
     }
 }
 
-/// Returns a file's text without its last line break.
+/// Returns a file's text without its final line break.
 fn content(path: &Path) -> Result<String, String> {
     let describe = |error: std::io::Error| error.to_string();
     // Reading another kind of file, such as a pipe, could block forever.

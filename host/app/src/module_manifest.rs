@@ -60,8 +60,8 @@ pub fn records(configuration: &Configuration) -> Vec<ModuleRecord> {
     records
 }
 
-/// Returns the path to a module in Terraform's notation: normalized, and with `./` or `../` at the
-/// start.
+/// Returns the path to a module in Terraform's notation: normalized, and starting with `./` or
+/// `../`.
 pub fn source_address(source: &str) -> String {
     let source = source.replace('\\', "/");
     let mut parts: Vec<&str> = Vec::new();
@@ -111,7 +111,7 @@ pub fn save(records: Vec<ModuleRecord>, data_directory: &Path) -> Result<Vec<Mod
     Ok(new)
 }
 
-/// Reads the manifest. An invalid file is treated as absent, since all of its content can be
+/// Reads the manifest. An invalid file is treated as absent, because all of its content can be
 /// determined again.
 fn read(path: &Path) -> Manifest {
     let bytes = read_regular(path, MAX_BYTES).ok();

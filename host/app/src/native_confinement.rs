@@ -9,7 +9,7 @@ use crate::error::AppError;
 use crate::frontend::Frontend;
 
 /// Returns the confinement of a program; `None` if the policy does not require confinement, or
-/// accepts that the kernel does not support it.
+/// allows the program to run unconfined on a kernel that does not support it.
 ///
 /// # Errors
 /// If the program must be confined but cannot be.
@@ -43,11 +43,11 @@ pub fn for_program(
     }
 }
 
-/// Checks whether a running process that someone else started may be used, since it can no longer
-/// be confined.
+/// Checks whether a running process that another program started may be used although it can no
+/// longer be confined.
 ///
 /// # Errors
-/// If it must be confined.
+/// If the process must be confined.
 pub fn check_running(
     address: &ProviderAddress,
     running: &Reattachment,

@@ -52,7 +52,7 @@ const COMMON_VARIABLES: &[&str] = &[
     "GODEBUG",
 ];
 
-/// The prefixes of variables for providers whose type is not the prefix.
+/// The variables of providers that have variables with a prefix other than their type.
 const PROVIDER_FAMILIES: &[(&[&str], &[&str])] = &[
     (&["aws", "awscc"], &["AWS_*"]),
     (&["azurerm", "azuread", "azapi", "azuredevops"], &["ARM_*", "AZURE_*", "AZDO_*"]),
@@ -89,8 +89,8 @@ fn grants_variable(policy: &PluginPolicy, name: &str) -> bool {
     variable_decision(policy, name).is_some_and(|decision| decision.is_allowed())
 }
 
-/// Returns whether a rule denies a variable. A variable is not withheld just because no rule grants
-/// it: a native plugin can read files that contain more secrets.
+/// Returns whether a rule denies a variable. The absence of a rule that grants a variable is not a
+/// reason to withhold it, because a native plugin can read files that contain more secrets.
 fn forbids_variable(policy: &PluginPolicy, name: &str) -> bool {
     matches!(
         variable_decision(policy, name),

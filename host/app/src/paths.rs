@@ -4,18 +4,18 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// Maximum number of symbolic links in the resolution of one path.
+/// Maximum number of symbolic links that are followed to resolve one path.
 const MAX_LINKS: usize = 40;
 
-/// Returns whether a path is `directory` or below it. The last components of the path may not
-/// exist.
+/// Returns whether a path is `directory` or is below it. The last components of the path do not
+/// have to exist.
 pub(crate) fn lies_within(path: &Path, directory: &Path) -> bool {
     let Ok(directory) = directory.canonicalize() else { return false };
     let existing = path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
     existing.is_some_and(|existing| existing.starts_with(&directory))
 }
 
-/// Resolves the symbolic links of an absolute path. The result is the same whether or not the
+/// Resolves the symbolic links in an absolute path. The result does not depend on whether the
 /// target exists, so that it does not reveal which files exist in directories that may not be read.
 pub(crate) fn resolve_symlinks(path: &Path) -> io::Result<PathBuf> {
     let reversed = |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect();

@@ -12,7 +12,7 @@ use wardian_legacy_grpc_bridge::SchemaCache;
 use crate::environment::ProcessEnvironment;
 use crate::paths::lies_within;
 
-/// Returns the digests of files, from a cache if it can be used.
+/// Returns the digests of files. They are cached if the cache can be used.
 pub(crate) fn file_digests(environment: &ProcessEnvironment, working_directory: &Path) -> FileDigests {
     let remembered = directories(environment, working_directory, "digests").and_then(|(directory, key)| {
         FileDigests::with_cache(&directory, &key).inspect_err(|refusal| note("digests", refusal)).ok()
@@ -26,8 +26,8 @@ pub(crate) fn schemas(environment: &ProcessEnvironment, working_directory: &Path
     SchemaCache::open(&directory, &key).inspect_err(|refusal| note("schemas", refusal)).ok()
 }
 
-/// Returns the cache key of a plugin's schema: the hash of its package. `None` if it has no
-/// package, or if the package does not determine the schema.
+/// Returns the cache key for a plugin's schema, which is the hash of the plugin's package. `None`
+/// if the plugin has no package, or if the package does not determine the schema.
 pub(crate) fn schema_key(native: &NativeArtifact) -> Option<Arc<str>> {
     let hash = native.package_hash.as_ref().filter(|_| !reads_its_schema_from_files(&native.address))?;
     Some(Arc::from(hash.as_str()))

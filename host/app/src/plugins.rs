@@ -47,11 +47,11 @@ pub struct Plugins {
     pub(crate) native_provisioners: BTreeMap<ProviderAddress, NativeProvisioner>,
     /// The absolute directory that is the base of relative directories in grants.
     pub(crate) working_directory: PathBuf,
-    /// The host's environment variables, some of which a policy may grant.
+    /// The host's environment variables. A policy may grant some of them.
     pub(crate) environment: Vec<(String, String)>,
     states: FileGate,
     pub(crate) frontend: Arc<dyn Frontend>,
-    /// The policy and the audit log, which apply to provisioners too.
+    /// The policy and the audit log, which also apply to provisioners.
     pub(crate) supervision: Supervision,
     pub(crate) provisioners: LoadedProvisioners,
 }
@@ -96,8 +96,8 @@ pub(crate) struct Plugin {
 pub use provisioners::require as require_provisioners;
 
 impl Plugins {
-    /// Returns the plugins of these artifacts and running processes. `parallelism` is the number of
-    /// concurrent calls.
+    /// Returns the plugins for these artifacts and running processes. `parallelism` is the number
+    /// of concurrent calls.
     ///
     /// # Errors
     /// If WebAssembly cannot be executed on this machine.
@@ -172,12 +172,13 @@ impl Plugins {
         providers.chain(self.native_provisioners.values().cloned().map(NativeProcesses::Provisioner))
     }
 
-    /// Returns the directories that a rule grants to any plugin for writing.
+    /// Returns the directories in which any plugin is granted write access by a rule.
     pub fn writable_directories(&self) -> WritableDirectories {
         WritableDirectories::new(self.supervision.policy.writable_directories().map(Path::to_owned))
     }
 
-    /// Returns a hash of each plugin by address, with which a saved plan identifies its plugins.
+    /// Returns a hash of each plugin, by address. A saved plan identifies its plugins by these
+    /// hashes.
     pub fn digests(&self) -> BTreeMap<String, String> {
         let digest = |(address, plugin): (&ProviderAddress, &Plugin)| match &plugin.artifact {
             PluginArtifact::Component(component) => Some((address.to_string(), component.sha256.to_string())),
@@ -188,11 +189,11 @@ impl Plugins {
         self.by_address.iter().filter_map(digest).collect()
     }
 
-    /// Loads every component, and the provisioners of these types, so that the compiled code is
-    /// cached for later runs. Does not run native plugins. Calls `tell` for each compilation.
+    /// Loads every component and the provisioners of these types, so that the compiled code is
+    /// cached for later runs. Native plugins are not run. Calls `tell` for each compilation.
     ///
     /// # Errors
-    /// Every plugin that cannot be loaded, each with the reason.
+    /// All plugins that cannot be loaded, each with the reason.
     pub async fn load_all(
         &self,
         provisioners: &BTreeSet<&str>,
@@ -277,9 +278,9 @@ fn report_compiling(frontend: &dyn Frontend, event: LoadEvent) {
     }
 }
 
-/// Returns the sandbox, and the reason if it does not cache compiled code. A user who can write
-/// both the cache and its key controls which code runs, so neither may be in a directory to which a
-/// plugin may be granted access.
+/// Returns the sandbox. If the sandbox does not cache compiled code, also returns the reason. A
+/// user who can write both the cache and its key controls which code runs. Therefore, neither may
+/// be in a directory to which a plugin may be granted access.
 fn sandbox(
     environment: &ProcessEnvironment,
     parallelism: usize,

@@ -15,16 +15,17 @@ use wardian_policy::Policy;
 use crate::environment::ProcessEnvironment;
 use crate::paths::resolve_symlinks;
 
-/// A file that an option of the command names, relative to the configuration's directory.
+/// A file named by one of the command's options. The path is relative to the configuration's
+/// directory.
 pub type NamedFile = (ProtectedClass, PathBuf);
 
-/// What determines the locations.
+/// The values that determine the locations.
 pub(crate) struct Locations<'a> {
     /// The configuration's directory, absolute.
     pub(crate) directory: &'a Path,
     pub(crate) environment: &'a ProcessEnvironment,
     pub(crate) cli_config: &'a CliConfig,
-    /// The state of the default workspace, and the directory of the other ones.
+    /// The state of the default workspace, and the directory of the other workspaces' states.
     pub(crate) states: &'a [PathBuf],
     pub(crate) named_files: &'a [NamedFile],
 }

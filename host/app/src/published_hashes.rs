@@ -6,7 +6,7 @@
 //! contain the same hashes. If a version has no entry here, Terraform cannot install it from a lock
 //! file that only Wardian has written.
 
-/// Returns the published hashes of a provider's version.
+/// Returns the published hashes for a version of a provider.
 pub(crate) fn published_hashes(address: &str, version: &str) -> &'static [&'static str] {
     let known = PUBLISHED.iter().find(|(known, at, _)| (*known, *at) == (address, version));
     known.map_or(&[], |(_, _, hashes)| *hashes)

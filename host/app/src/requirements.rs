@@ -10,8 +10,8 @@ use wardian_state::State;
 
 use crate::compatibility::TERRAFORM_VERSION;
 
-/// Returns the providers that the configuration requires, and those of objects in the state that
-/// the configuration no longer contains.
+/// Returns the providers that the configuration requires, and the providers of objects in the state
+/// that are no longer in the configuration.
 pub fn requirements(configuration: &Configuration, state: Option<&State>) -> Requirements {
     let mut requirements = Requirements::default();
     for (address, requirement) in configuration.provider_requirements() {
@@ -43,7 +43,7 @@ fn providers_of(state: &State) -> BTreeSet<ProviderAddress> {
     state.resources().map(|(_, resource)| resource.provider.provider.clone()).collect()
 }
 
-/// Reports every module that requires another Terraform version.
+/// Reports every module that requires a different Terraform version.
 pub(crate) fn check_required_versions(configuration: &Configuration, diagnostics: &mut Diagnostics) {
     let Ok(ours) = TERRAFORM_VERSION.parse::<Version>() else { return };
     for node in configuration.modules() {

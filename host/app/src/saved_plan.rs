@@ -20,14 +20,14 @@ use crate::error::AppError;
 
 /// Maximum size of the dependency lock file.
 const MAX_LOCK_FILE_SIZE: u64 = 64 << 20;
-/// The first bytes of a plan file, which is a ZIP archive.
+/// The first bytes of a plan file, which is a zip archive.
 const ARCHIVE: &[u8] = b"PK\x03\x04";
 
-/// Writes a plan to a file that only its owner can read, since it contains sensitive values. With a
-/// passphrase, the plan is encrypted.
+/// Writes a plan to a file that only its owner can read, because the plan contains sensitive
+/// values. If there is a passphrase, the plan is encrypted.
 ///
 /// # Errors
-/// If it cannot be written.
+/// If the file cannot be written.
 pub fn write(
     path: &Path,
     plan: &Plan,
@@ -71,7 +71,7 @@ pub fn is_plan(bytes: &[u8]) -> bool {
 /// Reads a file.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the file cannot be read.
 pub fn read(path: &Path) -> Result<Vec<u8>, AppError> {
     fs::read(path).map_err(|error| {
         if error.kind() == io::ErrorKind::IsADirectory {
@@ -98,10 +98,10 @@ pub struct SavedPlan {
 }
 
 impl SavedPlan {
-    /// Decodes the content of a file. The passphrase is required if the content [`is_sealed`].
+    /// Decodes the content of a file. If the content [`is_sealed`], the passphrase is required.
     ///
     /// # Errors
-    /// If it is not a plan of this version of Wardian.
+    /// If the content is not a plan of this version of Wardian.
     pub fn decode(
         path: &Path,
         bytes: &[u8],
@@ -167,7 +167,7 @@ impl SavedPlan {
     /// Checks that the plan was made in the selected workspace.
     ///
     /// # Errors
-    /// If it was made in another one.
+    /// If the plan was made in another workspace.
     pub fn check_workspace(&self, present: &str) -> Result<(), AppError> {
         let planned = &self.file.origin.workspace;
         if planned == present {
@@ -182,11 +182,11 @@ impl SavedPlan {
         ))
     }
 
-    /// Checks that the plan was made with the plugins that are now installed, and with the versions
-    /// in the directory's lock file.
+    /// Checks that the plan was made with the currently installed plugins, and with the versions in
+    /// the directory's lock file.
     ///
     /// # Errors
-    /// If it was made with others.
+    /// If the plan was made with different plugins or versions.
     pub fn check_plugins(
         &self,
         context: &AppContext,
@@ -231,7 +231,7 @@ impl SavedPlan {
     /// Decodes the plan.
     ///
     /// # Errors
-    /// If it does not match the schemas of the installed plugins.
+    /// If the plan does not match the schemas of the installed plugins.
     pub fn into_plan(self, path: &Path, schemas: &Schemas) -> Result<Plan, AppError> {
         self.file
             .into_plan(|provider| schemas.provider(&provider.provider))

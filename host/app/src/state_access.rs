@@ -22,7 +22,7 @@ use crate::error::AppError;
 use crate::frontend::AppEvent;
 use crate::paths::resolve_symlinks;
 
-/// The operation for which a state is locked, as it is named in the lock information.
+/// The operation for which a state is locked, as shown in the lock information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockPurpose {
     /// Making a plan.
@@ -75,14 +75,14 @@ impl LockPurpose {
     }
 }
 
-/// Options for the selection and the lock of a state.
+/// Options that select and lock a state.
 #[derive(Clone, Debug)]
 pub struct LockOptions {
     /// Whether to lock the state.
     pub lock: bool,
-    /// How long to wait for a lock that another process holds.
+    /// The maximum time to wait for a lock that another process holds.
     pub lock_timeout: Duration,
-    /// The state file, if it is not the workspace's state file.
+    /// The state file, if it is not that of the workspace.
     pub state: Option<PathBuf>,
 }
 
@@ -108,7 +108,8 @@ pub fn read_unlocked(
     read_file_unlocked(context, path)
 }
 
-/// Returns the state file of a command: the file in an option, or the workspace's state file.
+/// Returns the state file that a command uses: the file in an option, or the workspace's state
+/// file.
 ///
 /// # Errors
 /// If the backend is not the one that was initialized.
@@ -128,7 +129,7 @@ pub fn state_path(
 ///
 /// # Errors
 /// If a link leads from the file out of its directory, or if the configuration is untrusted and the
-/// file is not in its directory.
+/// file is not in the configuration's directory.
 fn path_of_workspace(context: &AppContext, backend: &LocalBackend) -> Result<PathBuf, AppError> {
     let path = backend.state_path(&context.workspace.name);
     if let Some(confinement) = &context.confinement {
@@ -138,9 +139,9 @@ fn path_of_workspace(context: &AppContext, backend: &LocalBackend) -> Result<Pat
     Ok(path)
 }
 
-/// Checks that no link leads from a state to another directory: a state that the user did not name
-/// could be that of another project. A relative path stays in the project; for an absolute one, the
-/// user chose its directory.
+/// Checks that no link leads from a state to another directory: if the user has not named the
+/// state, it could be the state of another project. A relative path must stay in the project; for
+/// an absolute path, the user has chosen the directory.
 fn check_links(project: &Path, path: &Path) -> Result<(), AppError> {
     let state = project.join(path);
     let base = if path.is_relative() && lexically_normalize(&state).starts_with(project) {
@@ -241,11 +242,11 @@ pub fn create_state_directory(path: &Path) -> Result<(), AppError> {
     })
 }
 
-/// Locks a state. Tries at once, and then with increasing pauses until the timeout. An interrupt
-/// ends the wait.
+/// Locks a state. Attempts to do so at once, and then with increasing pauses until the timeout. An
+/// interrupt ends the wait.
 ///
 /// # Errors
-/// If another process holds the lock, or the system refuses it.
+/// If another process holds the lock, or the system rejects the lock.
 pub async fn acquire(
     context: &AppContext,
     file: &mut StateFile,

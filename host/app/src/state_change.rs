@@ -13,12 +13,12 @@ use crate::context::AppContext;
 use crate::error::AppError;
 use crate::state_access::{self, LockOptions, LockPurpose, StateOutOptions};
 
-/// The backup of a state for which no option names a file.
+/// The backup of a state if no option names a backup file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultBackup {
     /// The sidecar file, unless it is disabled with `-backup=-`.
     Beside,
-    /// A separate file with the time in its name, which cannot be disabled.
+    /// A separate file with the time in its name. This backup cannot be disabled.
     Timed,
 }
 
@@ -33,7 +33,7 @@ pub struct StateChange {
 pub struct ChangeRequest<'a> {
     /// Whether to lock the state.
     pub lock: bool,
-    /// How long to wait for the lock.
+    /// The maximum time to wait for the lock.
     pub lock_timeout: Duration,
     /// The file that is read.
     pub path: PathBuf,
@@ -41,7 +41,7 @@ pub struct ChangeRequest<'a> {
     pub written: Option<&'a Path>,
     /// The backup of the previous state.
     pub backup: BackupRule,
-    /// The operation, as it is named in the lock information.
+    /// The operation, as shown in the lock information.
     pub purpose: LockPurpose,
 }
 
@@ -88,7 +88,7 @@ impl StateChange {
     /// Writes the new state with the next serial.
     ///
     /// # Errors
-    /// If it cannot be written; the state file is then unchanged.
+    /// If the state cannot be written. In this case, the state file is unchanged.
     pub fn save(mut self, state: &State) -> Result<(), AppError> {
         self.file.write(state)?;
         Ok(())
@@ -97,7 +97,7 @@ impl StateChange {
     /// Returns whether the state file exists.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the state file cannot be read.
     pub fn exists(&mut self) -> Result<bool, AppError> {
         Ok(self.file.exists()?)
     }
@@ -105,7 +105,7 @@ impl StateChange {
     /// Writes a state with the serial and lineage that it contains.
     ///
     /// # Errors
-    /// If it cannot be written; the state file is then unchanged.
+    /// If the state cannot be written. In this case, the state file is unchanged.
     pub fn save_verbatim(mut self, state: &State) -> Result<(), AppError> {
         self.file.write_verbatim(state)?;
         Ok(())
@@ -122,8 +122,8 @@ pub fn backup_rule(given: Option<&Path>, default: DefaultBackup, of: &Path) -> B
     }
 }
 
-/// Returns a name such as `terraform.tfstate.1700000000.backup`, with the current second, or with
-/// the next one for which no file exists.
+/// Returns a name such as `terraform.tfstate.1700000000.backup`. The number is the current second,
+/// or the next second for which no file exists.
 fn timed_backup(of: &Path) -> PathBuf {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let name = |second: u64| {
@@ -138,10 +138,10 @@ fn timed_backup(of: &Path) -> PathBuf {
     name(second)
 }
 
-/// Checks that a state exists, before the state is locked.
+/// Before a state is locked, checks that it exists.
 ///
 /// # Errors
-/// If it does not exist or cannot be read.
+/// If the state does not exist or cannot be read.
 pub fn require(context: &AppContext, path: &Path) -> Result<(), AppError> {
     if state_access::read_file_unlocked(context, path.to_owned())?.exists {
         return Ok(());
@@ -149,7 +149,7 @@ pub fn require(context: &AppContext, path: &Path) -> Result<(), AppError> {
     Err(missing(path))
 }
 
-/// Returns the error of a command that requires a state if the state does not exist.
+/// Returns the error for a command that requires a state, if the state does not exist.
 pub fn missing(path: &Path) -> AppError {
     AppError::new(
         "No state file was found",

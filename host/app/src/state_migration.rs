@@ -25,14 +25,14 @@ pub struct StateCopy {
     pub from: PathBuf,
     /// The path of the new file.
     pub to: PathBuf,
-    /// The state that would be overwritten.
+    /// The state that the copy would overwrite.
     pub replaces: Option<Arc<State>>,
 }
 
 /// Copies the states of all workspaces after the user has confirmed.
 ///
 /// # Errors
-/// If no user can be asked, or a state cannot be read or written.
+/// If the user cannot be asked, or a state cannot be read or written.
 pub(crate) async fn migrate(
     context: &AppContext,
     old: &LocalBackend,

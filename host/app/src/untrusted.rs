@@ -31,7 +31,7 @@ use crate::paths::resolve_symlinks;
 /// Whether the configuration is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigurationTrust {
-    /// The user's own configuration, which can name any file that the user can read.
+    /// The user's own configuration. It can refer to any file that the user can read.
     Trusted,
     /// A configuration from an untrusted source.
     Untrusted,
@@ -52,18 +52,19 @@ plugin "terraform.io/builtin/configuration" {
 /// Directories that are not part of a configuration, in addition to [`HOST_FILES`].
 const OTHER_DIRECTORIES: [&str; 2] = [".terraform", ".git"];
 
-/// Files that commands read implicitly, without an option, and that their error messages quote.
+/// Files that commands read implicitly, without an option. Error messages can quote their content.
 const IMPLICIT_FILES: [&str; 3] = [POLICY_FILE_NAME, ".terraform.lock.hcl", ".wardian.lock.hcl"];
 
 /// Files that commands read and write implicitly. They must not be symbolic links that lead out of
 /// the configuration's directory, or be in a directory that is such a link. `.git` is not one of
-/// them.
+/// these files.
 const HOST_FILES: [&str; 3] = [DEFAULT_STATE, "terraform.tfstate.d", "errored.tfstate"];
 
 /// The state file of the default workspace.
 const DEFAULT_STATE: &str = "terraform.tfstate";
 
-/// The same for files in the data directory, which is `.terraform` unless the user chooses another.
+/// Like [`HOST_FILES`], for files in the data directory. The data directory is `.terraform` unless
+/// the user chooses another.
 const HOST_DATA_FILES: [&str; 5] =
     ["environment", "terraform.tfstate", "modules/modules.json", "providers", "plugins"];
 
@@ -115,9 +116,9 @@ impl HostConfinement {
         })
     }
 
-    /// Checks that the files that the host reads or writes implicitly are not symbolic links that
-    /// lead out of the configuration's directory. The check precedes the first read, since error
-    /// messages quote the files.
+    /// Checks that no file that the host reads or writes implicitly is a symbolic link that leads
+    /// out of the configuration's directory. The check precedes the first read, because error
+    /// messages can quote the files.
     ///
     /// # Errors
     /// If a file is such a link.
@@ -151,7 +152,7 @@ impl HostConfinement {
         problems.into_result(())
     }
 
-    /// Returns whether a path passes through the configuration's directory, under any name.
+    /// Returns whether a path leads through the configuration's directory, under any of its names.
     fn passes_through(&self, path: &Path) -> bool {
         path.ancestors().any(|above| above.canonicalize().is_ok_and(|above| above == self.directory))
     }
@@ -172,8 +173,8 @@ impl HostConfinement {
         self.configuration.reject(&call, Capability::Filesystem, target, reason).reason
     }
 
-    /// Checks that a state file that the configuration names, and its sidecar files, are in its
-    /// directory.
+    /// Checks that a state file to which the configuration refers, and its sidecar files, are in
+    /// the configuration's directory.
     ///
     /// # Errors
     /// If a file is not in the directory.
@@ -190,7 +191,7 @@ impl HostConfinement {
         Err(AppError::new("State file not permitted", detail))
     }
 
-    /// Returns the files that functions of the language read.
+    /// Returns the files that functions of the language may read.
     pub fn function_files(&self) -> GatedFiles {
         self.files_for("function")
     }
@@ -216,8 +217,8 @@ impl HostConfinement {
         })
     }
 
-    /// Returns the gate for the files that the host's own data sources read: other states contain
-    /// sensitive values.
+    /// Returns the gate for the files that the host's own data sources read. It is necessary
+    /// because other states contain sensitive values.
     pub fn state_gate(&self) -> FileGate {
         let this = self.clone();
         FileGate::new(move |context, path| this.check(context, &this.states, "read-data-source", path))
@@ -252,7 +253,7 @@ impl Files for HostConfinement {
 }
 
 /// Checks that the files that commands read or write implicitly do not lead out of an untrusted
-/// directory, which is the process's working directory.
+/// directory. This directory is the process's working directory.
 ///
 /// # Errors
 /// If a file leads out of the directory.
@@ -267,11 +268,11 @@ pub fn check_directory(
     Ok(())
 }
 
-/// Checks that a file that the user names is not written through a symbolic link that an untrusted
-/// configuration created in the process's working directory.
+/// Checks that a file named by the user is not written through a symbolic link that an untrusted
+/// configuration has created in the process's working directory.
 ///
 /// # Errors
-/// If it would be written through such a link.
+/// If the file would be written through such a link.
 pub fn check_written(path: &Path) -> Result<(), AppError> {
     let led = || {
         let directory = std::env::current_dir()?;

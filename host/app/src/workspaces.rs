@@ -106,7 +106,7 @@ pub fn select(environment: &ProcessEnvironment, name: &str) -> Result<(), AppErr
 pub const RULE: &str =
     "A name consists of ASCII letters and digits and -._~$&+:=@, and is neither \".\" nor \"..\".";
 
-/// Returns whether text can be the name of a workspace, which must not need escapes in a URL
+/// Returns whether a text can be the name of a workspace. A name must not require escapes in a URL
 /// segment.
 pub fn is_name(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~$&+:=@".contains(&byte);
@@ -145,8 +145,7 @@ pub fn all(backend: &LocalBackend) -> Result<Vec<String>, AppError> {
     Ok(names)
 }
 
-/// Returns the directory of a workspace's state. The default workspace does not have such a
-/// directory.
+/// Returns the directory of a workspace's state. The default workspace has no such directory.
 pub fn directory(backend: &LocalBackend, name: &str) -> PathBuf {
     backend.workspace_directory().join(Path::new(name))
 }

@@ -12,7 +12,7 @@ use crate::command_context::CommandContext;
 use crate::failure::{Failure, Outcome};
 use crate::grant_command::{GrantCommand, combined};
 
-/// The maximum number of denials that are listed; the log has all of them.
+/// Maximum number of denials that are listed. The audit log contains all of them.
 const MAX_REPORTED_DENIALS: usize = 20;
 
 /// Reports denials, and fails a run whose audit log is incomplete.
@@ -36,7 +36,7 @@ pub(crate) fn conclude(context: &CommandContext, outcome: Outcome) -> Outcome {
     }
 }
 
-/// Returns the denied accesses, each once, and how to allow them.
+/// Returns the text that lists each denied access once and how to allow it.
 fn denials_text(denials: &[DeniedUse], program: &str) -> String {
     let mut text = String::from("Plugins requested access that no policy grants, and were denied:\n");
     for denied in denials.iter().take(MAX_REPORTED_DENIALS) {

@@ -16,7 +16,7 @@ pub(crate) struct CommandContext {
 }
 
 impl CommandContext {
-    /// Returns the engine's run for a configuration, with its progress shown in the shell.
+    /// Returns the engine's run for a configuration. The shell shows its progress.
     pub(crate) fn engine_run(
         &self,
         configuration: Arc<Configuration>,

@@ -25,7 +25,8 @@ pub(crate) trait CommandSpec {
         OutputKind::Data
     }
 
-    /// Returns the file that `-json-into` names, for JSON messages beside the text.
+    /// Returns the file in `-json-into`, which receives JSON messages in addition to the text
+    /// output.
     fn json_into(&self) -> Option<&Path> {
         None
     }
@@ -40,12 +41,12 @@ pub(crate) trait CommandSpec {
         ConfigurationTrust::Trusted
     }
 
-    /// Returns the file that `-audit-log` names.
+    /// Returns the file in `-audit-log`.
     fn audit_log(&self) -> Option<&Path> {
         None
     }
 
-    /// Returns the files that options name and that plugins must not change.
+    /// Returns the files named by options that plugins must not change.
     fn named_files(&self) -> Vec<NamedFile> {
         Vec::new()
     }

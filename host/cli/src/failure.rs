@@ -8,7 +8,7 @@ use wardian_state::{LockError, StateError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     Success,
-    /// The command failed and has already reported the failure.
+    /// The command failed, and the failure has already been reported.
     Failed,
     /// The plan has changes, and the user gave `-detailed-exitcode`.
     Changes,

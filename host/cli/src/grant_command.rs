@@ -11,7 +11,7 @@ use wardian_diagnostic::SourceFile;
 use wardian_lang::{Block, EmptyScope, Expression, parse_body};
 use wardian_monitor::DeniedUse;
 
-/// A call that changes a resource: it reads a file before it writes it.
+/// A call that changes a resource. It reads a file before it writes the file.
 const CHANGING_CALL: &str = "apply-resource-change";
 
 /// A `policy grant` command.
@@ -25,7 +25,8 @@ pub(crate) struct GrantCommand {
 }
 
 impl GrantCommand {
-    /// Returns the command for a denied access, if there is a rule for it that options can express.
+    /// Returns the command for a denied access, if there is a rule for the access that can be
+    /// expressed in options.
     pub(crate) fn for_denied_use(denied: &DeniedUse) -> Option<Self> {
         let mut command = Self::from_rule(denied.rule_to_add.as_deref()?)?;
         if command.capability == "filesystem" && denied.record.call == CHANGING_CALL {
@@ -104,8 +105,8 @@ fn label(block: &Block) -> Option<String> {
     block.labels.first().map(|label| label.text.to_string())
 }
 
-/// Returns the elements of a list, or a single string. An option cannot express an element with a
-/// comma.
+/// Returns the elements of a list, or a single string; `None` if an element contains a comma,
+/// because options cannot express it.
 fn option_values(expression: &Expression) -> Option<Vec<String>> {
     let value = expression.evaluate(&EmptyScope).ok()?;
     let text = |value: &wardian_value::Value| {
@@ -124,7 +125,7 @@ fn directory_of(file: &str) -> String {
     parent.and_then(Path::to_str).unwrap_or(file).to_owned()
 }
 
-/// Quotes a word, if a POSIX shell requires it.
+/// Quotes a word if a POSIX shell requires it.
 fn quoted(word: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./:=,@%+".contains(character);
     if !word.is_empty() && word.chars().all(is_plain) {

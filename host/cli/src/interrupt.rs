@@ -59,7 +59,7 @@ enum Request {
     Terminate,
 }
 
-/// What a signal leads to.
+/// The effect of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reaction {
     Finish,

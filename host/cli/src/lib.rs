@@ -55,8 +55,8 @@ use shell::{OutputKind, Shell, ViewOptions};
 /// Maximum number of threads for provider calls.
 const THREADS: usize = 8;
 
-/// Runs the command in the arguments. If the program's file name is that of a native plugin, it
-/// serves that plugin and ignores the arguments.
+/// Runs the command in the arguments. If the program's file name is that of a native plugin, serves
+/// that plugin and ignores the arguments.
 pub fn main(program: Option<OsString>, arguments: Vec<OsString>) -> ExitCode {
     crash::print_panics();
     if let [first, rest @ ..] = arguments.as_slice()
@@ -171,8 +171,8 @@ fn process_environment() -> ProcessEnvironment {
         .with_own_program(own_program())
 }
 
-/// Returns the running program's file. On Linux the kernel knows it, even if the file has been
-/// replaced since.
+/// Returns the running program's file. On Linux, this is the kernel's link to the file, which can
+/// be used even if the file has been replaced in the meantime.
 fn own_program() -> Option<PathBuf> {
     let known = Path::new("/proc/self/exe");
     if cfg!(target_os = "linux") && known.exists() {
@@ -186,7 +186,7 @@ fn is_plugin(program: &Path) -> bool {
     name.is_some_and(|name| name.starts_with(commands::serve::PREFIX))
 }
 
-/// Returns the path of the running binary, under the name with which it was started.
+/// Returns the path of the running binary, with the name under which it was started.
 fn own_file() -> OsString {
     let named = std::env::args_os().next().map(PathBuf::from).filter(|path| path.is_file());
     named.or_else(|| std::env::current_exe().ok()).unwrap_or_default().into_os_string()

@@ -13,7 +13,7 @@ use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use wardian_app::ProcessEnvironment;
 use wardian_printable::escape::{Extent, escape, escape_json};
 
-/// Starts logging if an environment variable requests it.
+/// Starts logging if it is requested by an environment variable.
 ///
 /// # Errors
 /// If a log setting is invalid or the log file cannot be opened.
@@ -89,8 +89,8 @@ impl LogSettings {
     }
 }
 
-/// Converts a log filter. A level without a target applies to Wardian and its plugins; log lines of
-/// libraries are selected by the libraries' names.
+/// Converts a log filter. A level without a target applies to Wardian and its plugins. To select
+/// log lines of libraries, a filter must contain the libraries' names.
 fn level_for_all(text: &str) -> Option<String> {
     match level(text) {
         Some("off") => None,
@@ -99,7 +99,7 @@ fn level_for_all(text: &str) -> Option<String> {
     }
 }
 
-/// Parses a log level. `json` is the most detailed level, in another format.
+/// Parses a log level. `json` is the most detailed level in a different format.
 fn level(text: &str) -> Option<&'static str> {
     const LEVELS: [(&str, &str); 8] = [
         ("off", "off"),

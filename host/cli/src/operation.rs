@@ -33,7 +33,7 @@ use crate::report;
 use crate::shell::Paint;
 use crate::variables::{self, Prompting};
 
-/// The user's options for an operation, independent of the command.
+/// The user's options for an operation. They do not depend on the command.
 pub(crate) struct OperationRequest<'a> {
     pub(crate) options: PlanOptions,
     pub(crate) variables: &'a VariableArguments,
@@ -42,7 +42,7 @@ pub(crate) struct OperationRequest<'a> {
     pub(crate) lock: &'a LockArguments,
     /// The file to which a changed state is written.
     pub(crate) state_out: &'a StateOutArguments,
-    /// The purpose that the lock information records.
+    /// The purpose to be recorded in the lock information.
     pub(crate) purpose: LockPurpose,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Operation {
     pub(crate) variables: RootVariables,
     /// The hashes that identify the plugins.
     pub(crate) plugins: BTreeMap<String, String>,
-    /// The signal by which the user stops the operation.
+    /// The signal with which the user stops the operation.
     pub(crate) stop: StopSignal,
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn plan_options(
     })
 }
 
-/// Returns the plan mode that the options select.
+/// Returns the plan mode selected by the options.
 pub(crate) fn mode(planning: &PlanningArguments) -> Mode {
     match (planning.destroy, planning.refresh_only) {
         (true, _) => Mode::Destroy,
@@ -96,7 +96,7 @@ impl Operation {
     /// Loads and locks everything that the operation requires.
     ///
     /// # Errors
-    /// If the operation cannot start; nothing has been changed in that case.
+    /// If the operation cannot start. In this case, nothing has been changed.
     pub(crate) async fn prepare(context: &CommandContext, request: &OperationRequest<'_>) -> Outcome<Self> {
         let stop = interrupt::listen(&context.shell)?;
         let configuration = match request.options.mode {
@@ -209,7 +209,7 @@ impl Operation {
 
 /// The result of an apply.
 pub(crate) struct Done {
-    /// The state as it was saved.
+    /// The saved state.
     pub(crate) state: Arc<State>,
     pub(crate) counts: ChangeCounts,
     pub(crate) status: Status,
@@ -223,7 +223,7 @@ impl Done {
 }
 
 /// Saves a state that cannot be stored in its usual location, so that it is not lost. If no other
-/// file can be written either, prints the state.
+/// file can be written, either, prints the state.
 fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics, context: &CommandContext) {
     let error = match StateFile::write_errored(Path::new(""), state) {
         Ok(path) => {
@@ -253,7 +253,7 @@ fn keep_elsewhere(state: &State, diagnostics: &mut Diagnostics, context: &Comman
     );
 }
 
-/// The result of a question for approval.
+/// The result of asking for approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Approval {
     Given,
@@ -332,7 +332,7 @@ pub(crate) async fn ask_for_approval(
     }
 }
 
-/// Returns whether an answer probably means yes, although it is not accepted.
+/// Returns whether an answer probably means yes, although it is not accepted as such.
 fn is_consent(answer: &str) -> bool {
     matches!(answer.trim().to_lowercase().as_str(), "y" | "yes" | "ok" | "true" | "j" | "ja" | "si" | "oui")
 }

@@ -11,7 +11,8 @@ use crate::command_context::CommandContext;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt;
 
-/// Returns the passphrase for a new plan file, from the environment or typed twice by the user.
+/// Returns the passphrase for a new plan file. It is read from the environment, or typed twice by
+/// the user.
 ///
 /// # Errors
 /// If no passphrase is given, or the two passphrases differ.

@@ -10,7 +10,7 @@ use wardian_app::ProcessEnvironment;
 
 use crate::failure::Usage;
 
-/// The program that the output names.
+/// The product in whose wording the output is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Product {
     #[default]
@@ -20,10 +20,10 @@ pub(crate) enum Product {
 }
 
 impl Product {
-    /// Returns the product for the name of the process's program and its environment.
+    /// Returns the product according to the name of the process's program and the environment.
     ///
     /// # Errors
-    /// If the environment names an unknown product.
+    /// If the environment contains the name of an unknown product.
     pub(crate) fn for_process(
         program: Option<&Path>,
         environment: &ProcessEnvironment,
@@ -66,13 +66,12 @@ impl Product {
         }
     }
 
-    /// Returns whether the program prints its own lines.
+    /// Returns whether Wardian's own wording is used.
     pub(crate) const fn is_own(self) -> bool {
         matches!(self, Self::Wardian)
     }
 
-    /// Returns the key of the version in JSON messages. The program's own messages are
-    /// Terraform's.
+    /// Returns the key of the version in JSON messages. Wardian uses Terraform's key.
     pub(crate) const fn message_key(self) -> &'static str {
         match self {
             Self::Wardian | Self::Terraform => "terraform",
@@ -80,7 +79,7 @@ impl Product {
         }
     }
 
-    /// Returns the module of JSON messages.
+    /// Returns the module name in JSON messages.
     pub(crate) const fn message_module(self) -> &'static str {
         match self {
             Self::Wardian | Self::Terraform => "terraform.ui",
@@ -88,7 +87,7 @@ impl Product {
         }
     }
 
-    /// Returns the name in the first JSON message.
+    /// Returns the product's name in the first JSON message.
     pub(crate) const fn message_name(self) -> &'static str {
         match self {
             Self::Wardian | Self::Terraform => "Terraform",

@@ -41,7 +41,7 @@ impl Events for Progress {
     }
 }
 
-/// Adds the prefix of the resource and provisioner to each line of a provisioner's output. A
+/// Adds the prefix with the resource and the provisioner to each line of a provisioner's output. A
 /// carriage return ends a line, as on a terminal. Lines without visible text are dropped.
 fn output_lines(text: &str, prefix: &PrintableText) -> PrintableText {
     let mut shown = PrintableText::new();

@@ -36,15 +36,15 @@ pub(crate) fn plan(shell: &Shell, plan: &Plan) {
     }
 }
 
-/// Writes how to apply a plan. Only text output contains this note.
+/// Writes the note about applying a plan. Only text output contains this note.
 pub(crate) fn note(shell: &Shell, plan: &Plan, note: PlanNote<'_>) {
     if !shell.is_for_programs() && plan.is_applyable() {
         shell.print(render_note(note, shell.render_options()));
     }
 }
 
-/// Reports the planned changes of a saved plan in JSON messages; text output showed them when the
-/// plan was made.
+/// Reports the planned changes of a saved plan in JSON messages. In text output, they were shown
+/// when the plan was made.
 pub(crate) fn saved_plan(shell: &Shell, plan: &Plan) {
     if shell.wants_messages() {
         for change in
@@ -55,7 +55,7 @@ pub(crate) fn saved_plan(shell: &Shell, plan: &Plan) {
     }
 }
 
-/// Returns whether a change is reported. Removed data sources are not.
+/// Returns whether a change is reported. Removed data sources are not reported.
 fn is_reported(change: &ResourceChange) -> bool {
     let goes = change.address.mode() == ResourceMode::Data && change.action == Action::Delete;
     !goes && (change.action != Action::NoOp || change.is_moved() || change.importing.is_some())
@@ -74,7 +74,7 @@ pub(crate) fn done(shell: &Shell, summary: Summary, counts: ChangeCounts, state:
     }
 }
 
-/// Reports outputs. JSON messages contain an empty set too.
+/// Reports outputs. The JSON message is written even if there are no outputs.
 pub(crate) fn outputs(shell: &Shell, outputs: &BTreeMap<Str, OutputValue>) {
     if shell.wants_messages() {
         shell.message(&Message::Outputs(outputs));

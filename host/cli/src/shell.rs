@@ -45,12 +45,12 @@ const WIDTH: usize = 78;
 /// The kind of data that a command writes to standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum OutputKind {
-    /// Text for people, warnings included.
+    /// Text for people, including warnings.
     #[default]
     Report,
     /// Only the data that the user requested. Warnings are written to standard error.
     Data,
-    /// JSON messages for programs, one on each line, diagnostics included.
+    /// JSON messages for programs, including diagnostics, one on each line.
     JsonMessages,
 }
 
@@ -108,11 +108,11 @@ pub(crate) struct Shell {
     data_only: bool,
     /// Whether all output consists of JSON messages.
     for_programs: bool,
-    /// The file that receives JSON messages beside the text.
+    /// The file that receives JSON messages in addition to the text output.
     recording: Option<Recording>,
     /// Whether the user can be asked.
     asks: bool,
-    /// Whether a question waits for its answer.
+    /// Whether a question is waiting for its answer.
     is_asking: AtomicBool,
     /// Locked while text is written, so that its lines are not mixed with others.
     writing: Mutex<()>,
@@ -122,7 +122,7 @@ pub(crate) struct Shell {
 #[derive(Debug)]
 struct Recording {
     file: Mutex<File>,
-    /// Why it could not be written.
+    /// The reason why the file could not be written.
     failure: OnceLock<String>,
 }
 
@@ -142,7 +142,7 @@ struct Stream {
     width: usize,
     /// Whether the stream can no longer be written.
     gone: AtomicBool,
-    /// Why it cannot be written, unless its reader has closed it.
+    /// The reason why the stream cannot be written, unless its reader has closed it.
     failure: OnceLock<String>,
 }
 
@@ -177,7 +177,7 @@ impl Shell {
         shell
     }
 
-    /// Writes JSON messages to a file from now on, beside the text.
+    /// From now on, also writes JSON messages to a file.
     ///
     /// # Errors
     /// If the file cannot be created.
@@ -193,12 +193,12 @@ impl Shell {
         self.for_programs || self.recording.is_some()
     }
 
-    /// Returns the layout of text for standard output.
+    /// Returns the options for text on standard output.
     pub(crate) fn render_options(&self) -> RenderOptions {
         RenderOptions { color: self.out.color, width: self.out.width, product: self.product }
     }
 
-    /// Returns the program whose literal lines are printed.
+    /// Returns the product in whose wording the output is printed.
     pub(crate) fn product(&self) -> Product {
         self.product
     }
@@ -208,7 +208,7 @@ impl Shell {
         painted(text.into(), paint, self.out.color)
     }
 
-    /// Returns whether the progress of single objects is not printed.
+    /// Returns whether progress messages about individual objects are omitted.
     pub(crate) fn is_concise(&self) -> bool {
         self.concise
     }
@@ -218,8 +218,8 @@ impl Shell {
         self.for_programs
     }
 
-    /// Writes a JSON message to standard output if it is for programs, and to the file that receives
-    /// messages.
+    /// Writes a JSON message to standard output if the output is for programs, and to the file that
+    /// receives messages.
     pub(crate) fn message(&self, message: &Message<'_>) {
         let format = match message {
             Message::InitOutput { .. } => "%Y-%m-%dT%H:%M:%SZ",
@@ -247,7 +247,7 @@ impl Shell {
         }
     }
 
-    /// Writes a step or a result of `init`, and a line break.
+    /// Writes a step or a result of `init`, followed by a line break.
     pub(crate) fn init_output(&self, step: InitStep, text: PrintableText) {
         if self.for_programs {
             self.message(&Message::InitOutput { code: step.code(), text: text.as_str().trim() });
@@ -256,19 +256,19 @@ impl Shell {
         }
     }
 
-    /// Returns sentences, broken into lines of the width of standard output. In JSON messages, the
-    /// width is that of the environment.
+    /// Returns sentences broken into lines of the width of standard output. In JSON messages, the
+    /// width is that in the environment.
     pub(crate) fn wrapped(&self, text: &PrintableText) -> PrintableText {
         wrap(text, self.out.width, 0)
     }
 
-    /// Returns a list item, broken into lines that are aligned with its text.
+    /// Returns a list item broken into lines. The lines are aligned with the item's text.
     pub(crate) fn wrapped_item(&self, text: &PrintableText) -> PrintableText {
         wrap(text, self.out.width, 2)
     }
 
-    /// Writes data for programs to standard output: unchanged, because programs depend on each
-    /// byte, but as printable text if a person reads it on a terminal. The data may be invalid
+    /// Writes data for programs to standard output. The data is unchanged, because programs depend
+    /// on each byte; but on a terminal, it is printed as printable text. The data may be invalid
     /// UTF-8.
     pub(crate) fn print_data(&self, data: &[u8]) {
         let _turn = self.turn();
@@ -281,8 +281,8 @@ impl Shell {
         }
     }
 
-    /// Writes a JSON document to standard output, and a line break. In strings of the document,
-    /// characters that must not reach a terminal are replaced by JSON escapes.
+    /// Writes a JSON document to standard output, followed by a line break. In strings of the
+    /// document, characters that must not reach a terminal are replaced by JSON escapes.
     pub(crate) fn print_json(&self, document: &str) {
         let mut text = PrintableText::from_lines(&escape_json(document));
         text.push("\n");
@@ -300,14 +300,14 @@ impl Shell {
         });
     }
 
-    /// Writes text and a line break to standard output.
+    /// Writes text to standard output, followed by a line break.
     pub(crate) fn say(&self, line: impl Into<PrintableText>) {
         let mut text = line.into();
         text.push("\n");
         self.print(text);
     }
 
-    /// Writes text and a line break to standard error.
+    /// Writes text to standard error, followed by a line break.
     pub(crate) fn note(&self, line: impl Into<PrintableText>) {
         let mut text = line.into();
         text.push("\n");
@@ -367,7 +367,7 @@ impl Shell {
         }
     }
 
-    /// Shows why a command failed, and returns its exit status.
+    /// Shows the reason why a command failed, and returns its exit status.
     pub(crate) fn failure(&self, failure: &Failure) -> Status {
         match failure {
             Failure::Diagnostics(diagnostics) => self.diagnostics(diagnostics),
@@ -390,18 +390,18 @@ impl Shell {
         self.asks
     }
 
-    /// Returns whether an answer can be read: from a terminal, or from a pipe that has not ended.
+    /// Returns whether an answer can be read, from a terminal or from a pipe that has not ended.
     pub(crate) fn can_read_answer(&self) -> bool {
         self.can_ask() || (!self.for_programs && !input_has_ended())
     }
 
-    /// Returns whether a question waits for its answer.
+    /// Returns whether a question is waiting for its answer.
     pub(crate) fn is_asking(&self) -> bool {
         self.is_asking.load(Ordering::Relaxed)
     }
 
-    /// Returns why standard output or the file for messages could not be written; `None` if they were
-    /// written, or if the reader of standard output closed it.
+    /// Returns the reason why standard output or the file for messages could not be written; `None`
+    /// if both could be written, or if the reader of standard output has closed it.
     pub(crate) fn output_failure(&self) -> Option<&str> {
         let recording = self.recording.as_ref().and_then(|recording| recording.failure.get());
         self.out.failure.get().or(recording).map(String::as_str)
@@ -448,7 +448,7 @@ impl Shell {
         answer
     }
 
-    /// Shows the warnings and returns the value, or returns the errors with the warnings.
+    /// Shows the warnings and returns the value, or returns the errors together with the warnings.
     pub(crate) fn warned<T>(&self, value: T, warnings: &Diagnostics) -> Outcome<T> {
         if warnings.has_errors() {
             return Err(warnings.clone().into());
@@ -496,8 +496,8 @@ fn input_has_ended() -> bool {
     is_ready && input.lock().fill_buf().map_or(true, <[u8]>::is_empty)
 }
 
-/// Shows warnings of one kind once: a provider may report the same warning for a hundred objects.
-/// All errors and all results of checks are shown.
+/// Combines warnings with the same summary, because a provider may report the same warning for a
+/// hundred objects. All errors and all results of checks are shown.
 fn consolidated(diagnostics: &Diagnostics) -> Vec<Diagnostic> {
     let mut shown: Vec<(Diagnostic, Vec<Option<String>>)> = Vec::new();
     let mut warned: HashMap<&str, usize> = HashMap::new();
@@ -536,7 +536,7 @@ fn with_further_positions(mut diagnostic: Diagnostic, more: &[Option<String>]) -
     diagnostic
 }
 
-/// A guard: the terminal does not show typed characters until it is dropped.
+/// A guard that prevents the terminal from showing typed characters until it is dropped.
 #[cfg(unix)]
 struct Silence(rustix::termios::Termios);
 

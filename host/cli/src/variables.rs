@@ -29,9 +29,9 @@ use crate::shell::{Paint, Shell};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Prompting {
-    /// Ask on a terminal, and read answers from a pipe.
+    /// Asks on a terminal, and reads answers from a pipe.
     Allowed,
-    /// Never ask.
+    /// Never asks.
     Forbidden,
 }
 
@@ -203,8 +203,8 @@ fn missing<'a>(module: &'a Module, inputs: &VariableInputs) -> Vec<&'a Variable>
     required().filter(|variable| !given.contains(variable.name.as_str())).collect()
 }
 
-/// Returns the names of the variables that a file sets. If the file cannot be read, returns no
-/// names; the error is reported when its values are evaluated.
+/// Returns the names of the variables that are set in a file. If the file cannot be read, returns
+/// no names; the error is reported when the values are evaluated.
 fn names_in(file: &Arc<SourceFile>) -> Vec<String> {
     if Path::new(file.name()).extension().is_some_and(|extension| extension == "json") {
         let object: Option<serde_json::Map<String, serde_json::Value>> =
@@ -215,8 +215,8 @@ fn names_in(file: &Arc<SourceFile>) -> Vec<String> {
     body.attributes.iter().map(|attribute| attribute.name.to_string()).collect()
 }
 
-/// Checks the user's answer to the question for a variable. The error refers to the answer, not to
-/// an option.
+/// Checks the user's answer to the prompt for a variable. The error refers to the answer, not to an
+/// option.
 fn check_answer(variable: &Variable, text: &str) -> Outcome<()> {
     let unsuitable = |reason: &str| {
         Diagnostic::error(
@@ -238,7 +238,7 @@ fn check_answer(variable: &Variable, text: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// Returns the user's answer; `None` if a pipe has ended.
+/// Returns the user's answer; `None` if the input is a pipe that has ended.
 async fn ask(variable: &Variable, shell: &Shell) -> Outcome<Option<String>> {
     let mut question = printable!("{}\n", shell.paint(Paint::Bold, printable!("var.{}", variable.name)));
     for line in variable.description.iter().flat_map(|text| text.trim().lines()) {

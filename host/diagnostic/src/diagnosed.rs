@@ -5,8 +5,9 @@ use crate::Diagnostics;
 /// The result of a computation: the value, if there is one, and the diagnostics.
 ///
 /// A function returns `Result<T, Diagnostics>` if it returns either a value or errors, but never a
-/// value with warnings. It returns `Diagnosed<T>` if it can return a value with warnings. Without a
-/// value, the diagnostics contain an error; if there is a value and an error, the value is partial.
+/// value with warnings. It returns `Diagnosed<T>` if it can return a value with warnings. If there
+/// is no value, the diagnostics contain an error; if there are both a value and an error, the value
+/// is partial.
 #[derive(Clone, Debug)]
 #[must_use = "the diagnostics may hold errors"]
 pub struct Diagnosed<T> {
@@ -42,7 +43,7 @@ impl<T> Diagnosed<T> {
         }
     }
 
-    /// Converts the result of a code block that uses `?`.
+    /// Converts the result of a code block in which `?` is used.
     pub fn from_result(result: Result<(T, Diagnostics), Diagnostics>) -> Self {
         match result {
             Ok((value, diagnostics)) => Self::with_diagnostics(value, diagnostics),
@@ -61,7 +62,7 @@ impl<T> Diagnosed<T> {
         self.value
     }
 
-    /// Returns the value with the diagnostics, or the diagnostics as the error, for `?`.
+    /// Returns the value with the diagnostics, or the diagnostics as the error, for use with `?`.
     ///
     /// # Errors
     /// The diagnostics, if the value is missing.

@@ -26,30 +26,30 @@ pub struct Diagnostic {
     pub subject: Option<Span>,
     /// The header of the block that contains the source text: `resource "a" "b"`.
     pub context: Option<String>,
-    /// The address of the object that the diagnostic concerns: `module.x.a.b[0]`.
+    /// The address of the affected object: `module.x.a.b[0]`.
     pub address: Option<String>,
-    /// The values that are involved.
+    /// Notes on the values involved.
     pub values: Vec<ValueNote>,
     /// The function whose call failed.
     pub function: Option<Box<FunctionNote>>,
-    /// The path of the attribute that the diagnostic is about, if its source text is not known yet;
-    /// a caller that has the text converts it to a source span.
+    /// The path of the affected attribute, if its source text is not known yet. A caller that has
+    /// the text converts the path to a source span.
     pub attribute: Option<Path>,
     pub origin: DiagnosticOrigin,
 }
 
-/// The kind of work that produced a diagnostic.
+/// The source of a diagnostic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DiagnosticOrigin {
     /// Reading, planning or applying objects.
     #[default]
     Run,
-    /// A check in the configuration. Each check reports its own diagnostics, and reports them again
-    /// whenever it is evaluated.
+    /// A check in the configuration. The diagnostics of different checks are reported separately,
+    /// and again each time the check is evaluated.
     Check,
 }
 
-/// A statement about a value that is involved, which does not reveal sensitive values.
+/// A statement about a value involved in a problem. It does not reveal sensitive values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueNote {
     /// The expression: `var.name`.
@@ -61,13 +61,13 @@ pub struct ValueNote {
 /// The function whose call failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionNote {
-    /// The name in the call, which may have a namespace.
+    /// The name in the call, possibly with a namespace.
     pub called_as: Str,
     /// The function's signature, if known.
     pub signature: Option<SignatureNote>,
 }
 
-/// The signature of a function, in the form in which a diagnostic shows it.
+/// The signature of a function, in the form in which diagnostics show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignatureNote {
     /// The name without a namespace.
@@ -79,7 +79,7 @@ pub struct SignatureNote {
     pub result: Type,
 }
 
-/// A parameter of a function, in the form in which a diagnostic shows it.
+/// A parameter of a function, in the form in which diagnostics show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterNote {
     pub name: Str,
@@ -137,7 +137,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a value that is involved.
+    /// Adds a note on a value that is involved.
     #[must_use]
     pub fn with_value(mut self, traversal: impl Into<String>, statement: impl Into<String>) -> Self {
         self.values.push(ValueNote { traversal: traversal.into(), statement: statement.into() });
@@ -155,7 +155,7 @@ impl Diagnostic {
     }
 }
 
-/// Writes one line, for log lines: `main.tf:3,5-9: Summary; detail`.
+/// Writes one line for logs: `main.tf:3,5-9: Summary; detail`.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(span) = &self.subject {

@@ -38,7 +38,7 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// Iterates over the diagnostics, so that they can be changed.
+    /// Iterates mutably over the diagnostics.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Diagnostic> {
         self.0.iter_mut()
     }
@@ -54,8 +54,8 @@ impl Diagnostics {
         }
     }
 
-    /// Returns `value` if the list contains no error. Drops the warnings in that case: a caller
-    /// that needs them must take them first.
+    /// Returns `value` if the list contains no errors. In this case, warnings are dropped, so a
+    /// caller that needs them must take them first.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Diagnostics {
         if self.has_errors() { Err(self) } else { Ok(value) }
     }
 
-    /// Sets the header of the containing block on diagnostics without one.
+    /// Sets the header of the containing block on diagnostics that have none.
     #[must_use]
     pub fn in_block(mut self, context: &str) -> Self {
         for diagnostic in &mut self.0 {
@@ -73,7 +73,7 @@ impl Diagnostics {
         self
     }
 
-    /// Sets the object's address on diagnostics without one.
+    /// Sets the object's address on diagnostics that have none.
     #[must_use]
     pub fn for_address(mut self, address: &str) -> Self {
         for diagnostic in &mut self.0 {

@@ -86,7 +86,7 @@ impl Diagnostic {
         serde_json::to_value(self.document()).unwrap_or_default()
     }
 
-    /// Returns the diagnostic in the structure of Terraform's `-json` outputs, with the properties
+    /// Returns the diagnostic with the structure of Terraform's `-json` outputs. The properties are
     /// in Terraform's order.
     pub fn document(&self) -> impl Serialize + '_ {
         Json {
@@ -151,12 +151,12 @@ fn range(span: &Span) -> Range<'_> {
     }
 }
 
-/// Returns the end of the highlighted text; for an empty span, one character is highlighted.
+/// Returns the end of the highlighted text. For an empty span, one character is highlighted.
 fn highlight_end(span: &Span) -> usize {
     if span.end > span.start { span.end } else { span.start + 1 }
 }
 
-/// Returns the complete lines that a span overlaps.
+/// Returns the complete lines that overlap a span.
 fn overlapped_lines(span: &Span) -> &str {
     let (start, end) = (span.start_position(), span.end_position());
     let last_line_start = span.file.line_start(end.line);

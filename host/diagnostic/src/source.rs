@@ -11,7 +11,7 @@ pub struct SourceFile {
     text: Arc<str>,
     /// The byte offset at which each line starts; the first is 0.
     line_starts: Vec<usize>,
-    /// The origin of the text, if it is an excerpt.
+    /// The file from which the text was taken, if the text is an excerpt.
     origin: Option<ExcerptOrigin>,
 }
 
@@ -19,7 +19,7 @@ pub struct SourceFile {
 struct ExcerptOrigin {
     file: Arc<SourceFile>,
     /// Pairs of a byte offset in the excerpt and the corresponding offset in the file, in ascending
-    /// order: between two pairs, the text is the same in both.
+    /// order. Between two pairs, the text is the same in both.
     offsets: Vec<(usize, usize)>,
 }
 
@@ -64,9 +64,8 @@ impl SourceFile {
     }
 
     /// Creates a file whose text occurs in `file` in another notation, for example with escapes.
-    /// Every [`Span`] of the excerpt points into `file`. `offsets` contains pairs of byte offsets
-    /// in the text and in `file`, in ascending order; between two pairs, the text is the same in
-    /// both.
+    /// Every [`Span`] of the excerpt refers to `file`. `offsets` contains pairs of byte offsets in
+    /// the text and in `file`, in ascending order; between two pairs, the text is the same in both.
     pub fn excerpt(file: &Arc<Self>, text: impl Into<Arc<str>>, offsets: Vec<(usize, usize)>) -> Arc<Self> {
         let origin = Some(ExcerptOrigin { file: Arc::clone(file), offsets });
         Arc::new(Self { name: file.name.clone(), text: text.into(), line_starts: vec![0], origin })
@@ -126,7 +125,7 @@ impl fmt::Debug for SourceFile {
 }
 
 impl Span {
-    /// Creates a span of `file`, or of the original file if `file` is an excerpt.
+    /// Creates a span of `file`. If `file` is an excerpt, creates a span of the original file.
     pub fn new(file: &Arc<SourceFile>, start: usize, end: usize) -> Self {
         match &file.origin {
             None => Self { file: Arc::clone(file), start, end: end.max(start) },

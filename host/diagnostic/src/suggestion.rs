@@ -1,6 +1,6 @@
 //! Suggestions for "did you mean": the known name that is closest to an unknown one.
 
-/// Returns the candidate that is closest to `given`, if it is close enough for a typing error.
+/// Returns the candidate that is closest to `given`, if the difference could be a typing error.
 pub fn closest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = match given.chars().count() {
         0..=2 => 1,

@@ -18,7 +18,7 @@ use wardian_printable::{PrintableText, append, append_line, printable};
 
 use crate::{Diagnostic, FunctionNote, Severity, Span};
 
-/// The role of rendered text, for which a [`Style`] selects the color.
+/// The role of a piece of rendered text. A [`Style`] selects the color for each role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// The word "Error", and the vertical line at the left of an error.
@@ -33,13 +33,13 @@ pub enum Tone {
     Dim,
 }
 
-/// Adds color to rendered text, which is also readable without color.
+/// Adds color to rendered text. The text is also readable without color.
 pub trait Style {
     /// Returns the text to be written before and after text with this role.
     fn around(&self, tone: Tone) -> (&'static str, &'static str);
 
-    /// Returns whether marked text of a source line is recognizable by its style. Otherwise a line
-    /// below it is drawn.
+    /// Returns whether the style makes marked text in a source line recognizable. If not, the text
+    /// is underlined in a separate line.
     fn shows_marks(&self) -> bool {
         false
     }
@@ -55,18 +55,18 @@ impl Style for NoStyle {
     }
 }
 
-/// The maximum number of source lines that are shown.
+/// Maximum number of source lines that are shown.
 const MAX_LINES: usize = 8;
 
-/// The columns before the text of a source line.
+/// Number of columns before the text of a source line.
 const LINE_NUMBER_COLUMNS: usize = 6;
 
-/// The minimum number of columns of a source line that are shown.
+/// Minimum number of columns of a source line that are shown.
 const MIN_WINDOW: usize = 20;
 
 impl Diagnostic {
     /// Renders the diagnostic for a terminal of `width` columns: a vertical line at the left, the
-    /// source lines with the marked source span, the values that are involved, and the detail. The
+    /// source lines with the marked source span, notes on the values involved, and the detail. The
     /// text ends with a line break.
     pub fn to_text(&self, width: usize, style: &dyn Style) -> PrintableText {
         let tone = match self.severity {
@@ -162,8 +162,8 @@ fn parameters(function: &FunctionNote) -> String {
     names.join(", ")
 }
 
-/// Writes a source line with its marked text. A line that is too long is cut to the part around
-/// the mark.
+/// Writes a source line with its marked text. A line that is too long is cut to the part around the
+/// marked text.
 fn push_line(span: &Span, line: usize, width: usize, style: &dyn Style, text: &mut PrintableText) {
     let code = span.file.line(line);
     let line_start = span.file.line_start(line);
@@ -203,18 +203,18 @@ fn push_line(span: &Span, line: usize, width: usize, style: &dyn Style, text: &m
 
 /// The part of a source line that is shown.
 struct Window<'a> {
-    /// An ellipsis, if the line begins before the part.
+    /// An ellipsis if the line begins before this part.
     start: &'static str,
     before: &'a str,
     marked: &'a str,
     after: &'a str,
-    /// An ellipsis, if the line continues after the part.
+    /// An ellipsis if the line continues after this part.
     end: &'static str,
 }
 
 impl<'a> Window<'a> {
-    /// Selects the part of a line that fits in `width` columns, with the mark in bytes `from..to`. O(length
-    /// of the line).
+    /// Selects the part of a line that fits in `width` columns. The marked text is in bytes
+    /// `from..to`. O(length of the line).
     fn new(code: &'a str, from: usize, to: usize, width: usize) -> Self {
         const ELLIPSIS: &str = "…";
         let width = width.max(MIN_WINDOW);
@@ -330,7 +330,7 @@ mod tests {
     use super::*;
     use crate::SourceFile;
 
-    /// A style with marks that are visible in the text.
+    /// A style that makes marked text visible in the output.
     struct Underlined;
 
     impl Style for Underlined {

@@ -25,7 +25,7 @@ pub enum InstanceAddressProblem {
     /// The text ends too early.
     #[error("{0} is missing at the end")]
     Missing(&'static str),
-    /// The text contains something else at the position of a name.
+    /// The text contains something other than a name where a name is expected.
     #[error("a name is expected before \"{0}\"")]
     Name(String),
     /// The text after `[` is neither a whole number nor a constant string.

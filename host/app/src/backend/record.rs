@@ -57,7 +57,7 @@ impl Record {
     /// Reads the record in a data directory; `None` if the directory has no record with a backend.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the record cannot be read.
     pub(crate) fn read(data_directory: &Path) -> Result<Option<Self>, AppError> {
         let path = path(data_directory);
         let unreadable = |problem: String| {
@@ -90,7 +90,7 @@ impl Record {
         }))
     }
 
-    /// Returns the recorded arguments if the block has not changed since it was recorded.
+    /// Returns the recorded arguments if the block is the same as when it was recorded.
     pub(crate) fn same_as(&self, block: &LocalBackend) -> Option<LocalBackend> {
         let is_same = self.type_name == LOCAL && (self.hash == hash(block) || self.config == *block);
         is_same.then(|| self.config.clone())
@@ -100,7 +100,7 @@ impl Record {
     /// backend is configured.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the record cannot be written.
     pub(crate) fn write(
         data_directory: &Path,
         backend: Option<(&LocalBackend, &LocalBackend)>,
@@ -136,7 +136,7 @@ fn path(data_directory: &Path) -> PathBuf {
     data_directory.join("terraform.tfstate")
 }
 
-/// Returns the hash by which Terraform detects that a block has changed.
+/// Returns the hash with which Terraform detects that a block has changed.
 fn hash(block: &LocalBackend) -> u64 {
     let argument = |value: &Option<String>| match value {
         None => "~".to_owned(),

@@ -49,7 +49,7 @@ impl LoadedProvisioners {
     }
 }
 
-/// Denies every program start. Each provisioner uses its own authority instead.
+/// Denies every program start. Each provisioner uses its own authority in place of this one.
 struct DenyAll;
 
 impl ProcessAuthority for DenyAll {
@@ -91,16 +91,16 @@ impl ProvisionerSource for Plugins {
     }
 }
 
-/// Returns the address of the plugin that a label refers to, unless it is an embedded provisioner,
-/// which a file cannot replace.
+/// Returns the address of the plugin to which a label refers; `None` for an embedded provisioner,
+/// which no file can replace.
 fn plugin_address(type_name: &str) -> Option<ProviderAddress> {
     let is_embedded = catalogue::provisioner_types().iter().any(|known| **known == *type_name);
     provisioner_address(type_name).ok().filter(|_| !is_embedded)
 }
 
-/// Adds the plugins of a configuration's provisioners to the requirements. A plugin that only its
-/// name identifies is required if `is_there` returns true; otherwise the error is reported for its
-/// block.
+/// Adds the plugins of a configuration's provisioners to the requirements. A plugin that is
+/// identified only by its name is required if `is_there` returns true; otherwise the error is
+/// reported for its block.
 pub fn require(
     requirements: &mut Requirements,
     configuration: &Configuration,

@@ -32,7 +32,7 @@ impl CommandSpec for AuditCommandArguments {
     }
 }
 
-/// Prints the summary of an audit log, or the policy that the run needs.
+/// Prints the summary of an audit log, or the policy that the run requires.
 fn run(context: &CommandContext, arguments: &AuditCommandArguments) -> Outcome {
     let summary = read(&arguments.file)?;
     warn_of_unreadable(context, &arguments.file, &summary);

@@ -87,7 +87,7 @@ async fn console(context: &CommandContext, arguments: &ConsoleArguments) -> Outc
     Ok(run.console((*look.state).clone(), variables).await?)
 }
 
-/// Evaluates typed lines: shows an error and continues with the next line.
+/// Evaluates typed lines. After an error, shows the error and continues with the next line.
 async fn interactive(context: &CommandContext, console: Console) -> Outcome {
     let history = context.app.environment.private_directory().map(|directory| directory.join(HISTORY));
     let shell = std::sync::Arc::clone(&context.shell);
@@ -133,7 +133,7 @@ async fn interactive(context: &CommandContext, console: Console) -> Outcome {
     }
 }
 
-/// Evaluates piped lines: the first error ends the command, and only the last result is printed.
+/// Evaluates piped lines. The first error ends the command, and only the last result is printed.
 fn piped(context: &CommandContext, console: &Console) -> Outcome {
     let mut input = String::new();
     let mut last = PrintableText::new();

@@ -24,8 +24,8 @@ impl CommandSpec for ForceUnlockArguments {
     }
 }
 
-/// Always fails: the lock of a local state belongs to the operating system, which releases it when
-/// the process that holds it ends, even if it crashes.
+/// Always fails. The lock of a local state belongs to the operating system, which releases it when
+/// the process that holds it ends, even after a crash.
 fn run(context: &CommandContext, arguments: &ForceUnlockArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let path = state_access::state_path(&context.app, Some(&configuration), None)?;

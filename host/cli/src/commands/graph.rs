@@ -32,8 +32,8 @@ impl CommandSpec for GraphArguments {
     }
 }
 
-/// Prints the graph of a configuration or of a saved plan: of its resources, or of all nodes that a
-/// run walks.
+/// Prints the graph of a configuration or a saved plan: the graph of its resources, or of all nodes
+/// that a run walks.
 async fn run(context: &CommandContext, arguments: &GraphArguments) -> Outcome {
     if let Some(path) = &arguments.plan {
         let nodes = planned(context, path, arguments.kind).await?;
@@ -64,8 +64,8 @@ fn whole(nodes: &[GraphNode], arguments: &GraphArguments) -> PrintableText {
     }
 }
 
-/// Returns the graph of a saved plan: the graph of its apply, unless another kind of run over its
-/// configuration is requested.
+/// Returns the graph of a saved plan: the graph of its apply, unless the graph of another kind of
+/// run is requested.
 async fn planned(context: &CommandContext, path: &Path, kind: Option<GraphKind>) -> Outcome<Vec<GraphNode>> {
     let saved = read_plan(path, context, None).await?;
     let configuration = saved.configuration.clone();

@@ -132,7 +132,7 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     Ok(Status::Success)
 }
 
-/// Selects the plugins, without writing any file.
+/// Selects the plugins without writing any files.
 fn choose(
     context: &CommandContext,
     configuration: &Configuration,
@@ -201,8 +201,8 @@ fn warn_of_native(context: &CommandContext, selection: &Selection) -> Outcome<()
     Ok(())
 }
 
-/// Warns about a native plugin that replaces an embedded one: the installation rules allow it,
-/// since it was selected, but it is rarely intended.
+/// Warns about a native plugin that replaces an embedded one. The installation rules allow the
+/// replacement, because the plugin was selected, but it is rarely intended.
 fn warn_of_shadows(context: &CommandContext, selection: &Selection) {
     let shadowing = selection.plugins.iter().filter_map(|(address, chosen)| {
         let PluginArtifact::Native(native) = &chosen.artifact else { return None };
@@ -241,8 +241,8 @@ fn report_notices(context: &CommandContext, notices: &[Notice]) {
     }
 }
 
-/// Reports plugins whose lock entries have no hash of a native package: Terraform does not accept
-/// these entries.
+/// Reports plugins whose lock entries contain no hash of a native package, because Terraform does
+/// not accept such entries.
 fn report_components_without_packages(context: &CommandContext, selection: &Selection) {
     let is_only_component = |(address, chosen): &(&ProviderAddress, &SelectedPlugin)| {
         let hashes = selection.lock.providers.get(*address).map_or(0, |entry| entry.hashes.len());

@@ -135,7 +135,7 @@ fn from_file(path: &Path) -> Outcome<InspectedPlugin> {
     Ok(InspectedPlugin { name: path.display().to_string(), origin: None, sha256, package, bytes })
 }
 
-/// Reads the plugin in a package, whose name determines the plugin's name.
+/// Reads the plugin in a package. The name of the package determines the plugin's name.
 fn from_archive(path: &Path) -> Outcome<InspectedPlugin> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let parts = name.strip_suffix(".zip").and_then(|name| name.strip_prefix("terraform-provider-"));

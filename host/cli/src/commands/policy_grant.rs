@@ -82,7 +82,7 @@ async fn run(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outc
     Ok(Status::Success)
 }
 
-/// Returns the options that correspond to arguments of rules, with the names of these arguments.
+/// Returns the options that correspond to arguments of rules, each with the name of its argument.
 fn rule_arguments(arguments: &PolicyGrantArguments) -> Vec<(String, RuleArgument)> {
     let lists = [
         ("hosts", &arguments.hosts),
@@ -111,7 +111,7 @@ fn rule_arguments(arguments: &PolicyGrantArguments) -> Vec<(String, RuleArgument
     all
 }
 
-/// Returns the request on the command line.
+/// Returns the request specified on the command line.
 fn stated(
     context: &CommandContext,
     capability: &str,

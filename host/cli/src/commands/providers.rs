@@ -52,7 +52,7 @@ impl CommandSpec for ProvidersSchemaArguments {
     }
 }
 
-/// Prints the schemas of all providers of the configuration and of the state.
+/// Prints the schemas of all providers in the configuration and the state.
 async fn schemas(context: &CommandContext) -> Outcome {
     let configuration = context.app.configuration()?;
     let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;

@@ -25,7 +25,7 @@ use crate::failure::{Failure, Outcome, Status};
 use crate::shell::ViewOptions;
 use wardian_printable::printable;
 
-/// Maximum number of concurrent calls, regardless of how many the host sends.
+/// Maximum number of concurrent calls, regardless of how many calls the host makes.
 const PARALLELISM: usize = 10;
 /// The prefix of the file names of native plugins.
 pub(crate) const PREFIX: &str = "terraform-provider-";
@@ -166,8 +166,8 @@ fn make_executable(_file: &File) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Finds the plugin that the arguments name: in a bundle, embedded in the `wardian` binary, or in a
-/// file.
+/// Finds the plugin specified in the arguments: in a bundle, embedded in the `wardian` binary, or
+/// in a file.
 fn find(context: &CommandContext, arguments: &ServedArguments) -> Outcome<Served> {
     let path = PathBuf::from(&arguments.plugin);
     let unreadable =
@@ -203,7 +203,7 @@ fn find(context: &CommandContext, arguments: &ServedArguments) -> Outcome<Served
     Ok(Served { artifact, protocol: arguments.protocol })
 }
 
-/// Returns the newest embedded plugin with an address.
+/// Returns the newest embedded plugin with the given address.
 fn embedded(context: &CommandContext, address: &str) -> Option<ComponentArtifact> {
     let address = ProviderAddress::parse(address).ok()?;
     let newest = context.app.catalogue.versions_of(&address).max()?;

@@ -108,7 +108,7 @@ async fn state(context: &CommandContext, state: Option<&State>, as_json: bool) -
     Ok(Status::Success)
 }
 
-/// Returns all objects of a state, with deposed objects after the current one.
+/// Returns all objects in a state. Deposed objects follow the current object of their instance.
 fn state_objects<'a>(state: &'a State, schemas: &'a Schemas) -> Outcome<Vec<StateObject<'a>>> {
     let mut objects = Vec::new();
     for (address, provider, instance) in state.instances() {
@@ -136,7 +136,7 @@ pub(super) async fn schemas(context: &CommandContext, state: &State) -> Outcome<
 /// Returns a stored object with the data that is required to show it.
 ///
 /// # Errors
-/// If its provider does not have the resource type, or has another schema version.
+/// If the provider does not have the resource type, or has a different schema version.
 pub(super) fn state_object<'a>(
     address: ResourceInstanceAddress,
     deposed: Option<&'a str>,

@@ -53,7 +53,7 @@ fn run(context: &CommandContext, arguments: &StateListArguments) -> Outcome {
     Ok(Status::Success)
 }
 
-/// Returns the error for an address that the state does not contain.
+/// Returns the error for an address that is not in the state.
 fn unknown(target: &TargetAddress) -> Failure {
     let summary = match target {
         TargetAddress::Module(_) => "Unknown module",
@@ -76,10 +76,10 @@ pub(super) fn names(target: &TargetAddress, address: &ResourceInstanceAddress) -
     }
 }
 
-/// Reads a state, which must exist.
+/// Reads a state that must exist.
 ///
 /// # Errors
-/// If it does not exist.
+/// If the state does not exist.
 pub(super) fn existing_state(context: &CommandContext, named: Option<&Path>) -> Outcome<UnlockedState> {
     let configuration = context.app.configuration()?;
     let look = state_access::read_unlocked(&context.app, Some(&configuration), named)?;

@@ -27,8 +27,8 @@ use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
 use crate::shell::ViewOptions;
 
-/// An address in the command's arguments; without an instance key it means the instance without a
-/// key.
+/// An address in the command's arguments. Without an instance key, it refers to the instance that
+/// has no key.
 enum Item {
     Module(ModuleInstance),
     Instance(ResourceInstanceAddress),
@@ -129,7 +129,7 @@ impl<'a> Move<'a> {
         Self { source: item(&arguments.source), destination: item(&arguments.destination), arguments }
     }
 
-    /// Returns the old and new addresses. A module is listed as a single move.
+    /// Returns the old and new addresses. Moving a module is listed as a single move.
     fn moved(&self, taken: &Taken) -> Vec<(String, String)> {
         let StateMvArguments { source, destination, .. } = self.arguments;
         let (Taken::Resources(resources), Item::Module(from), Item::Module(to)) =

@@ -22,7 +22,7 @@ impl CommandSpec for StatePullArguments {
     }
 }
 
-/// Prints the state file; prints nothing if it does not exist.
+/// Prints the state file. Prints nothing if the file does not exist.
 fn run(context: &CommandContext) -> Outcome {
     let configuration = context.app.configuration()?;
     let look = state_access::read_unlocked(&context.app, Some(&configuration), None)?;

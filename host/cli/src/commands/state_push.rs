@@ -88,7 +88,7 @@ fn read(path: &Path) -> Outcome<State> {
     state.ok_or_else(|| unusable("it is empty"))
 }
 
-/// Checks that the stored state is not newer than the pushed state, and has the same lineage.
+/// Checks that the stored state is not newer than the pushed state and has the same lineage.
 fn check(pushed: &State, there: &State) -> Outcome<()> {
     let refused = |why: String| {
         Err(Failure::error(

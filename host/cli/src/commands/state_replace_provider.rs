@@ -101,7 +101,8 @@ async fn run(context: &CommandContext, arguments: &StateReplaceProviderArguments
     Ok(Status::Success)
 }
 
-/// Parses a typed address, which can be an address without a namespace from an old state.
+/// Parses an address that the user typed. It can be an address without a namespace, from an old
+/// state.
 fn provider(text: &str) -> Result<ProviderAddress, ProviderAddressError> {
     match ProviderAddress::parse(text) {
         Err(ProviderAddressError::Legacy { .. }) => {

@@ -25,8 +25,8 @@ impl CommandSpec for StateRmArguments {
     }
 }
 
-/// Removes instances from the state. An address without instances is ignored, unless all addresses
-/// are without instances.
+/// Removes instances from the state. An address that matches no instances is ignored, unless none
+/// of the addresses matches any.
 async fn run(context: &CommandContext, arguments: &StateRmArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let stop = interrupt::listen(&context.shell)?;

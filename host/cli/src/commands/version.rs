@@ -16,7 +16,7 @@ use crate::failure::{Failure, Outcome, Status};
 use crate::shell::ViewOptions;
 use wardian_printable::printable;
 
-/// The output of `version -json`: Terraform's members, followed by a member of Wardian.
+/// The output of `version -json`: Terraform's members, followed by a member that only Wardian has.
 #[derive(Serialize)]
 struct Report {
     terraform_version: &'static str,

@@ -83,7 +83,7 @@ impl CommandSpec for WorkspaceDeleteArguments {
     }
 }
 
-/// Returns the backend whose workspaces the commands list and change.
+/// Returns the backend whose workspaces are listed and changed by the commands.
 fn backend_in_effect(context: &CommandContext) -> Outcome<LocalBackend> {
     let configuration = context.app.configuration()?;
     Ok(backend::in_effect(&context.app.data_directory(), Some(&configuration))?)
@@ -149,7 +149,7 @@ async fn new(context: &CommandContext, arguments: &WorkspaceNewArguments) -> Out
     Ok(Status::Success)
 }
 
-/// Reads an initial state, and gives it a new lineage.
+/// Reads an initial state and assigns a new lineage to it.
 fn first_state(path: &Path) -> Outcome<State> {
     let unreadable =
         |problem: String| Failure::error("State cannot be copied", format!("{}: {problem}.", path.display()));

@@ -42,7 +42,7 @@ fn indented_line(text: &str, width: usize, page: &mut Page) {
     }
 }
 
-/// Writes text, wrapped at spaces; its first line starts at the page's current position.
+/// Writes text, wrapped at spaces. The first line starts at the page's current position.
 pub(super) fn indented(text: &str, width: usize, page: &mut Page) {
     let room = width.saturating_sub(INDENT).max(20);
     let mut length = 0;

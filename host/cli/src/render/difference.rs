@@ -26,7 +26,7 @@ pub(super) enum Effect {
     Create,
     /// The part is removed.
     Delete,
-    /// The part changes, or something in it.
+    /// The part, or something in it, changes.
     Update,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Difference<'a> {
 pub(super) enum Content<'a> {
     /// A value without parts.
     Scalar(Sides<'a>),
-    /// A value that is unknown until the apply, with the previous value, if any.
+    /// A value that is unknown until the apply, with the previous value if there is one.
     Unknown(Option<Box<Difference<'a>>>),
     /// A sensitive value.
     Sensitive(Secrecy),
@@ -63,7 +63,7 @@ pub(super) enum Content<'a> {
     SensitiveBlock(Secrecy),
     /// A write-only value, which is never stored.
     WriteOnly,
-    /// A value that changes to another kind of value.
+    /// A value that changes to a value of another kind.
     TypeChange(Box<(Difference<'a>, Difference<'a>)>),
     /// Ordered elements.
     List {
@@ -91,7 +91,7 @@ pub(super) struct BlockGroup<'a> {
     pub(super) blocks: Vec<(Option<&'a str>, Difference<'a>)>,
 }
 
-/// Which sides of a change are sensitive, and the effect that is hidden.
+/// The sides of a change that are sensitive, and the effect that is hidden.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Secrecy {
     pub(super) before: bool,
@@ -100,7 +100,8 @@ pub(super) struct Secrecy {
 }
 
 impl Secrecy {
-    /// Returns whether a value that remains becomes sensitive, or is no longer sensitive.
+    /// Returns whether a value that is present on both sides becomes sensitive, or is no longer
+    /// sensitive.
     pub(super) fn changes(self) -> bool {
         self.before != self.after && matches!(self.inner, Effect::None | Effect::Update)
     }
@@ -123,8 +124,8 @@ impl<'a> Sides<'a> {
         Self { before, after }
     }
 
-    /// Treats nulls as absent values: for attributes of blocks and objects, which are always
-    /// present.
+    /// Returns the sides with nulls treated as absent. This is appropriate for attributes of blocks
+    /// and objects, because they are always present.
     fn without_nulls(self) -> Self {
         let present = |side: Option<&'a Value>| side.filter(|value| !value.is_null());
         Self { before: present(self.before), after: present(self.after) }
@@ -150,14 +151,15 @@ impl<'a> Sides<'a> {
         self.after.is_some_and(|value| !value.is_known())
     }
 
-    /// Returns which sides are sensitive; both, if the schema makes the value sensitive (`always`).
+    /// Returns which sides are sensitive. If the schema makes the value sensitive (`always`), these
+    /// are all sides that are present.
     fn secrecy(self, always: bool) -> (bool, bool) {
         let is_sensitive =
             |side: Option<&Value>| side.is_some_and(|value| always || value.marks().is_sensitive());
         (is_sensitive(self.before), is_sensitive(self.after))
     }
 
-    /// Returns the effect that follows only from which sides are present.
+    /// Returns the effect that follows only from the presence of the sides.
     fn effect(self) -> Effect {
         match (self.before, self.after) {
             (None, Some(_)) => Effect::Create,
@@ -166,7 +168,7 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// Returns the elements of both sides; empty if a side is not a sequence.
+    /// Returns the elements of each side. A side that is not a sequence has no elements.
     fn sequences(self) -> (&'a [Value], &'a [Value]) {
         let elements = |side: Option<&'a Value>| side.and_then(Value::as_elements).unwrap_or_default();
         (elements(self.before), elements(self.after))

@@ -65,13 +65,14 @@ impl<'a> StateJson<'a> {
         Self::Full(Box::new(StateDocument::new(terraform_version, tree, outputs, checks)))
     }
 
-    /// Returns the document of a missing state.
+    /// Returns the document for a missing state.
     pub(crate) fn empty() -> Self {
         Self::Empty(EmptyState { format_version: STATE_FORMAT_VERSION })
     }
 }
 
-/// Returns whether the state has neither objects nor outputs to which check results could refer.
+/// Returns whether the state has neither objects nor outputs, so that check results cannot refer to
+/// any.
 fn is_empty_state(tree: &ModuleTree<'_>, outputs: &BTreeMap<&str, (bool, &Value)>) -> bool {
     tree.is_empty() && outputs.is_empty()
 }

@@ -16,7 +16,8 @@ pub(super) use text::{escaped_line, quoted};
 pub(super) struct Context {
     /// Whether `-> null` is omitted after removed values.
     pub(super) hide_null: bool,
-    /// Whether the part forces a replacement although only the containing value is marked.
+    /// Whether the part is shown as forcing a replacement, although only the containing value is
+    /// marked as doing so.
     pub(super) forces: bool,
     /// Whether unchanged parts are shown.
     pub(super) show_unchanged: bool,
@@ -35,14 +36,14 @@ impl Context {
         Self { show_unchanged: true, ..Self::default() }
     }
 
-    /// Returns the settings for nested parts, which do not inherit that the containing value forces
+    /// Returns the settings for nested parts. They do not inherit that the containing value forces
     /// a replacement.
     fn inside(self) -> Self {
         Self { forces: false, ..self }
     }
 }
 
-/// Attributes by which people identify an object; they are shown even if they are unchanged.
+/// Attributes that identify an object for people. They are shown even if they are unchanged.
 const IDENTIFYING: [&str; 3] = ["id", "name", "tags"];
 
 /// Writes a difference, without its action symbol.

@@ -38,12 +38,13 @@ pub(crate) struct RenderOptions {
     pub(crate) color: bool,
     /// The maximum line width of sentences, in columns.
     pub(crate) width: usize,
-    /// The program that the text names.
+    /// The product in whose wording the text is written.
     pub(crate) product: Product,
 }
 
 impl RenderOptions {
-    /// Returns the maximum line width of sentences around a plan: Terraform leaves one column free.
+    /// Returns the maximum line width of sentences around a plan. In the wording of Terraform and
+    /// OpenTofu, one column is left free.
     pub(crate) fn sentence_width(self) -> usize {
         if self.product.is_own() { self.width } else { self.width.saturating_sub(1) }
     }

@@ -21,10 +21,10 @@ mod drift;
 mod header;
 mod lines;
 
-/// The note at the end of a plan about applying it.
+/// The note about applying a plan, which follows the plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PlanNote<'a> {
-    /// No note: the user is asked for approval, or the plan is only shown.
+    /// No note, because the user is asked for approval, or the plan is only shown.
     None,
     /// The plan was not saved.
     NotSaved,
@@ -81,7 +81,7 @@ pub(crate) fn summary(counts: ChangeCounts) -> String {
 }
 
 /// Returns whether a change is shown. Removed data sources are not shown; objects that are only
-/// moved are.
+/// moved are shown.
 fn is_shown(change: &ResourceChange) -> bool {
     match change.address.mode() {
         ResourceMode::Managed => change.is_effective() || change.is_moved() || change.importing.is_some(),
@@ -172,8 +172,8 @@ fn output_difference<'a>(output: &'a OutputChange) -> Difference<'a> {
     difference
 }
 
-/// Writes the changes of outputs. The names are aligned with all outputs of the plan, including
-/// unchanged ones.
+/// Writes the changes of outputs. The names are aligned with those of all outputs in the plan,
+/// including unchanged ones.
 fn write_outputs(page: &mut Page, plan: &Plan, outputs: &[(&Str, Difference<'_>)]) {
     if outputs.is_empty() {
         return;

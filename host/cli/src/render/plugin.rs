@@ -124,7 +124,7 @@ impl<'a> PluginReport<'a> {
         }
     }
 
-    /// Returns whether the component can be loaded, as far as the report shows.
+    /// Returns whether the component can be loaded, as far as the report can determine.
     pub(crate) fn loads(&self) -> bool {
         self.problems.is_empty()
     }

@@ -23,7 +23,7 @@ use module_tree::ModuleTree;
 pub(crate) struct StateObject<'a> {
     /// The address, with mode, type, name, key and module.
     pub(crate) address: ResourceInstanceAddress,
-    /// The key of a deposed object; `None` for the current one.
+    /// The key of a deposed object; `None` for the current object.
     pub(crate) deposed: Option<&'a str>,
     /// The provider configuration that manages the object.
     pub(crate) provider: &'a ProviderConfigAddress,
@@ -35,7 +35,7 @@ pub(crate) struct StateObject<'a> {
     pub(crate) value: Value,
     /// Whether the object is tainted, so that the next plan replaces it.
     pub(crate) tainted: bool,
-    /// The resources that the object depends on.
+    /// The resources on which the object depends.
     pub(crate) dependencies: &'a [Arc<ResourceAddress>],
 }
 

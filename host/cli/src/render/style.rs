@@ -2,7 +2,7 @@
 
 use wardian_printable::{Printable, PrintableText};
 
-/// The style of a text; the colors are Terraform's.
+/// The style of text. The colors are Terraform's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     /// Headers.
@@ -43,7 +43,7 @@ impl Style {
 
 const RESET: &str = "\u{1b}[0m";
 
-/// A text that is being written.
+/// Text to which a renderer writes.
 #[derive(Debug)]
 pub(crate) struct Page {
     text: PrintableText,

@@ -1,6 +1,6 @@
 //! Detects expressions that continue on the next line.
 
-/// A construct that was opened and must be closed before the expression can end.
+/// An open construct that must be closed before the expression can end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Open {
     /// A bracket, with its closing bracket.
@@ -11,8 +11,8 @@ enum Open {
     Heredoc(String),
 }
 
-/// Returns whether a construct is open at the end of the input, so that more lines are needed.
-/// An empty last line ends the input, and so does a construct that cannot be closed.
+/// Returns whether a construct is open at the end of the input, in which case more lines are
+/// required. An empty last line ends the input, and so does a construct that cannot be closed.
 pub(super) fn is_open(input: &str) -> bool {
     if input.lines().next_back().is_none_or(|line| line.trim().is_empty()) {
         return false;
@@ -21,7 +21,7 @@ pub(super) fn is_open(input: &str) -> bool {
 }
 
 /// Returns the constructs that are open at the end; `None` if a closing bracket has no opening
-/// one, or if a quoted template extends past the end of its line.
+/// bracket, or if a quoted template extends past the end of its line.
 fn open_at_end(input: &str) -> Option<Vec<Open>> {
     let mut open: Vec<Open> = Vec::new();
     let mut rest = input;

@@ -30,15 +30,15 @@ pub(super) enum Line {
 pub(super) struct Lines {
     editor: Editor<(), FileHistory>,
     history: Option<PathBuf>,
-    /// Further lines of a pasted text.
+    /// The remaining lines of a pasted text.
     pasted: VecDeque<String>,
     /// Whether the line was empty when Control-C was pressed.
     left_empty: Arc<AtomicBool>,
 }
 
 impl Lines {
-    /// Returns an editor that stores its history in a file. If the file is not given or cannot be
-    /// read, the history is empty.
+    /// Returns an editor that stores its history in a file. If no file is given, or the file cannot
+    /// be read, the history is empty.
     ///
     /// # Errors
     /// If the terminal cannot be used.
@@ -97,7 +97,7 @@ impl Lines {
     }
 }
 
-/// A handler that records whether the line is empty when it is interrupted; the editor handles
+/// A handler that records whether the line is empty when the user interrupts it. The editor handles
 /// everything else.
 struct NoteOnInterrupt(Arc<AtomicBool>);
 

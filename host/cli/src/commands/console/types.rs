@@ -3,8 +3,8 @@
 use wardian_printable::{PrintableText, append};
 use wardian_value::Type;
 
-/// Returns a type as text without a line break at its end, on several lines if the type has
-/// attributes or elements.
+/// Returns a type as text, without a line break at its end. The text has several lines if the type
+/// has attributes or elements.
 pub(super) fn render_type(ty: &Type) -> PrintableText {
     let mut text = PrintableText::new();
     write(ty, 0, &mut text);
@@ -46,7 +46,7 @@ fn write(ty: &Type, depth: usize, text: &mut PrintableText) {
     }
 }
 
-/// Writes a collection type. An element type of several lines is put on separate lines.
+/// Writes a collection type. A multi-line element type is written on separate lines.
 fn collection(name: &'static str, element: &Type, depth: usize, text: &mut PrintableText) {
     text.push(name);
     text.push("(");

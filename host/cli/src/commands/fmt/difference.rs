@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
-/// Maximum time of the search for equal lines. After it, all remaining lines are shown as changed.
+/// Maximum time for the search for equal lines. After this time, all remaining lines are shown as
+/// changed.
 const MAX_SEARCH_TIME: Duration = Duration::from_secs(5);
 
 /// Returns the difference between two texts, with `old/` and `new/` in front of the name.

@@ -11,7 +11,7 @@ const EXTENSIONS: [&str; 4] = [".tf", ".tfvars", ".tftest.hcl", ".tfmock.hcl"];
 /// Maximum depth of directories. Deeper directories are ignored.
 const MAX_DEPTH: usize = 256;
 
-/// A file to be formatted.
+/// A file to format.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) path: PathBuf,
@@ -19,8 +19,8 @@ pub(super) struct Target {
     pub(super) name: String,
 }
 
-/// Calls a function for every selected file, in order. Stops at the first named file that does
-/// not exist, like Terraform.
+/// Calls a function for every selected file, in order. Like Terraform, stops at the first file in
+/// the arguments that does not exist.
 pub(super) fn find(
     named: &[PathBuf],
     recursive: bool,

@@ -31,8 +31,8 @@ impl DrawnResource {
 }
 
 impl ResourceGraph {
-    /// Collects the resources of a configuration, and those that are only in the state. The cost
-    /// of each resource is proportional to its transitive dependencies.
+    /// Collects the resources of a configuration, and resources that are only in the state. The
+    /// cost of each resource is proportional to the number of its transitive dependencies.
     pub(super) fn new(nodes: &[GraphNode], state: &State) -> Self {
         let mut found: HashMap<ResourceAddress, Vec<ResourceAddress>> = HashMap::new();
         let mut walk = Walk::new(nodes.len());
@@ -106,12 +106,12 @@ impl Walk {
         self.open.clear();
     }
 
-    /// Marks a node as visited, and returns whether it was not visited before in this walk.
+    /// Marks a node as visited. Returns whether this is the first visit in this walk.
     fn meets(&mut self, node: usize) -> bool {
         self.seen_in.get_mut(node).is_some_and(|seen| std::mem::replace(seen, self.round) != self.round)
     }
 
-    /// Returns the resources that are reached from a node through nodes that are not resources.
+    /// Returns the resources that can be reached from a node through nodes that are not resources.
     fn nearest(&mut self, nodes: &[GraphNode], from: usize) -> Vec<ResourceAddress> {
         self.begin();
         let mut found = Vec::new();
@@ -132,8 +132,8 @@ impl Walk {
     }
 }
 
-/// Returns the dependencies of each node without those that another dependency implies. Sorted
-/// lists remain sorted.
+/// Returns the dependencies of each node without those that are implied by another dependency.
+/// Sorted lists remain sorted.
 fn reduce(direct: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut walk = Walk::new(direct.len());
     let below = |node: usize| direct.get(node).map_or(&[][..], Vec::as_slice);

@@ -49,8 +49,9 @@ pub(super) fn empty_directory(shell: &Shell) {
     );
 }
 
-/// Reports how a provider's version is selected. Only Terraform's lines have this step; the
-/// program's own lines contain the reason of the selection.
+/// Reports how a provider's version is selected. Only Terraform's and OpenTofu's output has this
+/// step; in Wardian's output, the line for the installed plugin contains the reason for the
+/// selection.
 pub(super) fn search(
     shell: &Shell,
     address: &ProviderAddress,
@@ -156,7 +157,7 @@ pub(super) fn lock_file(shell: &Shell, change: LockChange) {
     shell.init_output(step, printable!("{}{text}", PrintableText::from(blank)));
 }
 
-/// Reports success, and what to do next.
+/// Reports success, and the next steps.
 pub(super) fn success(shell: &Shell, suggests_next_steps: bool) {
     let product = shell.product();
     let (name, command) = (product.name(), product.command());

@@ -18,8 +18,8 @@ use wardian_value::{Value, View};
 /// Indices on both sides; `None` on the side that does not contain the element.
 pub(in crate::render) type Pair = (Option<usize>, Option<usize>);
 
-/// Returns numbers that are equal for equal values, regardless of marks. (Equal numbers do not
-/// prove that values are equal; callers still compare them.)
+/// Returns numbers that are equal for equal values, regardless of marks. (Different values can have
+/// equal numbers, so callers must still compare the values.)
 pub(super) fn identities(values: &[Value]) -> Vec<u64> {
     let mut unknowns = 0;
     values.iter().map(|value| identity(value, &mut unknowns)).collect()
@@ -70,8 +70,8 @@ pub(in crate::render) fn line_identities(lines: &[&str]) -> Vec<u64> {
         .collect()
 }
 
-/// Returns pairs in display order. `alike` returns whether two different elements are shown as one
-/// element that changes.
+/// Returns pairs in display order. `alike` returns whether two different elements are shown as a
+/// single changed element.
 pub(in crate::render) fn align(
     before: &[u64],
     after: &[u64],
@@ -102,8 +102,9 @@ pub(in crate::render) fn align(
     pairs
 }
 
-/// Returns pairs of elements of sets: first the elements of the old set in their order, paired with
-/// the equal element of the new set if there is one, then the other elements of the new set.
+/// Returns pairs of set elements: first the elements of the old set in their order, each paired
+/// with the equal element of the new set if there is one, then the remaining elements of the new
+/// set.
 pub(super) fn match_sets(before: &[Value], after: &[Value]) -> Vec<Pair> {
     let mut unknowns = 0;
     let mut found: HashMap<u64, Vec<usize>> = HashMap::with_capacity(after.len());

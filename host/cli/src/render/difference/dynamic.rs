@@ -38,7 +38,7 @@ pub(in crate::render) fn difference(sides: Sides<'_>) -> Difference<'_> {
     shown
 }
 
-/// Returns the difference of a value whose sensitive mark is stored elsewhere.
+/// Returns the difference of a value whose sensitive mark is not stored in the value.
 pub(in crate::render) fn sensitive(sides: Sides<'_>) -> Difference<'_> {
     let (before, after) = sides.secrecy(true);
     secret(before, after, revealed(sides).effect)
@@ -49,7 +49,8 @@ fn secret<'a>(before: bool, after: bool, inner: Effect) -> Difference<'a> {
     Difference { effect: secrecy.effect(), replace: false, content: Content::Sensitive(secrecy) }
 }
 
-/// Removes the sensitive mark of the value itself, but not of its parts.
+/// Returns the difference without the sensitive mark of the value itself. Marks of its parts are
+/// kept.
 pub(super) fn revealed(sides: Sides<'_>) -> Difference<'_> {
     if sides.after_is_unknown() {
         let before = sides.before.filter(|value| !value.is_null());

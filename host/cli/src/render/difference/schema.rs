@@ -37,7 +37,7 @@ fn revealed_block<'a>(sides: Sides<'a>, block: &'a Block, forcing: &Forcing<'a>)
     block_parts(sides, block, forcing)
 }
 
-/// Returns an unknown value that replaces an existing value; its named parts are unknown too.
+/// Returns an unknown value that replaces an existing value. Its named parts are also unknown.
 fn unknown<'a>(
     sides: Sides<'a>,
     forcing: &Forcing<'a>,
@@ -294,7 +294,8 @@ fn revealed<'a>(sides: Sides<'a>, ty: &'a Type, forcing: &Forcing<'a>) -> Differ
     Difference { effect, replace: forcing.here(), content }
 }
 
-/// Returns whether a value is of the kind that a type requires. An absent value is.
+/// Returns whether a value is of the kind that a type requires. Absent values are treated as if
+/// they were.
 fn fits(side: Option<&Value>, ty: &Type) -> bool {
     side.is_none_or(|value| match ty {
         Type::Object(_) | Type::Map(_) => matches!(value.view(), View::Object(_) | View::Map(_)),
@@ -303,13 +304,13 @@ fn fits(side: Option<&Value>, ty: &Type) -> bool {
     })
 }
 
-/// Returns the elements of both sides that have the same index.
+/// Returns pairs of the elements that have the same index on both sides.
 fn by_place(sides: Sides<'_>) -> impl Iterator<Item = (usize, Sides<'_>)> {
     let (before, after) = sides.sequences();
     (0..before.len().max(after.len())).map(move |at| (at, Sides::new(before.get(at), after.get(at))))
 }
 
-/// Returns pairs of equal elements of two sets, and the elements that only one set contains.
+/// Returns pairs of equal elements of two sets, and the elements that are in only one of the sets.
 fn by_content(sides: Sides<'_>) -> impl Iterator<Item = Sides<'_>> {
     let (before, after) = sides.sequences();
     match_sets(before, after)

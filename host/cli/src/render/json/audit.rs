@@ -8,7 +8,7 @@ use wardian_monitor::{Summary, UseKey, UseTotals};
 pub(crate) struct AuditDocument<'a> {
     format_version: &'static str,
     records: u64,
-    /// The line numbers of lines that are not audit records.
+    /// The numbers of the lines that are not audit records.
     unreadable_lines: &'a [u64],
     plugins: Vec<Plugin<'a>>,
 }

@@ -79,7 +79,7 @@ pub(super) struct ChangeDocument<'a> {
 }
 
 impl<'a> ChangeDocument<'a> {
-    /// Returns the change of an output, which is either entirely sensitive or not sensitive.
+    /// Returns the change of an output. An output is either sensitive as a whole or not sensitive.
     pub(super) fn from_output(change: &'a OutputChange) -> Self {
         Self {
             actions: actions(change.action),
@@ -108,7 +108,7 @@ fn actions(action: Action) -> &'static [&'static str] {
     }
 }
 
-/// The new value, which is omitted if no part of it is known.
+/// The new value. It is omitted if no part of it is known.
 struct After<'a>(&'a Value);
 
 impl After<'_> {
@@ -126,7 +126,7 @@ impl Serialize for After<'_> {
 /// The unknown parts of a value.
 struct Unknown<'a> {
     value: &'a Value,
-    /// The document of a fully known value.
+    /// The document for a fully known value.
     whole: Whole,
 }
 

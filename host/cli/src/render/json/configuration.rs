@@ -145,7 +145,8 @@ struct Source<'a, 'b> {
 }
 
 impl<'a> Source<'a, '_> {
-    /// The loader limits the depth of module calls.
+    /// Returns the document for a module. The recursion is limited, because the loader limits the
+    /// depth of module calls.
     fn module(&self, node: &'a ModuleNode) -> ModuleDocument<'a> {
         let module = &node.module;
         let resources_of =

@@ -30,9 +30,9 @@ const FORMAT_VERSION: &str = "1.2";
 pub(crate) enum Message<'a> {
     /// The version of Terraform with which Wardian is compatible. This is the first message.
     Version(&'a str),
-    /// Text that only people read.
+    /// Text that is intended only for people.
     Log(&'a str),
-    /// A step or the result of `init`, with the code by which programs identify it.
+    /// A step or the result of `init`, with a code that identifies it for programs.
     InitOutput {
         code: &'static str,
         text: &'a str,
@@ -48,7 +48,7 @@ pub(crate) enum Message<'a> {
     PlannedOutputs(&'a BTreeMap<Str, OutputChange>),
     /// The current outputs.
     Outputs(&'a BTreeMap<Str, OutputValue>),
-    /// An event that concerns an object.
+    /// An event about an object.
     Hook(Box<Hook<'a>>),
 }
 
@@ -158,7 +158,7 @@ impl Summary {
         }
     }
 
-    /// Returns the summary's text, which people also read.
+    /// Returns the summary's text, which is also shown to people.
     pub(crate) fn text(self, counts: ChangeCounts) -> String {
         let ChangeCounts { add, change, destroy, import, forget: _ } = counts;
         match self {
@@ -291,7 +291,7 @@ fn planned_outputs(outputs: &BTreeMap<Str, OutputChange>) -> BTreeMap<&str, Plan
     outputs.iter().map(|(name, change)| (&**name, planned(change))).collect()
 }
 
-/// An output, without its value if that is sensitive.
+/// An output. The value is omitted if it is sensitive.
 #[derive(Serialize)]
 struct StoredOutput<'a> {
     sensitive: bool,
@@ -311,7 +311,7 @@ fn stored_outputs(outputs: &BTreeMap<Str, OutputValue>) -> BTreeMap<&str, Stored
         .collect()
 }
 
-/// An event that concerns an object.
+/// An event about an object.
 #[derive(Serialize)]
 pub(crate) struct Hook<'a> {
     resource: ResourceMessage<'a>,
@@ -333,7 +333,7 @@ pub(crate) struct Hook<'a> {
     text: String,
 }
 
-/// Returns the message for an event; imports are reported only as planned changes.
+/// Returns the message for an event. Imports are reported only as planned changes.
 pub(crate) fn hook<'a>(event: &'a Event<'a>) -> Option<Message<'a>> {
     let plain = |kind, address: &'a ResourceInstanceAddress, text: String| Hook {
         resource: ResourceMessage::new(address),

@@ -23,7 +23,7 @@ use crate::render::state::module_tree::ModuleTree;
 /// The version of the format.
 const FORMAT_VERSION: &str = "1.2";
 
-/// A plan and everything else that its document contains.
+/// A plan, and everything else that its document contains.
 pub(crate) struct PlanJson<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) configuration: &'a Configuration,
@@ -91,8 +91,8 @@ impl<'a> RelevantDocument<'a> {
     }
 }
 
-/// Returns the drift that is reported to programs. Objects that were only moved are reported as
-/// changes, if the plan has any changes.
+/// Returns the drift that is reported to programs. If the plan has any changes, objects that were
+/// only moved are reported as changes, not as drift.
 pub(crate) fn reported_drift(plan: &Plan) -> impl Iterator<Item = &ResourceChange> {
     let everything = plan.mode == Mode::RefreshOnly;
     plan.drift.iter().filter(move |change| everything || change.action != Action::NoOp)
@@ -132,8 +132,8 @@ impl<'a> PlanDocument<'a> {
     }
 }
 
-/// Returns the variable values. The plan does not store ephemeral values: their defaults are used
-/// instead.
+/// Returns the variable values. Ephemeral values are not stored in the plan, so their defaults are
+/// used.
 fn variables<'a>(plan: &'a Plan, configuration: &'a Configuration) -> BTreeMap<&'a str, VariableValue<'a>> {
     let declared = &configuration.root().module.variables;
     declared
@@ -183,7 +183,7 @@ fn planned_objects(changes: &[ResourceChange]) -> ModuleTree<'_> {
     }))
 }
 
-/// Returns the outputs of the prior state, which contains the new values that are known.
+/// Returns the outputs of the prior state, including those new values that are known.
 fn prior_outputs<'a>(plan: &'a Plan, configuration: &Configuration) -> BTreeMap<&'a str, (bool, &'a Value)> {
     let declared = &configuration.root().module.outputs;
     let stored = plan.prior_state.outputs.iter();

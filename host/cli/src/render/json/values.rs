@@ -4,8 +4,8 @@ use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 use wardian_value::{Number, Type, Value, View};
 
-/// A value without its marks. Unknown parts are omitted from objects and maps, and are null in
-/// lists, so that the other elements keep their index.
+/// A value without its marks. Unknown parts are omitted from objects and maps. In lists they are
+/// null, so that the other elements keep their index.
 pub(super) struct PlainValue<'a>(pub(super) &'a Value);
 
 impl Serialize for PlainValue<'_> {
@@ -46,7 +46,7 @@ impl Serialize for TypeDocument<'_> {
     }
 }
 
-/// The property that is determined for each part of a value.
+/// The property to be determined for each part of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Question {
     /// Whether the part is sensitive.
@@ -55,8 +55,8 @@ pub(super) enum Question {
     Unknown,
 }
 
-/// A property of all parts of a value: `true` or `false`, with all elements of lists, but without
-/// the attributes and keys for which it is `false`.
+/// A property of all parts of a value: `true`, `false`, or a structure. The structure contains all
+/// elements of lists, but no attributes and keys for which the property is `false`.
 pub(super) struct Parts<'a> {
     pub(super) question: Question,
     pub(super) value: &'a Value,

@@ -35,7 +35,7 @@ enum Shape<'a> {
     Plain(String),
     /// A string on one line.
     Short(&'a str),
-    /// A string of several lines.
+    /// A string with several lines.
     Lines(Vec<&'a str>),
     /// A string with a JSON object or array.
     Json(Value),
@@ -78,7 +78,7 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// Writes the value of one side only.
+/// Writes the value on the only side that has one.
 fn whole(page: &mut Page, shape: &Shape<'_>, effect: Effect, forces: bool, indent: usize, context: Context) {
     match shape {
         Shape::Json(value) => {
@@ -180,8 +180,8 @@ fn heredoc_line(page: &mut Page, effect: Effect, line: &str, indent: usize, cont
     page.push("\n");
 }
 
-/// Returns a line of a string: tabs and the carriage return of a Windows line end, which does not
-/// move the cursor, are shown, and other invisible characters are escaped. Otherwise, a provider's
+/// Returns a line of a string. Tabs, and the carriage return of a Windows line end, which does not
+/// move the cursor, are kept; other invisible characters are escaped. Otherwise, a provider's
 /// response could move the terminal's cursor and overwrite the plan that the user is reading.
 pub(in crate::render) fn escaped_line(line: &str) -> PrintableText {
     let (line, end) = line.strip_suffix('\r').map_or((line, ""), |line| (line, "\r"));
@@ -237,7 +237,7 @@ fn json_string(
     null_suffix(page, effect, context);
 }
 
-/// Returns a name in the notation before `=`: quoted if it is not an identifier.
+/// Returns a name as it is written before `=`: quoted if it is not an identifier.
 pub(super) fn name(name: &str) -> PrintableText {
     if is_identifier(name) { PrintableText::from_line(name) } else { quoted(name) }
 }
@@ -249,7 +249,7 @@ fn is_identifier(name: &str) -> bool {
 }
 
 /// Quotes a string and escapes invisible characters. As in Go's quoting, which Terraform uses to
-/// show strings, template sequences are not escaped.
+/// display strings, template sequences are not escaped.
 pub(in crate::render) fn quoted(text: &str) -> PrintableText {
     let mut out = String::with_capacity(text.len() + 2);
     go_quote(text, is_visible, &mut out);

@@ -18,7 +18,7 @@ use crate::render::difference::{Effect, Forcing, Sides, schema};
 use crate::render::layout::{self, Context};
 use crate::render::style::{Page, Style};
 
-/// An object that changed, with only those current values that are shown.
+/// An object that changed. Of its current values, only those that are shown are included.
 struct Shown<'a> {
     change: &'a ResourceChange,
     after: Cow<'a, Value>,
@@ -113,7 +113,7 @@ fn shown(plan: &Plan) -> Vec<Shown<'_>> {
         .collect()
 }
 
-/// Returns the first value with only the changes at the given paths.
+/// Returns `before` with the changes at the given paths.
 fn with_changes_at(before: &Value, after: &Value, paths: &[&[PathStep]]) -> Value {
     let View::Object(attributes) = before.view() else { return after.clone() };
     if paths.iter().any(|path| path.is_empty()) {

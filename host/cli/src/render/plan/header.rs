@@ -82,7 +82,7 @@ fn imported(page: &mut Page, change: &ResourceChange, importing: &Importing) {
     }
 }
 
-/// Writes the header of a forgotten object, which is indented by one more column.
+/// Writes the header of a forgotten object. The header is indented by one more column.
 fn forgetting(
     page: &mut Page,
     change: &ResourceChange,

@@ -7,7 +7,7 @@ use wardian_printable::{PrintableText, printable};
 use crate::product::Product;
 
 impl Product {
-    /// Returns the sentence before the symbols of actions.
+    /// Returns the sentence before the action symbols.
     pub(super) fn plan_introduction(self) -> PrintableText {
         if self.is_own() {
             return "The selected providers produced the following execution plan. Each action is marked with \
@@ -58,7 +58,7 @@ impl Product {
         printable!("{} encountered an error while generating this plan.", self.name())
     }
 
-    /// Returns the sentence after changes that concern outputs only.
+    /// Returns the sentence after changes that affect only outputs.
     pub(super) fn outputs_note(self) -> PrintableText {
         if self.is_own() {
             return "Applying this plan stores the new output values in the state. No infrastructure is changed."

@@ -28,7 +28,7 @@ fn attribute(ty: Type) -> Attribute {
     }
 }
 
-/// A schema of attributes.
+/// Returns a schema with attributes.
 fn schema_of<const N: usize>(attributes: [(&str, Type); N]) -> Schema {
     let attributes = attributes.into_iter().map(|(name, ty)| (name.into(), attribute(ty)));
     Schema::new(0, Block { attributes: attributes.collect(), ..Block::default() })
@@ -81,8 +81,8 @@ fn rendered(change: &ResourceChange) -> String {
     page.finish().into_string()
 }
 
-/// Builds a value from JSON. Two other documents of the same structure contain `true` for unknown
-/// and for sensitive parts.
+/// Builds a value from JSON. In two other documents with the same structure, `true` marks the
+/// unknown and the sensitive parts.
 fn value_of(json: &Json, unknown: &Json, sensitive: &Json) -> Value {
     let value = if *unknown == Json::Bool(true) {
         Value::unknown(Type::Dynamic)

@@ -15,7 +15,7 @@ pub(in crate::render) struct ModuleTree<'a> {
 }
 
 impl<'a> ModuleTree<'a> {
-    /// Builds the tree and returns the root module. The order of the objects of a module is
+    /// Builds the tree and returns the root module. The order of the objects in a module is
     /// preserved.
     pub(in crate::render) fn new(objects: impl IntoIterator<Item = StateObject<'a>>) -> Self {
         let mut root = Self::default();

@@ -49,7 +49,7 @@ impl Serialize for ExpressionDocument {
 }
 
 /// Adds the reference itself, then the reference without its last step, and so on until only the
-/// object remains: programs search for objects by comparing strings.
+/// object remains, because programs search for objects by comparing strings.
 fn push_parts(reference: &Reference, found: &mut Vec<String>) {
     let steps = &reference.remaining;
     // An output of a module instance refers to that instance, not to the whole call.
@@ -134,8 +134,8 @@ impl Expressions {
         all
     }
 
-    /// Adds an argument that is written as blocks with its name: the references in all of these
-    /// blocks.
+    /// Adds an argument that is written as blocks with its name. It contains the references in all
+    /// of these blocks.
     fn add_written_as_block(&mut self, name: &str, body: &Body) {
         let mut found = Vec::new();
         for reference in references(body, None) {

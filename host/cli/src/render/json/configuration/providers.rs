@@ -30,12 +30,13 @@ pub(super) struct ProviderConfigDocument<'a> {
     expressions: Expressions,
 }
 
-/// All configurations by key, each with the key of the configuration that is used instead, if any.
+/// All configurations by key. If another configuration is used in place of one, its key is stored
+/// as well.
 pub(super) struct ProviderConfigs<'a>(BTreeMap<String, Known<'a>>);
 
 struct Known<'a> {
     document: ProviderConfigDocument<'a>,
-    /// The key of the configuration that a caller passes instead.
+    /// The key of the configuration that a caller passes in place of this one.
     source: Option<String>,
 }
 
@@ -64,7 +65,7 @@ impl<'a> ProviderConfigs<'a> {
         }
     }
 
-    /// Adds configurations that a caller passes. Callers are visited before the modules that they
+    /// Adds configurations passed by a caller. Callers are visited before the modules that they
     /// call, so the caller's keys are already known.
     fn add_handed_over(&mut self, configuration: &'a Configuration, node: &'a ModuleNode) {
         let Some((caller, call)) = node.path.parent() else { return };
@@ -123,7 +124,7 @@ impl<'a> ProviderConfigs<'a> {
         }
     }
 
-    /// Returns the key that a name refers to in a module, if the name refers to this provider.
+    /// Returns the key to which a name refers in a module, if the name refers to this provider.
     fn source(&self, module: &ModulePath, name: &str, address: &ProviderAddress) -> Option<String> {
         let key = key(module, name);
         let known = self.0.get(&key).filter(|known| known.document.full_name == address.to_string())?;
@@ -131,7 +132,7 @@ impl<'a> ProviderConfigs<'a> {
     }
 }
 
-/// Returns the providers of objects that are imported to resources without a block.
+/// Returns the providers of objects that are imported into resources without a block.
 fn to_be_written(configuration: &Configuration, node: &ModuleNode) -> impl Iterator<Item = ProviderAddress> {
     let blocks = node.module.imports.iter();
     let open = blocks.filter(|import| {
@@ -164,7 +165,7 @@ fn key(module: &ModulePath, name: &str) -> String {
     if module.is_root() { name.to_owned() } else { format!("{module}:{name}") }
 }
 
-/// Returns the version constraint in the module itself for a provider.
+/// Returns the version constraint for a provider in the module itself.
 fn constraint(node: &ModuleNode, address: &ProviderAddress) -> Option<String> {
     let required = node.module.required_providers.values().filter(|required| required.address == *address);
     let stated = node

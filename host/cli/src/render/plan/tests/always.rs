@@ -138,7 +138,7 @@ fn sensitive_schema_attributes_are_redacted_without_marks() {
     assert!(!text.contains(SECRET), "{text}");
 }
 
-/// The limit allows for slow machines: this output of 9 MB takes about 0.4 s.
+/// The time limit allows for slow machines: this output of 9 MB takes about 0.4 s.
 #[test]
 fn ten_thousand_changes_render_quickly() {
     let values = |n: i64| {
