@@ -244,7 +244,7 @@ impl AppContext {
         let named = self.environment.cli_config_file();
         let own = || home.as_ref().map(|home| home.join(".terraformrc")).filter(|path| path.is_file());
         let main_file = named.clone().or_else(own);
-        // An explicitly named file also replaces the directory.
+        // If the environment specifies a CLI configuration file, the directory is not read, either.
         let directory = match named {
             Some(_) => None,
             None => home.as_ref().map(|home| home.join(".terraform.d")),

@@ -335,7 +335,8 @@ mod tests {
         for on_change in [OnChange::Reject, OnChange::Record] {
             assert!(place.check(&policy, on_change).unwrap_err().contains("is a symbolic link"));
         }
-        // Without a record, this rule still applies.
+        // Even without a record, a granted path must not lead through a link in a writable
+        // directory.
         fs::remove_dir_all(place.path("private")).unwrap();
         assert!(place.check(&policy, OnChange::Reject).unwrap_err().contains("is a symbolic link"));
     }

@@ -1,4 +1,5 @@
-//! Prints the message of a crash, which can contain text from outside of Wardian.
+//! Prints the message of a crash as printable text, because it can contain text from outside of
+//! Wardian.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, Write as _};

@@ -4,9 +4,10 @@
 //! configuration, as in a plan. Objects are destroyed in the reverse order of the dependencies that
 //! are stored with them in the state. Creations and destructions are ordered as follows:
 //!
-//! - an object that is replaced destroy-before-create is destroyed first;
-//! - an object that is replaced create-before-destroy is destroyed last, when all its dependents
-//!   refer to the new object;
+//! - an object that is replaced destroy-before-create is destroyed before its replacement is
+//!   created;
+//! - an object that is replaced create-before-destroy is destroyed after its replacement is
+//!   created, when all its dependents refer to the new object;
 //! - an object is changed only after those of its dependents that the plan destroys are
 //!   destroyed.
 //!

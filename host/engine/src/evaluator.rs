@@ -264,7 +264,8 @@ impl Evaluator {
                     continue;
                 }
             };
-            // Outputs of the root module are stored and displayed in full.
+            // Outputs of the root module are stored and displayed in full, so their full size is
+            // counted.
             if path.is_root()
                 && let Err(problem) = self.budget.spend_value(&value, output.expression.span())
             {

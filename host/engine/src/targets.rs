@@ -66,7 +66,7 @@ pub fn included<'a>(
             && about_included.contains(id.index())
             && !about_left_out.contains(id.index())
     });
-    // The local values and outputs of modules from which an output is computed.
+    // Also include the local values and module outputs from which these outputs are computed.
     nodes.union_with(&graph.closure(outputs.map(|(id, _)| id)));
     Included { nodes: Some(nodes), targets: targets.to_vec(), excludes: Vec::new(), needed }
 }
@@ -173,7 +173,7 @@ fn needed_by_excluded(excludes: &[TargetAddress], state: &State) -> HashSet<Reso
     for (address, _, instance) in state.instances() {
         if excludes.iter().any(|target| target.includes(&address)) {
             for object in instance.current.iter().chain(instance.deposed.values()) {
-                // Stored dependencies are transitive.
+                // Stored dependencies are transitive, so they do not have to be followed further.
                 needed
                     .extend(object.dependencies.iter().map(|dependency| ResourceAddress::clone(dependency)));
             }

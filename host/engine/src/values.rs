@@ -318,7 +318,7 @@ impl ResourceValues {
     }
 
     pub fn instance(&self, key: &InstanceKey) -> Option<&Value> {
-        // The configuration does not contain instances that will be destroyed.
+        // Instances that will be destroyed are in the table, but not in the configuration.
         self.instances.get(key).filter(|_| self.repetition.contains(key))
     }
 

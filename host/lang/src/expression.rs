@@ -1,4 +1,4 @@
-//! Expressions, which are compiled once, and inspected and evaluated many times.
+//! Expressions. They are compiled once, and inspected and evaluated many times.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

@@ -62,7 +62,7 @@ async fn run(context: &CommandContext, arguments: &StatePushArguments) -> Outcom
         drop(change);
         change = open(BackupRule::Off).await?;
     }
-    // As in Terraform, a replacement is a change of the state.
+    // As in Terraform, replacing the state is a change, so the serial is incremented.
     if exists && !is_same {
         pushed.serial = pushed.serial.saturating_add(1);
     }

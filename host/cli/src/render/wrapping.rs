@@ -25,7 +25,7 @@ pub(crate) fn wrap(text: &PrintableText, width: usize, hanging: usize) -> Printa
                 wrapped.push(" ");
                 column += 1;
             }
-            // The word is part of a printable text.
+            // The word is taken from printable text, so it is printable as well.
             wrapped.append_lines(word);
             column += length;
             is_first = false;

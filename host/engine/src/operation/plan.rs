@@ -155,7 +155,8 @@ pub async fn plan_change(
             diagnostics.extend(replacement.diagnostics);
             return Diagnosed::failed(diagnostics);
         };
-        // The first plan contains the same warnings.
+        // The warnings of the second plan are dropped, because the first plan contains the same
+        // ones.
         planned
     } else {
         first

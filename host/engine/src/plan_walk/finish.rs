@@ -218,7 +218,7 @@ impl PlanWalk<'_> {
     pub(super) fn needed_by_undestroyable(&self) -> HashSet<ResourceAddress> {
         let objects = self.undestroyable.iter().filter_map(|address| self.state.current(address));
         let dependencies = objects.flat_map(|object| object.dependencies.iter());
-        // Stored dependencies are transitive.
+        // Stored dependencies are transitive, so they do not have to be followed further.
         dependencies.map(|dependency| ResourceAddress::clone(dependency)).collect()
     }
 

@@ -93,7 +93,8 @@ impl<'a> PlanWalk<'a> {
             if resource.mode != ResourceMode::Ephemeral {
                 found.extend(stored_ephemeral(&subject.schema.block, &value));
             }
-            // The value is passed to the plugin, and stored in the plan and the state, in full.
+            // The value is passed to the plugin, and stored in the plan and the state, in full, so
+            // its full size is counted.
             found.extend(self.evaluator.budget.spend_value(&value, &resource.span).err());
             config = Some(value);
         }

@@ -18,7 +18,7 @@ impl PlanWalk<'_> {
         let options = self.options;
         if options.mode != Mode::Destroy || options.refresh {
             let found = moves.check(&self.evaluator, options.mode);
-            // Objects at wrong addresses cause many other errors.
+            // Only these errors are returned, because objects at wrong addresses cause many others.
             if found.has_errors() {
                 return Diagnosed::failed(found);
             }

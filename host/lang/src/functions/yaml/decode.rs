@@ -137,7 +137,8 @@ impl Reader {
                 if tag.is_none() && text == "<<" && self.awaits_key() {
                     return self.merge_key();
                 }
-                // A block at the end of the text has no more line breaks than the text.
+                // A block scalar at the end of the text must not have more line breaks than the
+                // text.
                 let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
                 let is_last = is_block && self.ends_in_line.is_some_and(|end| span.end.index() >= end);
                 let text = match text.strip_suffix('\n') {
