@@ -1,5 +1,5 @@
 //! Embeds plugins in the `wardian` binary: each guest of `target/guests` with its address, its
-//! version and its SHA-256, which is computed at build time so that no run has to compute it.
+//! version and its SHA-256. The SHA-256 is computed at build time so that no run has to compute it.
 
 use std::error::Error;
 use std::fmt::Write as _;

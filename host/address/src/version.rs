@@ -10,9 +10,9 @@
 //! | `~> 1` | providers: the same as `~> 1.0`; otherwise: at least 1, no upper bound |
 //! | `,` | both constraints |
 //!
-//! A missing number is zero. Only an exact constraint can match a prerelease, which must be the
-//! version in the constraint. Comparison ignores build metadata. The dialects differ because
-//! Terraform parses them with two libraries; see [`ConstraintDialect`].
+//! A missing number is zero. A prerelease is accepted only if an exact constraint requires it.
+//! Comparison ignores build metadata. The dialects differ because Terraform parses them with two
+//! libraries; see [`ConstraintDialect`].
 //!
 //! Parsing the canonical text of provider constraints always yields the same constraints.
 

@@ -1,4 +1,4 @@
-//! The built-in provider, which has no version, and is never installed or locked.
+//! The built-in provider. It has no version, and is never installed or locked.
 
 use std::path::Path;
 use std::sync::Arc;

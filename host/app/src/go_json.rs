@@ -1,5 +1,5 @@
 //! JSON in the format of Go's encoder, which escapes characters that have a meaning in HTML.
-//! Characters that must not reach a terminal are escaped, too.
+//! Characters that must not reach a terminal are also escaped.
 
 use std::io::{self, Write};
 

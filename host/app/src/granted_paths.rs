@@ -7,8 +7,8 @@
 //! and stop if it differs. For a path that does not exist yet, the record contains the path with
 //! its nearest existing parent resolved.
 //!
-//! The record is in the user's data directory, in one file for each project, which only this user
-//! can write. Each entry belongs to a policy file, a plugin pattern and a path. If there is no such
+//! The record is in the user's data directory, in one file for each project. Only this user can
+//! write it. Each entry belongs to a policy file, a plugin pattern and a path. If there is no such
 //! directory, or other users can write to it, paths are not recorded. In that case, only the rule
 //! that no granted path may lead through a link in a directory that plugins may write applies
 //! ([`WritableDirectories`]). The cost is one file, and one lookup for each component of a path.

@@ -14,7 +14,7 @@ use wardian_policy::{PluginPolicy, Policy};
 
 use crate::catalogue;
 
-/// Returns the policy for a component, which depends on its code.
+/// Returns the policy for a component. It depends on the component's code.
 fn policy_for(policy: &Policy, component: &ComponentArtifact) -> PluginPolicy {
     if catalogue::is_embedded_code(&component.address, component.sha256) {
         policy.for_trusted_code(&component.address)

@@ -1,4 +1,4 @@
-//! The plugins of a run, which are checked before the run begins. Each plugin is loaded on first
+//! The plugins of a run. They are checked before the run begins. Each plugin is loaded on first
 //! use.
 
 mod provisioners;

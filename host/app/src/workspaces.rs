@@ -34,7 +34,7 @@ pub enum SelectedBy {
 /// The selected workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workspace {
-    /// The name, which is safe as a path segment.
+    /// The name. It is safe as a path segment.
     pub name: String,
     pub selected_by: SelectedBy,
 }

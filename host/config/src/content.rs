@@ -21,7 +21,7 @@ pub(crate) struct Shape {
 }
 
 /// The arguments and blocks of a body that match its shape. They are owned if the body is JSON,
-/// which must be interpreted first.
+/// because JSON must be interpreted first.
 pub(crate) struct Content<'a> {
     attributes: BTreeMap<&'static str, Cow<'a, Attribute>>,
     /// The blocks in source order.

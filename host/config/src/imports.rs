@@ -9,8 +9,8 @@ use crate::blocks::{Import, ProviderReference, Resource, implied_provider};
 use crate::configuration::{Configuration, ModuleNode};
 
 impl Import {
-    /// Returns the resource for which objects are imported, without instance keys. `None` if the
-    /// address does not contain a resource, which cannot occur in a loaded configuration.
+    /// Returns the resource for which objects are imported, without instance keys. Returns `None`
+    /// if the address does not contain a resource; this cannot occur in a loaded configuration.
     pub fn resource(&self) -> Option<ResourceAddress> {
         let target = self.target.resource.as_ref()?;
         let root = ModulePath::root();

@@ -40,7 +40,7 @@ pub struct Module {
     pub required_versions: Vec<RequiredVersion>,
     /// The span of the `required_providers` block.
     pub(crate) required_providers_span: Option<Span>,
-    /// `provider_meta` blocks, which pass metadata about the module to providers, by local name.
+    /// `provider_meta` blocks by local name. They pass metadata about the module to providers.
     pub provider_metas: BTreeMap<Str, ProviderMeta>,
     /// The `backend` block.
     pub backend: Option<Backend>,

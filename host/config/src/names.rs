@@ -5,7 +5,7 @@ use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Label, ReferenceMode};
 use wardian_value::Str;
 
-/// Mode, type and name of a resource, which are unique in its module.
+/// The mode, type and name of a resource. Together, they are unique in the resource's module.
 pub type ResourceKey = (ResourceMode, Str, Str);
 
 /// Returns true if the text is a valid name.

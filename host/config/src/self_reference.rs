@@ -26,7 +26,8 @@ impl Configuration {
     }
 
     /// Reports resources with `count` or `for_each` whose arguments refer to the resource itself.
-    /// This is an error only if the resource has instances, which can be determined only in a plan.
+    /// This is an error only if the resource has instances; whether it does can be determined only
+    /// in a plan.
     pub fn check_self_references_of_instances(&self) -> Diagnostics {
         let resources = self.modules().flat_map(|node| node.module.resources.values());
         resources.filter(|resource| resource.is_repeated()).flat_map(Resource::check_own_arguments).collect()

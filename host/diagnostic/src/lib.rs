@@ -5,7 +5,7 @@
 //! the name for a "did you mean" suggestion.
 //!
 //! In the workspace, this crate depends only on `value`. It performs no I/O, and does not depend on
-//! the language's syntax or functions, which other crates describe in strings.
+//! the language's syntax or functions: other crates describe these in strings.
 //!
 //! Invariants: rendering never panics for any bounds of a span; control characters of source lines
 //! are never printed; a span of an excerpt refers to the file from which the excerpt was taken.

@@ -23,7 +23,7 @@ pub struct FailureReport {
 pub enum FailureSeverity {
     /// An error: dependents are not visited.
     Error,
-    /// A warning, which is also reported if the result is not known yet.
+    /// A warning. It is also reported if the result is not known yet.
     Warning,
 }
 

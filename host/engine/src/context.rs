@@ -68,7 +68,7 @@ pub struct DirectImport {
 /// The result of an apply.
 #[derive(Debug)]
 pub struct Applied {
-    /// The new state, which is also set after errors.
+    /// The new state. It is set even after errors.
     pub state: State,
     pub counts: ChangeCounts,
     /// The warnings and errors. After errors, some changes were not made.

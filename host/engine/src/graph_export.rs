@@ -35,8 +35,8 @@ pub enum GraphNodeKind {
     Step,
 }
 
-/// Returns the graph that a run over a configuration walks, which may contain cycles. Cost:
-/// O(objects + references).
+/// Returns the graph that a run over a configuration walks. It may contain cycles. Cost: O(objects
+/// + references).
 pub fn export_graph(configuration: &Configuration) -> Vec<GraphNode> {
     exported(&nodes::build_unchecked(configuration), |node| (kind(node), node.to_string()))
 }

@@ -18,7 +18,7 @@ use crate::graph::{self, Graph, NodeId, NodeSet};
 /// A node: an object of the configuration, or a step of a walk.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
-    /// The expansion of a module, which determines its instances.
+    /// The expansion of a module. It determines the instances of the module.
     Module(ModulePath),
     /// The end of a module: all nodes of the module and of its child modules are done.
     ModuleDone(ModulePath),
@@ -227,7 +227,7 @@ pub fn build(configuration: &Configuration) -> Result<NodeGraph, Diagnostics> {
     Ok(graph)
 }
 
-/// Builds the graph of a configuration, which may have cycles.
+/// Builds the graph of a configuration. The graph may have cycles.
 pub fn build_unchecked(configuration: &Configuration) -> NodeGraph {
     let mut builder = Builder { graph: NodeGraph::default(), configuration };
     for node in configuration.modules() {

@@ -129,7 +129,7 @@ struct OutputContents {
 /// Returns the plan file of a plan.
 ///
 /// # Errors
-/// A value cannot be encoded, which does not occur for plans of the engine.
+/// A value cannot be encoded. This does not occur for plans that the engine has made.
 pub fn encode(plan: &Plan, origin: &PlanOrigin) -> Result<Vec<u8>, PlanFileError> {
     let contents = Contents {
         format: FORMAT,

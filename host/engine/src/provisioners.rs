@@ -108,7 +108,7 @@ pub fn blocks(configuration: &Configuration) -> impl Iterator<Item = &Provisione
     })
 }
 
-/// Returns the schema of a `connection` block, which is the same for all provisioners.
+/// Returns the schema of `connection` blocks. It is the same for all provisioners.
 pub fn connection_schema() -> &'static Schema {
     static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
         use Setting::{Optional, Required};

@@ -16,9 +16,9 @@
 //!    blocked and reported in a warning.
 //! 3. If the type of a resource changes, the new type's provider [converts the
 //!    object](across_types).
-//! 4. Whether statements are valid depends on the instances that the configuration declares, which
-//!    are known after the walk: statements are [checked](check) then. The late check is sufficient,
-//!    because a plan with an error cannot be applied.
+//! 4. Whether statements are valid depends on the instances that the configuration declares. These
+//!    are known only after the walk, so statements are [checked](check) then. The late check is
+//!    sufficient, because a plan with an error cannot be applied.
 //!
 //! `removed` blocks do not change the state: objects of the removed resource are
 //! [forgotten](removed) instead of destroyed.

@@ -101,7 +101,7 @@ pub async fn validate(
     diagnostics
 }
 
-/// Validates a variable of the root module, which may have any value of its type.
+/// Validates a variable of the root module for any value of its type.
 fn validate_root_variable(evaluator: &Evaluator, name: &Str) -> Diagnostics {
     let Some(variable) = evaluator.configuration.root().module.variables.get(name) else {
         return Diagnostics::new();

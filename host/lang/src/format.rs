@@ -1,5 +1,5 @@
-//! The canonical format of configuration files, which is byte for byte the same as that of
-//! `terraform fmt`.
+//! The canonical format of configuration files. It is byte for byte the same as that of `terraform
+//! fmt`.
 //!
 //! The formatter works on tokens, so that comments and everything else that has no meaning for
 //! evaluation are preserved:

@@ -1,4 +1,4 @@
-//! A provider function call, which the scope must execute.
+//! A provider function call. The scope must execute it.
 
 use std::sync::Arc;
 

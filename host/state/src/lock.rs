@@ -1,8 +1,8 @@
-//! The lock on a state file, which both Wardian and Terraform respect.
+//! The lock on a state file. Both Wardian and Terraform respect it.
 //!
-//! The lock consists of an operating system lock on the complete state file, which is always
-//! released when the process ends, and of a sidecar file that identifies the holder of the lock:
-//! `.terraform.tfstate.lock.info`, one line of JSON.
+//! The lock consists of an operating system lock on the complete state file and of a sidecar file.
+//! The system always releases its lock when the process ends. The sidecar file,
+//! `.terraform.tfstate.lock.info`, is one line of JSON that identifies the holder of the lock.
 //!
 //! On Linux, the lock belongs to the open file description: it conflicts with the process-wide lock
 //! that Terraform takes, but is not lost when other code of this process opens and closes the same
@@ -211,7 +211,7 @@ impl Lock {
         &self.info
     }
 
-    /// Returns the state file, which is open for reading and writing.
+    /// Returns the state file. It is open for reading and writing.
     pub(crate) fn file(&self) -> io::Result<&File> {
         self.file.as_ref().ok_or_else(|| io::Error::other("the lock is released"))
     }

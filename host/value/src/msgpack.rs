@@ -1,6 +1,6 @@
 //! Encodes and decodes values as MessagePack, the encoding for plugin calls and plan files.
 //!
-//! The type determines the encoding, which the plugin protocol defines:
+//! The type determines the encoding. The plugin protocol defines it as follows:
 //!
 //! | value | bytes |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Exact numbers: binary floating-point numbers, each with its own precision, which are computed
-//! and printed as in Terraform.
+//! Exact numbers: binary floating-point numbers, each with its own precision. They are computed and
+//! printed as in Terraform.
 //!
 //! A number is `mantissa * 2^exponent` with a precision in bits. The precision determines how
 //! results computed from the number are rounded (to nearest, ties to even) and how many decimal

@@ -24,7 +24,7 @@ pub struct Path(Vec<PathStep>);
 pub type PathMarks = Vec<(Path, Marks)>;
 
 impl Path {
-    /// Returns the path of the value itself, which has no steps.
+    /// Returns the path of the value itself. This path has no steps.
     pub const fn root() -> Self {
         Self(Vec::new())
     }

@@ -1,4 +1,4 @@
-//! `wardian force-unlock`, which always fails.
+//! `wardian force-unlock`: always fails.
 
 use async_trait::async_trait;
 use wardian_app::state_access;

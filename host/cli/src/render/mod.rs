@@ -1,7 +1,7 @@
 //! Plans, states, outputs and values as text for people and as JSON for programs.
 //!
 //! The functions depend only on their arguments and not on the terminal: [`RenderOptions`] selects
-//! color, line width and the product that the text names.
+//! color, line width and the product in whose wording the text is written.
 //!
 //! | module | output |
 //! |---|---|

@@ -21,7 +21,7 @@ mod drift;
 mod header;
 mod lines;
 
-/// The note about applying a plan, which follows the plan.
+/// The note about applying a plan, shown after the plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PlanNote<'a> {
     /// No note, because the user is asked for approval, or the plan is only shown.

@@ -12,7 +12,7 @@ use crate::names::check_name;
 #[derive(Clone, Debug)]
 pub struct Check {
     pub name: Str,
-    /// The data source nested in the check, which only this check can read.
+    /// The data source nested in the check. Only this check can read it.
     pub data: Option<Resource>,
     /// The conditions. If a condition is false, a warning is reported.
     pub assertions: Vec<Condition>,

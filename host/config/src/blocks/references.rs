@@ -51,7 +51,7 @@ fn dependency(item: &Expression, problems: &mut Diagnostics) -> Option<Reference
     Some(reference)
 }
 
-/// Warns about a quoted reference, which is the legacy syntax.
+/// Warns about a quoted reference. Quotes are the legacy syntax.
 pub(super) fn warn_of_quotes(expression: &Expression, problems: &mut Diagnostics) {
     if expression.is_native_quoted() {
         let detail = "References are written without quotes.";

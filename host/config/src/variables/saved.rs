@@ -1,4 +1,4 @@
-//! Variable values for applying a saved plan, which contains all of them except ephemeral ones.
+//! Variable values for applying a saved plan. The plan contains all of them except ephemeral ones.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Computes the proposed new object, which combines prior state and configuration before the
+//! Computes the proposed new object. It combines the prior state and the configuration before the
 //! provider makes a plan.
 //!
 //! A computed attribute that cannot be set keeps its prior value; an optional and computed

@@ -16,7 +16,7 @@ use crate::object::compatible::completion_violations;
 use crate::object::legacy::without_null_blocks;
 use crate::plan::{Action, ResourceChange};
 
-/// The result of an operation, which may have failed.
+/// The result of an operation. The operation may have failed.
 pub struct ApplyOutcome {
     /// The object to store; `None` if the object does not exist.
     pub object: Option<Arc<Object>>,
@@ -129,8 +129,7 @@ pub fn ended(outcome: &ApplyOutcome) -> Completion {
     if outcome.failed() { Completion::Failed } else { Completion::Succeeded(object_id(&outcome.value)) }
 }
 
-/// Returns the result of a failed destruction, which contains the object in the provider's
-/// response.
+/// Returns the result of a failed destruction. It contains the object in the provider's response.
 fn after_failed_destroy(
     subject: &Subject,
     left: &Value,
@@ -179,7 +178,7 @@ pub struct ApplyInput {
 pub enum Afterwards {
     /// No steps.
     Nothing,
-    /// Provisioners, which complete the creation.
+    /// Provisioners. They complete the creation.
     Provisioning,
 }
 

@@ -77,7 +77,7 @@ pub fn shown(target: &ImportTarget) -> String {
     }
 }
 
-/// Finds the object to import, which must be the only match, and reads it.
+/// Finds the object to import and reads it. It must be the only object found.
 pub async fn import(subject: &Subject, target: &ImportTarget) -> Diagnosed<Imported> {
     Diagnosed::from_result(try_import(subject, target).await)
 }

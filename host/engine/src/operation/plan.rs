@@ -43,7 +43,7 @@ pub struct PlanInput {
 pub struct PlanOutcome {
     /// The object before it was read; null if it did not exist.
     pub stored: Value,
-    /// The object after it was read, which is stored before the change.
+    /// The object after it was read. It is stored before the change is made.
     pub refreshed: Option<Arc<Object>>,
     /// The object after it was read; null if it does not exist.
     pub current: Value,

@@ -140,7 +140,7 @@ impl Subject {
         }
     }
 
-    /// Logs protocol violations of a legacy SDK, which are allowed.
+    /// Logs protocol violations of a legacy SDK. These are allowed.
     pub fn warn_legacy_sdk(&self, summary: &str, violations: &[Violation]) {
         // Values can be sensitive, so only paths are logged.
         let places: Vec<String> = violations.iter().map(|(path, _)| path.to_string()).collect();

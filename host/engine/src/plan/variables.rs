@@ -1,4 +1,4 @@
-//! Ephemeral variable values, which a saved plan does not contain.
+//! Ephemeral variable values. A saved plan does not contain them.
 
 use std::collections::BTreeMap;
 

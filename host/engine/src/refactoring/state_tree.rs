@@ -1,5 +1,5 @@
-//! The modules of a state as a tree, which is used to find the modules that match an address
-//! without visiting all modules.
+//! The modules of a state as a tree, in which the modules that match an address are found without
+//! visiting all modules.
 //!
 //! The nodes are stored in one table and are walked without recursion: a state file can contain
 //! modules at any depth.

@@ -286,8 +286,8 @@ fn generated_configuration_is_imported_by_its_plan() {
     let (applied, recorded) = fixture.apply_with(text, &[], &generating());
     assert!(!applied.diagnostics.has_errors(), "{}", applied.diagnostics);
     assert_eq!((applied.counts.import, recorded), (1, vec!["memory_thing.a here".to_owned()]));
-    // Without a configuration, the imported object would be destroyed, which is not the user's
-    // intention.
+    // Without a configuration, the imported object would be destroyed. The user does not intend
+    // this.
     for options in [PlanOptions::default(), generating()] {
         let (_, found) = fixture.plan_with(text, &[], &options);
         assert_eq!(places(&found), ["2 Configuration for import target does not exist"]);

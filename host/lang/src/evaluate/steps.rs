@@ -206,8 +206,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// Returns a list if all elements have the same type, and a tuple if their types differ, which can
-/// occur if a type is dynamic.
+/// Returns a list if all elements have the same type. If a dynamic type causes their types to
+/// differ, returns a tuple.
 fn list_or_tuple(elements: Vec<Value>) -> Value {
     let Some(ty) = elements.first().map(|first| first.ty().clone()) else {
         return Value::list(Type::Dynamic, []);

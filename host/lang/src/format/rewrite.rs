@@ -156,7 +156,7 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Returns true if an expression in an interpolation has line breaks that would end the
-    /// argument. Line breaks are harmless if the expression is in parentheses, which is determined
+    /// argument. Line breaks are harmless if the expression is in parentheses. This is determined
     /// from its first and last token. If these are ambiguous, or if a comment ends the line, each
     /// bracket is checked.
     fn needs_parentheses(&self, inner: Range<usize>) -> bool {

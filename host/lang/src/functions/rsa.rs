@@ -105,7 +105,7 @@ impl<'a> Der<'a> {
     const IDENTIFIER: u8 = 0x06;
     const SEQUENCE: u8 = 0x30;
 
-    /// Returns the content of the next element, which must have the given tag.
+    /// Returns the content of the next element. The element must have the given tag.
     fn next(&mut self, kind: u8) -> Option<&'a [u8]> {
         let [found, first, rest @ ..] = self.0 else { return None };
         if *found != kind {
@@ -150,7 +150,7 @@ fn pkcs8(bytes: &[u8]) -> Option<Parsed> {
     if algorithm == RSA { pkcs1(key.next(Der::OCTETS)?) } else { None }
 }
 
-/// Parses OpenSSH's own format, which consists of strings with a length prefix.
+/// Parses OpenSSH's own format. It consists of strings with a length prefix.
 fn openssh(bytes: &[u8]) -> Result<Option<Parsed>, &'static str> {
     fn string<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
         let (length, after) = rest.split_first_chunk::<4>()?;

@@ -1,4 +1,4 @@
-//! The responses to failed calls, which contain only diagnostics. Implementations of
+//! The responses to failed calls. They contain only diagnostics. Implementations of
 //! [`Provider`](super::Provider) over a transport return them if the transport or the plugin
 //! failed.
 

@@ -1,4 +1,4 @@
-//! Converts state files of Terraform before 0.12, which have the format versions 1 to 3.
+//! Converts state files of Terraform before 0.12. These files have the format versions 1 to 3.
 //!
 //! | version | Terraform | difference from the next version |
 //! |---|---|---|

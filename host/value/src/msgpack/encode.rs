@@ -8,7 +8,7 @@ use crate::{Number, PathStep, Type, Value, View};
 
 type Result<T> = std::result::Result<T, Failure<EncodeProblem>>;
 
-/// Encodes a value with a type, which must be the type of the value.
+/// Encodes a value with the type `ty`, which must be the type of the value.
 ///
 /// # Errors
 /// If the value or a nested value is marked, or if the type of the value is not `ty`.

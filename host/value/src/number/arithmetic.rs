@@ -65,7 +65,7 @@ impl Number {
         self.add(&other.neg())
     }
 
-    /// Returns the product, which is exact up to 512 bits.
+    /// Returns the product. It is exact up to 512 bits.
     ///
     /// # Errors
     /// [`NumberError::Undefined`] for zero times infinity, [`NumberError::OutOfRange`].
@@ -154,7 +154,7 @@ impl Number {
             return Ok(Self::small(a.checked_rem(*b).unwrap_or(0), precision));
         }
         // Terraform computes the remainder in these steps. Each step is rounded to the precision of
-        // the dividend, which determines the last digits of the result.
+        // the dividend; the rounding determines the last digits of the result.
         let (Some((q_negative, q, q_exponent)), Some((o_negative, o, o_exponent))) =
             (self.div(other)?.truncate().parts(), other.parts())
         else {

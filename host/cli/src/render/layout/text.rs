@@ -180,9 +180,10 @@ fn heredoc_line(page: &mut Page, effect: Effect, line: &str, indent: usize, cont
     page.push("\n");
 }
 
-/// Returns a line of a string. Tabs, and the carriage return of a Windows line end, which does not
-/// move the cursor, are kept; other invisible characters are escaped. Otherwise, a provider's
-/// response could move the terminal's cursor and overwrite the plan that the user is reading.
+/// Returns a line of a string. Tabs are kept, and so is the carriage return of a Windows line end,
+/// because it does not move the cursor. Other invisible characters are escaped. Otherwise, a
+/// provider's response could move the terminal's cursor and overwrite the plan that the user is
+/// reading.
 pub(in crate::render) fn escaped_line(line: &str) -> PrintableText {
     let (line, end) = line.strip_suffix('\r').map_or((line, ""), |line| (line, "\r"));
     let mut shown = PrintableText::new();

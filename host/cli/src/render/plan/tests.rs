@@ -160,7 +160,8 @@ fn recorded_change(case: &Json, schema: Arc<Schema>) -> ResourceChange {
     }
 }
 
-/// Replaces the sentences about sensitive blocks, which differ between Wardian and Terraform.
+/// Replaces the sentences about sensitive blocks, because they differ between Wardian and
+/// Terraform.
 fn without_sentences(text: &str) -> String {
     let mut lines = text.lines();
     let mut kept = String::new();

@@ -224,7 +224,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses a one-line body between braces, which contains at most one argument.
+    /// Parses a body between braces on one line. It contains at most one argument.
     fn one_line_body(&mut self, opening: Token) -> Option<Body> {
         let before = self.problems.len();
         let attribute = self.lone_attribute();
@@ -301,7 +301,7 @@ impl Parser<'_> {
         self.recover(TokenKind::CloseBrace);
     }
 
-    /// Parses a quoted label, which is not a template.
+    /// Parses a quoted label. A label is not a template.
     fn label(&mut self) -> (String, ByteRange) {
         const SUMMARY: &str = "Invalid string literal";
         let opening = self.read();

@@ -1,6 +1,6 @@
 //! Changes of objects whose schema has attributes of all types, nested attributes and blocks of all
-//! nesting modes, compared with Terraform 1.11.4's output (`snapshots/schemas.json`), which was
-//! recorded with a provider of this schema.
+//! nesting modes, compared with Terraform 1.11.4's output (`snapshots/schemas.json`). The output
+//! was recorded with a provider of this schema.
 
 use wardian_plugin::{BlockNesting, NestedBlock, NestedObject, ObjectNesting};
 
