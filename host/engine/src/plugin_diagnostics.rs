@@ -3,7 +3,7 @@
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_plugin::{PluginDiagnostic, PluginDiagnostics, Severity};
 
-/// Converts a plugin diagnostic that does not concern an object.
+/// Converts a plugin diagnostic that is not about an object.
 pub fn from_plugin(diagnostic: &PluginDiagnostic) -> Diagnostic {
     let mut converted = match diagnostic.severity {
         Severity::Error => Diagnostic::error(&diagnostic.summary, &diagnostic.detail),
