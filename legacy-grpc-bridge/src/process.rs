@@ -18,8 +18,9 @@ use tokio::sync::{Notify, RwLock, watch};
 use tokio::time::timeout;
 use tonic::client::Grpc;
 use tonic::{Code, Status, Streaming};
+use tracing::{Instrument as _, Span};
 use wardian_plugin::transport::{PluginFailure, format_seconds};
-use wardian_plugin::{CallContext, printable};
+use wardian_plugin::{CallContext, call_span, printable};
 
 use crate::ProtocolVersion;
 use crate::codec::{Messages, Undecodable};
@@ -242,13 +243,21 @@ impl Process {
         let _in_use = self.begin().await?;
         let _telling = self.source.secrets.begin(context.sensitive_values().clone());
         let mut grpc = self.grpc(largest_answer);
+        let span = self.span(context, method.name());
+        span.record("bytes_sent", request.encoded_len());
         let answer = timeout(limit, async {
             grpc.ready().await.map_err(|broken| Status::from_error(Box::new(broken)))?;
             let path = http::uri::PathAndQuery::from_static(method.path());
             grpc.unary(tonic::Request::new(request), path, Messages::<Q, A>::new()).await
         });
-        match answer.await {
-            Ok(Ok(answer)) => Ok(answer.into_inner()),
+        match answer.instrument(span.clone()).await {
+            Ok(Ok(answer)) => {
+                let answer = answer.into_inner();
+                if !span.is_disabled() {
+                    span.record("bytes_received", answer.encoded_len());
+                }
+                Ok(answer)
+            }
             Ok(Err(status)) => Err(self.failed(status, largest_answer).await),
             Err(_) => Err(self.timed_out(method.name(), limit)),
         }
@@ -280,11 +289,15 @@ impl Process {
             }
             Ok(None)
         });
-        match answers.await {
+        match answers.instrument(self.span(context, method.name())).await {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(status)) => Err(self.failed(status, MAX_MESSAGE_LENGTH).await),
             Err(_) => Err(self.timed_out(method.name(), limit)),
         }
+    }
+
+    fn span(&self, context: &CallContext, function: &str) -> Span {
+        call_span(&self.source.plugin, function, context.address().map_or("", |address| address))
     }
 
     /// Registers the sensitive values of a call until the process ends.

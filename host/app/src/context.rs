@@ -29,6 +29,7 @@ use wardian_policy::{GrantedDirectory, Level, Policy, load};
 use wardian_state::State;
 use wardian_value::Str;
 
+use crate::configuration_shape::{CONFIGURATION_TARGET, ConfigurationShape};
 use crate::backend;
 use crate::catalogue;
 use crate::compatibility::DEFAULT_WORKSPACE;
@@ -507,6 +508,7 @@ impl AppContext {
 fn checked(configuration: Configuration) -> (Arc<Configuration>, Diagnostics) {
     let mut diagnostics = configuration.warnings.clone();
     check_required_versions(&configuration, &mut diagnostics);
+    tracing::info!(target: CONFIGURATION_TARGET, shape = %ConfigurationShape(&configuration));
     let configuration = Arc::new(configuration);
     // The process ends after the command, so the memory is not freed. Freeing it would take a tenth
     // of the time of a `validate`.

@@ -25,6 +25,7 @@ pub mod catalogue;
 pub mod compatibility;
 pub mod consent;
 pub mod consent_lock;
+mod configuration_shape;
 mod context;
 mod environment;
 mod error;
@@ -53,6 +54,7 @@ pub mod untrusted;
 pub mod workspaces;
 
 pub use cancellation::unless_stopped;
+pub use configuration_shape::CONFIGURATION_TARGET;
 pub use context::{AppContext, AppOptions};
 pub use environment::{EnvironmentVariable, ProcessEnvironment, VARIABLES};
 pub use error::{AppError, sentence, state_diagnostic};

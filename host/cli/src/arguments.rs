@@ -110,6 +110,10 @@ pub(crate) enum Command {
     ///
     /// Reads expressions line by line and prints their values. Changes nothing.
     Console(ConsoleArguments),
+    /// Crash, to test crash reports.
+    #[cfg(debug_assertions)]
+    #[command(hide = true)]
+    Crash(CrashArguments),
     /// Reformat files to the standard style.
     ///
     /// Rewrites the files in native syntax in the current directory: .tf, .tfvars, .tftest.hcl
@@ -188,6 +192,8 @@ impl Command {
             Self::Destroy(one) => one,
             Self::Audit(one) => one,
             Self::Console(one) => one,
+            #[cfg(debug_assertions)]
+            Self::Crash(one) => one,
             Self::Fmt(one) => one,
             Self::ForceUnlock(one) => one,
             Self::Get(one) => one,
@@ -236,6 +242,33 @@ impl Command {
             },
         }
     }
+}
+
+/// Returns the command and the options of a command line without their values.
+pub(crate) fn without_values(given: &[OsString]) -> String {
+    let root = CommandLine::command();
+    let mut command = &root;
+    let mut names = Vec::new();
+    for argument in given.iter().filter_map(|argument| argument.to_str()) {
+        match argument.strip_prefix('-') {
+            Some(option) => {
+                let option = option.trim_start_matches('-').split('=').next().unwrap_or_default();
+                let is_known = |command: &clap::Command| {
+                    command.get_arguments().any(|known| known.get_long() == Some(option))
+                };
+                if is_known(command) || is_known(&root) {
+                    names.push(format!("-{option}"));
+                }
+            }
+            None => {
+                if let Some(found) = command.find_subcommand(argument) {
+                    names.push(argument.to_owned());
+                    command = found;
+                }
+            }
+        }
+    }
+    names.join(" ")
 }
 
 /// Returns whether the arguments select JSON messages. The result is needed before the arguments

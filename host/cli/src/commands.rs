@@ -3,6 +3,8 @@
 mod apply;
 mod audit;
 mod console;
+#[cfg(debug_assertions)]
+mod crash;
 mod fmt;
 mod force_unlock;
 mod get;

@@ -18,6 +18,8 @@ pub(crate) enum Status {
     Unformatted,
     /// No command was given.
     NothingAsked,
+    /// A part of the process panicked, or an error occurred that only a bug can cause.
+    Crashed,
 }
 
 impl Status {
@@ -29,6 +31,7 @@ impl Status {
             Self::Changes | Self::NotFormatted => 2,
             Self::Unformatted => 3,
             Self::NothingAsked => 127,
+            Self::Crashed => 11,
         }
     }
 }

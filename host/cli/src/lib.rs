@@ -55,8 +55,9 @@ use shell::{OutputKind, Shell, ViewOptions};
 /// Maximum number of threads for provider calls.
 const THREADS: usize = 8;
 
-/// Runs the command in the arguments. If the program's file name is that of a native plugin, serves
-/// that plugin and ignores the arguments.
+/// Runs the command in the arguments. If the program's file name is that of a native plugin, it
+/// serves that plugin and ignores the arguments. If a part of the process panics, a file describes
+/// the crash.
 pub fn main(program: Option<OsString>, arguments: Vec<OsString>) -> ExitCode {
     crash::print_panics();
     if let [first, rest @ ..] = arguments.as_slice()
@@ -64,6 +65,28 @@ pub fn main(program: Option<OsString>, arguments: Vec<OsString>) -> ExitCode {
     {
         return run_compiler(rest);
     }
+    crash::report_panics(arguments.clone());
+    let status = match crash::catch(|| run_request(program, arguments)) {
+        Some((status, shell)) => conclude(&shell, status),
+        None => {
+            let environment = process_environment();
+            let shell =
+                Shell::new(&environment, Product::default(), ViewOptions::default(), OutputKind::Report);
+            conclude(&shell, Status::Crashed)
+        }
+    };
+    ExitCode::from(status.code())
+}
+
+/// Returns the status of a command. After a crash, it reports the file that describes the crash.
+fn conclude(shell: &Shell, status: Status) -> Status {
+    let Some(error) = crash::error() else { return status };
+    shell.failure(&error.into());
+    Status::Crashed
+}
+
+/// Parses and runs a command line.
+fn run_request(program: Option<OsString>, arguments: Vec<OsString>) -> (Status, Arc<Shell>) {
     let environment = process_environment();
     let (product, invalid_setting) =
         match Product::for_process(program.as_deref().map(Path::new), &environment) {
@@ -100,7 +123,7 @@ pub fn main(program: Option<OsString>, arguments: Vec<OsString>) -> ExitCode {
             (shell.failure(&usage.into()), Arc::new(shell))
         }
     };
-    ExitCode::from(output_status(&shell, status).code())
+    (output_status(&shell, status), shell)
 }
 
 fn record_messages(shell: &mut Shell, path: &Path) -> Outcome<()> {

@@ -1,5 +1,5 @@
 //! Log lines for diagnosing internal problems. Logging is off by default: without a log setting,
-//! logging is not initialized and takes no time.
+//! only the names of spans are recorded, for the report of a crash.
 //!
 //! A log line consists of printable text, both on a terminal and in a file, and contains no line
 //! breaks.
@@ -8,17 +8,23 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _, Registry, fmt};
 use wardian_app::ProcessEnvironment;
 use wardian_printable::escape::{Extent, escape, escape_json};
 
-/// Starts logging if it is requested by an environment variable.
+use crate::crash;
+
+/// Starts logging if an environment variable requests it.
 ///
 /// # Errors
 /// If a log setting is invalid or the log file cannot be opened.
 pub(crate) fn start(environment: &ProcessEnvironment) -> Result<(), String> {
     let Some(LogSettings { filter, is_json }) = LogSettings::from_environment(environment) else {
+        crash::start();
         return Ok(());
     };
     let filter = EnvFilter::try_new(&filter)
@@ -35,9 +41,12 @@ pub(crate) fn start(environment: &ProcessEnvironment) -> Result<(), String> {
             BoxMakeWriter::new(move || LogLines { out: Arc::clone(&file), is_json })
         }
     };
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(false);
-    let started = if is_json { subscriber.json().try_init() } else { subscriber.try_init() };
-    started.map_err(|error| error.to_string())
+    // The end of a span is logged with its duration.
+    let lines =
+        fmt::layer().with_writer(writer).with_ansi(false).with_span_events(FmtSpan::CLOSE);
+    let lines = if is_json { lines.json().boxed() } else { lines.boxed() };
+    let subscriber = Registry::default().with(lines.with_filter(filter)).with(crash::layer());
+    subscriber.try_init().map_err(|error| error.to_string())
 }
 
 /// Writes log lines. Each call receives a complete line.

@@ -27,6 +27,7 @@ use wardian_diagnostic::{
 use wardian_printable::escape::escape_json;
 use wardian_printable::{PrintableText, append, append_line, printable};
 
+use crate::crash;
 use crate::failure::{Failure, Outcome, Status, Usage};
 use crate::product::Product;
 use crate::render::RenderOptions;
@@ -316,6 +317,7 @@ impl Shell {
 
     /// Shows errors and warnings, each on the corresponding stream.
     pub(crate) fn diagnostics(&self, diagnostics: &Diagnostics) {
+        diagnostics.iter().for_each(crash::report_bug);
         if self.wants_messages() {
             for diagnostic in diagnostics {
                 self.message(&Message::Diagnostic(diagnostic));

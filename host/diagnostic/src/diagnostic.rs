@@ -47,6 +47,8 @@ pub enum DiagnosticOrigin {
     /// A check in the configuration. The diagnostics of different checks are reported separately,
     /// and again each time the check is evaluated.
     Check,
+    /// A condition that only a bug in Wardian can cause.
+    Bug,
 }
 
 /// A statement about a value involved in a problem. It does not reveal sensitive values.
@@ -104,6 +106,12 @@ impl Diagnostic {
 
     pub fn error(summary: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(Severity::Error, summary, detail)
+    }
+
+    /// Creates an error that only a bug in Wardian can cause. Such an error counts as a crash of the
+    /// process.
+    pub fn bug(summary: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(Severity::Error, summary, detail).with_origin(DiagnosticOrigin::Bug)
     }
 
     pub fn warning(summary: impl Into<String>, detail: impl Into<String>) -> Self {

@@ -204,6 +204,10 @@ impl Walker for ApplyWalk<'_> {
     type Pending = Pending;
     type Outcome = Outcome;
 
+    fn describe(&self, node: NodeId) -> String {
+        self.graph.node(node).to_string()
+    }
+
     fn visit(&mut self, node: NodeId) -> VisitResult<Pending> {
         let graph = self.graph;
         if !self.included.node(node) {
@@ -278,7 +282,7 @@ impl Walker for ApplyWalk<'_> {
     }
 
     fn on_task_panic(&mut self, problem: String) {
-        self.applied.diagnostics.push(Diagnostic::error(
+        self.applied.diagnostics.push(Diagnostic::bug(
             "A change was broken off",
             format!(
                 "A step of the apply ended unexpectedly: {problem}. This is a bug in Wardian. The object may \
@@ -436,7 +440,10 @@ impl ApplyWalk<'_> {
         let repetition = self.evaluator.values.repetition_data(address);
         let mut found = self.evaluator.check_preconditions(resource, address, repetition.clone());
         let scope = self.evaluator.scope(address.module(), repetition);
+        let evaluating =
+            tracing::debug_span!(target: "wardian::evaluation", "evaluate", address = %subject.address).entered();
         let (config, decoded) = decode_body(&resource.body, &subject.schema.block, &scope);
+        drop(evaluating);
         found.extend(decoded);
         let failed = found.has_errors();
         let located = found.in_block(&resource.context()).for_address(&address.to_string());

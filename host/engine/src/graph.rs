@@ -119,6 +119,8 @@ where
 #[derive(Debug)]
 pub struct Progress {
     waiting_for: Vec<usize>,
+    /// The last unfinished dependency of each ready node.
+    last_dependencies: Vec<Option<NodeId>>,
     ready: BinaryHeap<Reverse<NodeId>>,
 }
 
@@ -128,12 +130,18 @@ impl Progress {
         let waiting_for: Vec<usize> =
             graph.node_indices().map(|node| dependencies(graph, node).count()).collect();
         let ready = graph.node_indices().filter(|node| waiting_for[node.index()] == 0).map(Reverse).collect();
-        Self { waiting_for, ready }
+        Self { last_dependencies: vec![None; waiting_for.len()], waiting_for, ready }
     }
 
     /// Returns the next node whose dependencies are finished. Each node is returned once.
     pub fn next_ready(&mut self) -> Option<NodeId> {
         self.ready.pop().map(|Reverse(node)| node)
+    }
+
+    /// Returns the dependency for which a ready node waited longest; `None` if it has no
+    /// dependencies.
+    pub fn last_dependency(&self, node: NodeId) -> Option<NodeId> {
+        self.last_dependencies.get(node.index()).copied().flatten()
     }
 
     /// Finishes a node. Its dependents without other unfinished dependencies become ready.
@@ -142,6 +150,7 @@ impl Progress {
             let waiting = &mut self.waiting_for[dependent.index()];
             *waiting -= 1;
             if *waiting == 0 {
+                self.last_dependencies[dependent.index()] = Some(node);
                 self.ready.push(Reverse(dependent));
             }
         }

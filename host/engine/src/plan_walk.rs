@@ -252,6 +252,10 @@ impl Walker for PlanWalk<'_> {
     type Pending = Pending;
     type Outcome = Outcome;
 
+    fn describe(&self, node: NodeId) -> String {
+        self.graph.node(node).to_string()
+    }
+
     fn visit(&mut self, node: NodeId) -> VisitResult<Pending> {
         if !self.included.node(node) {
             return VisitResult::Done;
@@ -342,7 +346,7 @@ impl Walker for PlanWalk<'_> {
     }
 
     fn on_task_panic(&mut self, problem: String) {
-        self.diagnostics.push(Diagnostic::error(
+        self.diagnostics.push(Diagnostic::bug(
             "Planning was broken off",
             format!("A step of the plan ended unexpectedly: {problem}. This is a bug in Wardian."),
         ));

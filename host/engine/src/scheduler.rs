@@ -10,9 +10,13 @@ use std::pin::Pin;
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
+use tracing::Instrument as _;
 
 use crate::graph::{self, Graph, NodeId, Progress};
 use crate::stop::{Stop, StopSignal};
+
+/// The target of log lines about nodes and their operations.
+const GRAPH_TARGET: &str = "wardian::graph";
 
 /// A running operation.
 pub type TaskFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -64,6 +68,9 @@ pub trait Walker {
     /// small.
     type Pending;
     type Outcome: Send + 'static;
+
+    /// Returns the name of a node, for log lines.
+    fn describe(&self, node: NodeId) -> String;
 
     /// Visits a node whose dependencies are done.
     fn visit(&mut self, node: NodeId) -> VisitResult<Self::Pending>;
@@ -117,6 +124,12 @@ pub async fn walk<N, W: Walker>(
                 progress.finish(graph, node);
                 continue;
             }
+            tracing::debug!(
+                target: GRAPH_TARGET,
+                node = walker.describe(node),
+                after = progress.last_dependency(node).map(|dependency| walker.describe(dependency)),
+                "visiting a node",
+            );
             match walker.visit(node) {
                 VisitResult::Operations(operations) if !operations.is_empty() => {
                     open[node.index()] = operations.len();
@@ -136,7 +149,9 @@ pub async fn walk<N, W: Walker>(
         {
             match walker.start(pending) {
                 StartResult::Running(operation) => {
-                    let task = tokio::spawn(operation);
+                    let span =
+                        tracing::info_span!(target: GRAPH_TARGET, "operation", node = walker.describe(node));
+                    let task = tokio::spawn(operation.instrument(span));
                     running.push(async move { (node, AbortOnDrop(task).await) });
                 }
                 other => {

@@ -117,6 +117,7 @@ impl Monitor {
         let mut record = self.record(call, capability, target, Outcome::Denied);
         let reason = reason.to_string();
         record.reason = Some(call.sensitive_values().redact(&reason).into_owned());
+        log(&record);
         self.inner.log.deny(&record, || None);
         Denied { reason, rule_to_add: None }
     }
@@ -137,7 +138,7 @@ impl Monitor {
             return Err(Denied { reason: failure.to_string(), rule_to_add: None });
         }
         Ok(Use {
-            began: self.is_recording().then(|| (Timestamp::now(), Instant::now())),
+            began: (self.is_recording() || is_logged()).then(|| (Timestamp::now(), Instant::now())),
             monitor: self.clone(),
             call: call.clone(),
             request,
@@ -172,6 +173,7 @@ impl Monitor {
         let rule_to_add = lacks_grant.then(|| self.inner.policy.rule_for(request, address)).flatten();
         // A suggested rule with a redacted value would not be the rule that allows the access.
         let can_be_shown = |rule: &String| matches!(call.sensitive_values().redact(rule), Cow::Borrowed(same) if same == rule);
+        log(&record);
         self.inner.log.deny(&record, || rule_to_add.clone().filter(can_be_shown));
         Denied { reason, rule_to_add }
     }
@@ -303,10 +305,37 @@ impl Drop for Use {
         record.bytes_sent = self.sent;
         record.bytes_received = self.received;
         record.microseconds = u64::try_from(began.elapsed().as_micros()).ok();
+        log(&record);
         // The audit log stores its error: later accesses are denied, and the error is reported at
         // the end of the run.
         let _ = self.monitor.inner.log.append(&record);
     }
+}
+
+/// The target of log lines about accesses.
+const ACCESS_TARGET: &str = "wardian::access";
+
+fn is_logged() -> bool {
+    tracing::enabled!(target: ACCESS_TARGET, tracing::Level::DEBUG)
+}
+
+/// Logs an access and the decision on it. The record is redacted.
+fn log(record: &Record) {
+    tracing::debug!(
+        target: ACCESS_TARGET,
+        plugin = record.plugin,
+        call = record.call,
+        resource = record.resource,
+        capability = ?record.capability,
+        access = record.target,
+        rule = record.rule,
+        reason = record.reason,
+        status = record.status,
+        bytes_sent = record.bytes_sent,
+        bytes_received = record.bytes_received,
+        microseconds = record.microseconds,
+        decision = ?record.decision,
+    );
 }
 
 fn format_timestamp(time: Timestamp) -> String {

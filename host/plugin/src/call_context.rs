@@ -9,6 +9,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tracing::Span;
+use tracing::field::Empty;
 use wardian_value::{Str, Value};
 
 use crate::redaction::SensitiveValues;
@@ -54,6 +56,20 @@ impl CallContext {
     }
 }
 
+/// Returns the span of a call, for logs and traces. A transport that knows the sizes of messages
+/// records them in the fields `bytes_sent` and `bytes_received`.
+pub fn call_span(plugin: &str, function: &str, resource: &str) -> Span {
+    tracing::info_span!(
+        target: "wardian::call",
+        "call",
+        plugin,
+        function,
+        resource,
+        bytes_sent = Empty,
+        bytes_received = Empty,
+    )
+}
+
 /// One call of one plugin, as identified in diagnostics, log lines and audit records.
 #[derive(Clone, Debug)]
 pub struct PluginCall {
@@ -87,6 +103,11 @@ impl PluginCall {
     /// Returns the values that must not be shown in diagnostics, log lines and records.
     pub fn sensitive_values(&self) -> &SensitiveValues {
         self.context.sensitive_values()
+    }
+
+    /// Returns the span of the call, for logs and traces.
+    pub fn span(&self) -> Span {
+        call_span(&self.plugin, self.function, self.resource())
     }
 
     /// Returns the address of the object, or else the name of its type; empty if neither is

@@ -21,7 +21,7 @@ mod schema_table;
 mod source;
 pub mod transport;
 
-pub use call_context::{CallContext, PluginCall};
+pub use call_context::{CallContext, PluginCall, call_span};
 pub use diagnostic::{PluginDiagnostic, PluginDiagnostics, Severity, has_errors};
 pub use file_gate::FileGate;
 pub use printable::{printable, printable_line};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
+use tracing::Instrument as _;
 use wardian_plugin::PluginCall;
 use wardian_plugin::transport::PluginFailure;
 use wasmtime::Store;
@@ -61,10 +62,11 @@ impl Instance {
         limit: &Bound<Duration>,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, PluginFailure> {
+        let span = call.span();
         let running = begin(&self.plugin.ticker, &mut self.store, call)?;
         let clock = self.store.data().clock();
         let answering = make(self.exports.wardian_plugin_provider(), &mut self.store);
-        let answer = timeout(limit.value, clock.measure(answering)).await;
+        let answer = timeout(limit.value, clock.measure(answering)).instrument(span).await;
         drop(running);
         finish(&self.limits, &mut self.store, limit, answer)
     }

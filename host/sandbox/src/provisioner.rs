@@ -13,6 +13,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::{OnceCell, mpsc, watch};
 use tokio::time::timeout;
+use tracing::Instrument as _;
 use wardian_monitor::Monitor;
 use wardian_plugin::transport::{PluginFailure, encode_value};
 use wardian_plugin::{
@@ -144,9 +145,10 @@ impl ComponentProvisioner {
         if let Some(sink) = sink {
             store.data_mut().set_output_sink(sink);
         }
+        let span = call.span();
         let running = begin(ticker, &mut store, call)?;
         let answering = make(exports.wardian_plugin_provisioner(), &mut store);
-        let answer = timeout(limit.value, clock.measure(answering)).await;
+        let answer = timeout(limit.value, clock.measure(answering)).instrument(span).await;
         drop(running);
         finish(limits, &mut store, limit, answer)
     }

@@ -264,6 +264,14 @@ impl StateFile {
         let failed = |problem| StateError::new(&self.path, problem);
         let text = encode_state(&next).map_err(failed)?;
         let compact = encode_compact(&next).map_err(failed)?;
+        let span = tracing::info_span!(
+            target: "wardian::state",
+            "write state",
+            path = %self.path.display(),
+            serial = next.serial,
+            bytes = text.len(),
+        );
+        let _writing = span.enter();
         self.back_up()?;
         journal.record_final(&compact)?;
         self.rewrite(text.as_bytes())?;

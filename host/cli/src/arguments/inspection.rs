@@ -149,6 +149,32 @@ pub(crate) struct ShowArguments {
     pub(crate) view: ColorArguments,
 }
 
+/// `crash`.
+#[cfg(debug_assertions)]
+#[derive(Args, Debug)]
+pub(crate) struct CrashArguments {
+    /// Where to crash.
+    #[arg(long, value_enum, default_value = "command")]
+    pub(crate) place: CrashPlace,
+    /// A text that a panic contains.
+    #[arg(long, default_value = "")]
+    pub(crate) text: String,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+}
+
+/// The place of a requested crash.
+#[cfg(debug_assertions)]
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum CrashPlace {
+    /// A panic of the command itself.
+    Command,
+    /// A panic of a task.
+    Task,
+    /// An error that only a bug can cause.
+    Error,
+}
+
 /// `version`.
 #[derive(Args, Debug)]
 pub(crate) struct VersionArguments {

@@ -212,7 +212,7 @@ impl<'a> ApplyWalk<'a> {
         let is_known = config.is_wholly_known() && connection.is_wholly_known();
         if !found.has_errors() && !is_known {
             found.push(
-                Diagnostic::error(
+                Diagnostic::bug(
                     "Configuration contains unknown value",
                     format!(
                         "The configuration of the provisioner {} for {address} contains unknown values, \

@@ -88,7 +88,10 @@ impl<'a> PlanWalk<'a> {
         let scope = self.evaluator.scope(&module, repetition.clone());
         let mut config = None;
         if !found.has_errors() {
+            let evaluating =
+                tracing::debug_span!(target: "wardian::evaluation", "evaluate", address = %subject.address).entered();
             let (value, decoded) = decode_body(&resource.body, &subject.schema.block, &scope);
+            drop(evaluating);
             found.extend(decoded);
             if resource.mode != ResourceMode::Ephemeral {
                 found.extend(stored_ephemeral(&subject.schema.block, &value));
