@@ -43,6 +43,7 @@ variables! {
     CORE_LOG = "TF_LOG_CORE": "the log level of everything except plugins, if WARDIAN_LOG and TF_LOG are not set";
     PROVIDER_LOG = "TF_LOG_PROVIDER": "the log level of plugins";
     LOG_PATH = "TF_LOG_PATH": "the file to which log lines are appended, instead of standard error";
+    TRACES = "OTEL_TRACES_EXPORTER": "`otlp`: send traces to an OpenTelemetry collector; the other variables of OTLP exporters apply, such as OTEL_EXPORTER_OTLP_ENDPOINT (default: http://localhost:4318)";
     PLAN_PASSPHRASE = "WARDIAN_PLAN_PASSPHRASE": "the passphrase of encrypted plan files";
     POLICY = "WARDIAN_POLICY": "a policy of the organisation, in addition to the one in /etc/wardian";
     AUDIT = "WARDIAN_AUDIT": "the audit log file, for commands without -audit-log";
@@ -241,6 +242,11 @@ impl ProcessEnvironment {
     /// Returns the log level of plugins, if it is set.
     pub fn provider_log(&self) -> Option<&str> {
         self.text(PROVIDER_LOG)
+    }
+
+    /// Returns the traces exporter, if one is set.
+    pub fn traces_exporter(&self) -> Option<&str> {
+        self.text(TRACES)
     }
 
     pub fn log_path(&self) -> Option<PathBuf> {

@@ -71,6 +71,9 @@ pub(crate) struct CommandLine {
     pub(crate) chdir: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// The command's name, with its subcommand.
+    #[arg(skip)]
+    pub(crate) command_name: String,
 }
 
 /// The commands, the main ones first.
@@ -308,7 +311,8 @@ pub(crate) fn parse(given: Vec<OsString>, environment: &ProcessEnvironment) -> R
         usage
     };
     let matches = root.try_get_matches_from_mut(arguments).map_err(usage)?;
-    let parsed = CommandLine::from_arg_matches(&matches).map_err(usage)?;
+    let mut parsed = CommandLine::from_arg_matches(&matches).map_err(usage)?;
+    parsed.command_name.clone_from(&command);
     parsed.command.spec().check().map_err(|InvalidOptions { summary, detail }| Usage {
         summary: summary.to_owned(),
         detail: detail.to_owned(),

@@ -44,7 +44,10 @@ use wardian_app::untrusted;
 use wardian_app::workspaces::Workspace;
 use wardian_app::{AppContext, AppOptions, Frontend, ProcessEnvironment, audit_log};
 use wardian_diagnostic::system_reason;
+use wardian_network::ProxySettings;
 use wardian_sandbox::{COMPILER_ARGUMENT, run_compiler};
+
+use tracing::Instrument as _;
 
 use arguments::{CommandLine, Request};
 use command_context::CommandContext;
@@ -145,8 +148,9 @@ fn output_status(shell: &Shell, status: Status) -> Status {
 }
 
 fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) -> Outcome {
-    logging::start(&environment)
+    let traces = logging::start(&environment)
         .map_err(|problem| Failure::error("Logging cannot be started", format!("{problem}.")))?;
+    let proxies = ProxySettings::from_variables(|name| environment.get(name));
     let started_in = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     if let Some(directory) = &line.chdir {
         change_to(directory)?;
@@ -175,11 +179,16 @@ fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) 
         .enable_all()
         .build()
         .map_err(|error| Failure::error("Threads cannot be started", format!("{error}.")))?;
-    let outcome = runtime.block_on(async {
+    let span = tracing::info_span!(target: "wardian::command", "command", name = line.command_name);
+    let running = async {
         let outcome = command.run(&context).await;
         context.app.close().await;
         audit::conclude(&context, outcome)
-    });
+    };
+    let outcome = runtime.block_on(running.instrument(span));
+    if let Some(traces) = traces {
+        runtime.block_on(logging::traces::send(&traces, proxies, shell));
+    }
     // A thread that waits for input must not prevent the process from ending.
     runtime.shutdown_background();
     outcome

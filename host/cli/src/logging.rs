@@ -14,20 +14,42 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _, Registry, fmt};
 use wardian_app::ProcessEnvironment;
+use wardian_telemetry::SpanCollector;
 use wardian_printable::escape::{Extent, escape, escape_json};
 
 use crate::crash;
 
-/// Starts logging if an environment variable requests it.
+pub(crate) mod traces;
+
+/// Starts logging and traces if environment variables request them. Returns the collector of
+/// traces.
 ///
 /// # Errors
-/// If a log setting is invalid or the log file cannot be opened.
-pub(crate) fn start(environment: &ProcessEnvironment) -> Result<(), String> {
-    let Some(LogSettings { filter, is_json }) = LogSettings::from_environment(environment) else {
+/// If a setting is invalid or the log file cannot be opened.
+pub(crate) fn start(environment: &ProcessEnvironment) -> Result<Option<SpanCollector>, String> {
+    let traces = traces::collector(environment)?;
+    let lines = LogSettings::from_environment(environment)
+        .map(|settings| lines(&settings, environment))
+        .transpose()?;
+    if lines.is_none() && traces.is_none() {
         crash::start();
-        return Ok(());
-    };
-    let filter = EnvFilter::try_new(&filter)
+        return Ok(None);
+    }
+    let subscriber = Registry::default()
+        .with(lines)
+        .with(traces.as_ref().map(SpanCollector::layer))
+        .with(crash::layer());
+    subscriber.try_init().map_err(|error| error.to_string())?;
+    Ok(traces)
+}
+
+/// Returns the layer that writes log lines.
+fn lines(
+    LogSettings { filter, is_json }: &LogSettings,
+    environment: &ProcessEnvironment,
+) -> Result<impl Layer<Registry> + use<>, String> {
+    let is_json = *is_json;
+    let filter = EnvFilter::try_new(filter)
         .map_err(|error| format!("the log setting \"{filter}\" cannot be read: {error}"))?;
     let writer = match environment.log_path() {
         None => BoxMakeWriter::new(move || LogLines { out: io::stderr(), is_json }),
@@ -45,8 +67,7 @@ pub(crate) fn start(environment: &ProcessEnvironment) -> Result<(), String> {
     let lines =
         fmt::layer().with_writer(writer).with_ansi(false).with_span_events(FmtSpan::CLOSE);
     let lines = if is_json { lines.json().boxed() } else { lines.boxed() };
-    let subscriber = Registry::default().with(lines.with_filter(filter)).with(crash::layer());
-    subscriber.try_init().map_err(|error| error.to_string())
+    Ok(lines.with_filter(filter))
 }
 
 /// Writes log lines. Each call receives a complete line.

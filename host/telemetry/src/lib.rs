@@ -1,0 +1,21 @@
+//! Traces for OpenTelemetry: collects the spans of a run, and sends them to a collector.
+//!
+//! [`TraceSettings`] contains the standard environment variables. [`SpanCollector::layer`] collects
+//! spans while a command runs; [`SpanCollector::export`] sends them in OTLP, encoded as JSON, over
+//! the HTTP client of `wardian-network`. `docs/design/012-traces.md` explains why no OpenTelemetry
+//! library is used.
+//!
+//! Invariants:
+//! - only fields of spans are sent, never messages of events, which can contain values;
+//! - an export never delays a command by more than its time limit, and a failure is returned as an
+//!   error that does not change the result of the command;
+//! - memory is limited to [`MAX_SPANS`]; the number of spans beyond that is sent in their place.
+
+mod collector;
+mod export;
+mod otlp;
+mod settings;
+
+pub use collector::{MAX_SPANS, SpanCollector};
+pub use export::ExportError;
+pub use settings::{SettingsError, TraceParent, TraceSettings};
