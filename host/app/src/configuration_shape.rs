@@ -60,14 +60,10 @@ mod tests {
     fn shape_has_counts_and_no_values() {
         let text = "variable \"secret\" {\n  default = \"hunter22\"\n}\nresource \"a_b\" \"x\" {}\nresource \"a_b\" \"y\" {}\n\
                     data \"a_b\" \"z\" {}\nmodule \"m\" {\n  source = \"./m\"\n}\n";
-        let mut files = MemoryFiles::default();
-        files.add("main.tf", text);
-        files.add("m/main.tf", "output \"o\" {\n  value = 1\n}\n");
+        let module = "output \"o\" {\n  value = 1\n}\n";
+        let files = MemoryFiles::new([("main.tf", text), ("m/main.tf", module)]);
         let configuration = load_root_from(&files, std::path::Path::new(".")).unwrap();
         let shape = ConfigurationShape(&configuration).to_string();
-        assert_eq!(
-            shape,
-            "root module: 2 a_b, 1 data.a_b, 1 module, 1 variable\nmodule.m: 1 output\n"
-        );
+        assert_eq!(shape, "root module: 2 a_b, 1 data.a_b, 1 module, 1 variable\nmodule.m: 1 output\n");
     }
 }

@@ -29,10 +29,10 @@ use wardian_policy::{GrantedDirectory, Level, Policy, load};
 use wardian_state::State;
 use wardian_value::Str;
 
-use crate::configuration_shape::{CONFIGURATION_TARGET, ConfigurationShape};
 use crate::backend;
 use crate::catalogue;
 use crate::compatibility::DEFAULT_WORKSPACE;
+use crate::configuration_shape::{CONFIGURATION_TARGET, ConfigurationShape};
 use crate::consent_lock;
 use crate::environment::ProcessEnvironment;
 use crate::error::{AppError, sentence};

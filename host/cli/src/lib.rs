@@ -44,7 +44,7 @@ use wardian_app::untrusted;
 use wardian_app::workspaces::Workspace;
 use wardian_app::{AppContext, AppOptions, Frontend, ProcessEnvironment, audit_log};
 use wardian_diagnostic::system_reason;
-use wardian_network::ProxySettings;
+use wardian_network::proxy::ProxySettings;
 use wardian_sandbox::{COMPILER_ARGUMENT, run_compiler};
 
 use tracing::Instrument as _;

@@ -12,10 +12,10 @@ use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, Layer as _, Registry, fmt};
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
 use wardian_app::ProcessEnvironment;
-use wardian_telemetry::SpanCollector;
 use wardian_printable::escape::{Extent, escape, escape_json};
+use wardian_telemetry::SpanCollector;
 
 use crate::crash;
 
@@ -35,10 +35,8 @@ pub(crate) fn start(environment: &ProcessEnvironment) -> Result<Option<SpanColle
         crash::start();
         return Ok(None);
     }
-    let subscriber = Registry::default()
-        .with(lines)
-        .with(traces.as_ref().map(SpanCollector::layer))
-        .with(crash::layer());
+    let subscriber =
+        Registry::default().with(lines).with(traces.as_ref().map(SpanCollector::layer)).with(crash::layer());
     subscriber.try_init().map_err(|error| error.to_string())?;
     Ok(traces)
 }
@@ -64,8 +62,7 @@ fn lines(
         }
     };
     // The end of a span is logged with its duration.
-    let lines =
-        fmt::layer().with_writer(writer).with_ansi(false).with_span_events(FmtSpan::CLOSE);
+    let lines = fmt::layer().with_writer(writer).with_ansi(false).with_span_events(FmtSpan::CLOSE);
     let lines = if is_json { lines.json().boxed() } else { lines.boxed() };
     Ok(lines.with_filter(filter))
 }

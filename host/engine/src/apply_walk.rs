@@ -441,7 +441,8 @@ impl ApplyWalk<'_> {
         let mut found = self.evaluator.check_preconditions(resource, address, repetition.clone());
         let scope = self.evaluator.scope(address.module(), repetition);
         let evaluating =
-            tracing::debug_span!(target: "wardian::evaluation", "evaluate", address = %subject.address).entered();
+            tracing::debug_span!(target: "wardian::evaluation", "evaluate", address = %subject.address)
+                .entered();
         let (config, decoded) = decode_body(&resource.body, &subject.schema.block, &scope);
         drop(evaluating);
         found.extend(decoded);

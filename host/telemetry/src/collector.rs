@@ -183,7 +183,8 @@ mod tests {
         let collector = SpanCollector::new(settings).unwrap();
         let subscriber = tracing_subscriber::registry().with(collector.layer());
         tracing::subscriber::with_default(subscriber, || {
-            let outer = tracing::info_span!(target: "wardian::a", "outer", text = "x", bytes = tracing::field::Empty);
+            let outer =
+                tracing::info_span!(target: "wardian::a", "outer", text = "x", bytes = tracing::field::Empty);
             outer.record("bytes", 7_u64);
             let _outer = outer.enter();
             drop(tracing::info_span!(target: "wardian::a", "inner"));

@@ -9,9 +9,10 @@ use http::{HeaderName, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full};
 use tokio::time::timeout;
 use wardian_access::{Denied, HttpAuthority, HttpCredential, HttpExchange, NetworkRequest};
+use wardian_network::proxy::{ProxyError, ProxySettings};
 use wardian_network::{
-    BoxedBody, Client, ClientOptions, HttpLimits, NetworkError, ProxyError, ProxySettings, RequestLimiter,
-    SystemResolver, Timeouts, TlsRoots,
+    BoxedBody, Client, ClientOptions, HttpLimits, NetworkError, RequestLimiter, SystemResolver, Timeouts,
+    TlsRoots,
 };
 
 use crate::collector::{Collected, SpanCollector};
@@ -43,7 +44,11 @@ impl SpanCollector {
     ///
     /// # Errors
     /// If the collector cannot be reached or rejects the spans. The remaining spans are not sent.
-    pub async fn export(&self, version: &str, proxies: Result<ProxySettings, ProxyError>) -> Result<u64, ExportError> {
+    pub async fn export(
+        &self,
+        version: &str,
+        proxies: Result<ProxySettings, ProxyError>,
+    ) -> Result<u64, ExportError> {
         let Collected { spans, dropped } = self.take();
         if spans.is_empty() {
             return Ok(dropped);
@@ -64,7 +69,8 @@ impl SpanCollector {
     }
 
     async fn send(&self, client: &Client, body: Vec<u8>) -> Result<(), ExportError> {
-        let mut request = Request::post(&self.settings.endpoint).header(header::CONTENT_TYPE, "application/json");
+        let mut request =
+            Request::post(&self.settings.endpoint).header(header::CONTENT_TYPE, "application/json");
         for (name, value) in &self.settings.headers {
             request = request.header(name, value);
         }
@@ -75,7 +81,8 @@ impl SpanCollector {
             first_byte: self.settings.timeout,
             between_bytes: self.settings.timeout,
         };
-        let response = client.send(client.ticket(), Arc::new(Operator), request.body(body)?, timeouts).await?;
+        let response =
+            client.send(client.ticket(), Arc::new(Operator), request.body(body)?, timeouts).await?;
         if response.status().is_success() { Ok(()) } else { Err(ExportError::Rejected(response.status())) }
     }
 }

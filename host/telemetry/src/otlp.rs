@@ -84,6 +84,9 @@ mod tests {
         assert_eq!(sent["spanId"], "00000000000000ab");
         assert_eq!(sent["parentSpanId"], "0000000000000001");
         assert_eq!(sent["startTimeUnixNano"], "5");
-        assert_eq!(sent["attributes"][0], json!({ "key": "wardian.bytes_sent", "value": { "intValue": "3" } }));
+        assert_eq!(
+            sent["attributes"][0],
+            json!({ "key": "wardian.bytes_sent", "value": { "intValue": "3" } })
+        );
     }
 }

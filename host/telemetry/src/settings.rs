@@ -52,36 +52,48 @@ impl TraceSettings {
         if variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
             return Ok(None);
         }
-        let error = |variable, value: &str, problem| SettingsError { variable, value: value.to_owned(), problem };
+        let error =
+            |variable, value: &str, problem| SettingsError { variable, value: value.to_owned(), problem };
         match variable("OTEL_TRACES_EXPORTER").as_deref() {
             None | Some("none") => return Ok(None),
             Some("otlp") => {}
             Some(other) => {
-                return Err(error("OTEL_TRACES_EXPORTER", other, "and only \"otlp\" and \"none\" are supported"));
+                return Err(error(
+                    "OTEL_TRACES_EXPORTER",
+                    other,
+                    "and only \"otlp\" and \"none\" are supported",
+                ));
             }
         }
-        let protocol = variable("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL").or_else(|| variable("OTEL_EXPORTER_OTLP_PROTOCOL"));
-        if let Some(protocol) = protocol.filter(|protocol| protocol != "http/json" && protocol != "http/protobuf") {
+        let protocol = variable("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
+            .or_else(|| variable("OTEL_EXPORTER_OTLP_PROTOCOL"));
+        if let Some(protocol) =
+            protocol.filter(|protocol| protocol != "http/json" && protocol != "http/protobuf")
+        {
             let problem = "and only \"http/json\" and \"http/protobuf\" are supported; both send JSON";
             return Err(error("OTEL_EXPORTER_OTLP_PROTOCOL", &protocol, problem));
         }
         let (name, endpoint) = match variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") {
             Some(endpoint) => ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", endpoint),
             None => {
-                let base = variable("OTEL_EXPORTER_OTLP_ENDPOINT").unwrap_or_else(|| DEFAULT_ENDPOINT.to_owned());
+                let base =
+                    variable("OTEL_EXPORTER_OTLP_ENDPOINT").unwrap_or_else(|| DEFAULT_ENDPOINT.to_owned());
                 ("OTEL_EXPORTER_OTLP_ENDPOINT", format!("{}/{TRACES_PATH}", base.trim_end_matches('/')))
             }
         };
         let uri = endpoint.parse::<Uri>().ok();
-        let uri = uri.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some());
+        let uri =
+            uri.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some());
         let uri = uri.ok_or_else(|| error(name, &endpoint, "which is not a URL with http or https"))?;
-        let headers = variable("OTEL_EXPORTER_OTLP_TRACES_HEADERS").or_else(|| variable("OTEL_EXPORTER_OTLP_HEADERS"));
+        let headers =
+            variable("OTEL_EXPORTER_OTLP_TRACES_HEADERS").or_else(|| variable("OTEL_EXPORTER_OTLP_HEADERS"));
         let headers = pairs(&headers.unwrap_or_default())
             .map(|(name, value)| Some((name.parse().ok()?, HeaderValue::from_str(&value).ok()?)))
             .collect::<Option<Vec<_>>>()
             // The value is a secret.
             .ok_or_else(|| error("OTEL_EXPORTER_OTLP_HEADERS", "...", "which is not a list of headers"))?;
-        let timeout = variable("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT").or_else(|| variable("OTEL_EXPORTER_OTLP_TIMEOUT"));
+        let timeout =
+            variable("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT").or_else(|| variable("OTEL_EXPORTER_OTLP_TIMEOUT"));
         let timeout = match timeout {
             None => DEFAULT_TIMEOUT,
             Some(text) => text.parse().map(Duration::from_millis).map_err(|_| {

@@ -18,7 +18,8 @@ impl CommandSpec for CrashArguments {
     async fn run(&self, context: &CommandContext) -> Outcome {
         // The configuration's shape belongs to the report.
         context.app.load(std::path::Path::new("."))?;
-        let _operation = tracing::info_span!(target: "wardian::graph", "operation", node = "a test").entered();
+        let _operation =
+            tracing::info_span!(target: "wardian::graph", "operation", node = "a test").entered();
         match self.place {
             #[allow(clippy::panic, reason = "the purpose of the command")]
             CrashPlace::Command => panic!("requested by the command crash, with {:?}", self.text),

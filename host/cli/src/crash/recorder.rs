@@ -55,15 +55,13 @@ impl LastOperations {
         let Ok(recorded) = RECORDED.try_lock() else { return Self::default() };
         let Some(recorded) = recorded.as_ref() else { return Self::default() };
         let operations: Vec<&str> = recorded.operations.iter().map(String::as_str).collect();
-        Self {
-            configuration: recorded.configuration.clone(),
-            operations: operations.join("\n"),
-        }
+        Self { configuration: recorded.configuration.clone(), operations: operations.join("\n") }
     }
 }
 
 fn record(change: impl FnOnce(&mut Recorded)) {
-    let mut recorded: MutexGuard<'_, Option<Recorded>> = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut recorded: MutexGuard<'_, Option<Recorded>> =
+        RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
     change(recorded.get_or_insert_with(Recorded::new));
 }
 

@@ -79,7 +79,13 @@ mod tests {
     #[test]
     fn report_has_each_section() {
         let Report(text) = Report::new("plan -out", "thread 'main' panicked at a.rs:1:2: reason", "0: main");
-        for expected in ["version: ", "command: plan -out\n", "crash:   thread 'main'", "Last operations\n", "Backtrace\n  0: main\n"] {
+        for expected in [
+            "version: ",
+            "command: plan -out\n",
+            "crash:   thread 'main'",
+            "Last operations\n",
+            "Backtrace\n  0: main\n",
+        ] {
             assert!(text.contains(expected), "{text}");
         }
     }

@@ -3,7 +3,7 @@
 use wardian_app::ProcessEnvironment;
 use wardian_app::compatibility::VERSION;
 use wardian_diagnostic::Diagnostic;
-use wardian_network::{ProxyError, ProxySettings};
+use wardian_network::proxy::{ProxyError, ProxySettings};
 use wardian_telemetry::{MAX_SPANS, SpanCollector, TraceSettings};
 
 use crate::shell::Shell;
@@ -19,11 +19,7 @@ pub(super) fn collector(environment: &ProcessEnvironment) -> Result<Option<SpanC
 }
 
 /// Sends the spans. A failure causes a warning, and does not change the result of the command.
-pub(crate) async fn send(
-    traces: &SpanCollector,
-    proxies: Result<ProxySettings, ProxyError>,
-    shell: &Shell,
-) {
+pub(crate) async fn send(traces: &SpanCollector, proxies: Result<ProxySettings, ProxyError>, shell: &Shell) {
     let warning = match traces.export(VERSION, proxies).await {
         Ok(0) => return,
         Ok(dropped) => Diagnostic::warning(

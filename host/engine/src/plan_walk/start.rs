@@ -89,7 +89,8 @@ impl<'a> PlanWalk<'a> {
         let mut config = None;
         if !found.has_errors() {
             let evaluating =
-                tracing::debug_span!(target: "wardian::evaluation", "evaluate", address = %subject.address).entered();
+                tracing::debug_span!(target: "wardian::evaluation", "evaluate", address = %subject.address)
+                    .entered();
             let (value, decoded) = decode_body(&resource.body, &subject.schema.block, &scope);
             drop(evaluating);
             found.extend(decoded);

@@ -56,6 +56,7 @@ fn report_is_readable_only_by_its_owner() {
     let project = Project::new(&[("main.tf", MAIN)]);
     project.run("crash").ended_with(11);
     let files = std::fs::read_dir(project.path(".")).unwrap().map(Result::unwrap);
-    let report = files.filter(|file| file.file_name().to_string_lossy().starts_with("wardian-crash-")).last().unwrap();
+    let report =
+        files.filter(|file| file.file_name().to_string_lossy().starts_with("wardian-crash-")).last().unwrap();
     assert_eq!(report.metadata().unwrap().permissions().mode() & 0o777, 0o600);
 }

@@ -8,6 +8,7 @@ mod configuration_errors;
 #[cfg(unix)]
 mod console_terminal;
 mod core_workflow;
+mod crash;
 mod ephemeral_values;
 mod examples;
 mod granted_paths;
