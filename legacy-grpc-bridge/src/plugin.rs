@@ -1,10 +1,10 @@
 //! Creates plugins, and starts and shares their processes.
 //!
-//! Every configured provider configuration has a process; equal configurations share one process
-//! (see `shared_process`). Calls that do not need a configuration (schemas, validation, state
-//! upgrades, functions) share one process, which the next configuration takes over. So one
-//! configuration needs only one process, and validation starts at most one process. If the schema
-//! is cached, it requires no process.
+//! Each provider configuration has a process after it is configured; equal configurations share one
+//! process (see `shared_process`). Calls that do not need a configuration (schemas, validation,
+//! state upgrades, functions) share one process, which is then used for the next configuration. So
+//! a single configuration needs only one process, and validation starts at most one process. A
+//! cached schema requires no process.
 
 use std::sync::Arc;
 

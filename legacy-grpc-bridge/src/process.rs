@@ -1,8 +1,8 @@
 //! A plugin's process: calls to it, and its termination.
 //!
-//! A process terminates in one of three ways: it exits on request, it is killed, or it crashes. A
-//! task waits for the process from its start, and detects each of these cases; the process never
-//! remains as a zombie.
+//! A process terminates in one of three ways: it exits on request, it is killed, or it crashes.
+//! From the start of the process, a task waits for its termination and detects each of these cases,
+//! so the process never remains as a zombie.
 
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -5,7 +5,7 @@
 //!
 //! A large plugin has more than a thousand types, but a run uses only a few of them. So the schema
 //! of a type is decoded only when it is requested. A plugin's response is first checked completely;
-//! a cached response has been checked before it was stored.
+//! a cached response was checked before it was stored.
 //!
 //! Messages are nested at most as deeply as prost can decode them (100 levels), and the decoded
 //! schemas are as large as the messages.

@@ -1,10 +1,10 @@
 //! Processes a plugin's standard error: log lines, and crash output.
 //!
 //! A log line is a JSON object in hclog's format. It is logged as a tracing event with the target
-//! `wardian::plugin`, like the log lines of components. Only the plugin can add the call and the
-//! resource type, since one process serves concurrent calls. Any other line is logged at the level
-//! that it begins with in brackets, or at debug; lines of a Go panic are logged at error. Sensitive
-//! values that the process recently received are redacted in all lines.
+//! `wardian::plugin`, like the log lines of components. The bridge cannot add the call and the
+//! resource type, since one process serves concurrent calls; only the plugin can. Any other line is
+//! logged at the level that it begins with in brackets, or at debug; lines of a Go panic are logged
+//! at error. Sensitive values that the process recently received are redacted in all lines.
 //!
 //! The stream is always read to its end, in bounded memory, whether or not it is logged.
 

@@ -1,9 +1,9 @@
-//! `cargo xtask file-access`: finds code of the host that opens files without `wardian-files`.
+//! `cargo xtask file-access`: finds host code that opens files without `wardian-files`.
 //!
-//! A path that a plugin, a configuration or a package names may be a symbolic link, a pipe or a
-//! file of a process, and may change between a check and the use. Only `wardian-files` handles
-//! these cases. `file_access/direct.txt` lists the files that use the standard library instead,
-//! each with the reason why its paths belong to the operator.
+//! A path from a plugin, a configuration or a package may refer to a symbolic link, a pipe or a
+//! procfs file, and its target may change between the check and the use. Only `wardian-files`
+//! handles these cases. `file_access/direct.txt` lists the files that use the standard library
+//! instead, each with the reason why its paths belong to the operator.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

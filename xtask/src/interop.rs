@@ -7,8 +7,8 @@
 //! | `terraform` | each embedded plugin, served as a native plugin in both protocol versions, under `terraform`, and in its sandbox under `wardian`: `tests/interop/PLUGIN` is initialized, validated, planned, applied, changed, imported and destroyed |
 //! | `ssh` | OpenSSH's server on a loopback address: the provisioner `file` takes at most twice as long as `scp` to copy 100 MB |
 //!
-//! Each command prints a table. If a requirement is missing, the command prints the reason and ends
-//! successfully.
+//! Each command prints a table. If a prerequisite is missing, the command prints the reason and
+//! exits successfully.
 
 mod aws;
 mod documents;

@@ -1,5 +1,5 @@
-//! `cargo xtask limits`: binary size, start-up time and number of dependencies, with limits. A
-//! change that raises a limit must explain the reason.
+//! `cargo xtask limits`: checks binary size, start-up time and number of dependencies against
+//! limits. A change that raises a limit must explain the reason.
 
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;

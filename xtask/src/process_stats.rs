@@ -1,5 +1,5 @@
-//! Statistics of a running process: its own memory, and the processes that it starts. The
-//! statistics are sampled, because the kernel's final statistics include child processes.
+//! Statistics of a running process: its own memory, and the processes that it starts. The values
+//! are sampled, because the kernel's final statistics include child processes.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,5 @@
-//! `cargo xtask hostile files`: random file operations of two plugins, many more than the tests do.
+//! `cargo xtask hostile files`: simulates many more random file operations of two plugins than the
+//! tests do.
 
 use std::process::ExitCode;
 use std::time::Instant;

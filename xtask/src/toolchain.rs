@@ -1,8 +1,9 @@
 //! Provides the standard library for `wasm32-wasip2`, which is required to compile plugins.
 //!
-//! The library is obtained in the first possible of these ways: it is already installed; `rustup`
-//! adds it; it is compiled from Debian's sources into `target/wasip2-sysroot`, which only the build
-//! of guests uses. The third way does not change the installed toolchain.
+//! The library is taken from the first of these sources that is available: the installed toolchain;
+//! `rustup`, which adds it to the toolchain; or Debian's sources, from which it is compiled into
+//! `target/wasip2-sysroot`. Only the build of guests uses that directory, and the installed
+//! toolchain is not changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

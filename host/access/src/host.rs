@@ -8,8 +8,8 @@
 //! | `[::ffff:127.0.0.1]`, `::ffff:7f00:1` | `127.0.0.1` |
 //! | an empty label, a label of 64 letters, `a b`, `a%2eb`, a zone | rejected |
 //!
-//! The numeric forms are those that the C library's `inet_aton` accepts: such a name resolves to
-//! that address, so the name *is* that address.
+//! The numeric forms are the forms accepted by the C library's `inet_aton`. A name in such a form
+//! resolves to the address that it denotes, and is therefore treated as that address.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -1,8 +1,8 @@
 //! IP addresses: their canonical form and their kind.
 //!
 //! A name does not determine an address: the owner of a name can make it resolve to `127.0.0.1`.
-//! Therefore, each address that a name resolves to is also matched against the rule. A rule without
-//! addresses allows only *public* addresses.
+//! Therefore, each address to which a name resolves is also matched against the rule. A rule
+//! without `addresses` allows only *public* addresses.
 //!
 //! | kind | addresses |
 //! |---|---|
@@ -13,13 +13,13 @@
 //! | reserved | all other addresses that are not internet hosts: multicast, broadcast, documentation, ... |
 //! | `public` | all other addresses |
 //!
-//! An IPv6 address may contain an IPv4 address, to which a router or a tunnel delivers the data
-//! ([`EmbeddedAddresses`]). If the prefix determines the IPv4 address, the address has its kind. If
-//! it is only possible, as with a translation prefix of unknown length, the address counts as a
-//! metadata address if it may be one, as private only if it is no loopback address, and as public
-//! only if it may be no other. A metadata
-//! address has no other kind, and is not included in any wider range: a rule must contain
-//! `metadata` or that exact address.
+//! An IPv6 address may contain an IPv4 address to which a router or a tunnel delivers the data
+//! ([`EmbeddedAddresses`]). If the prefix determines the IPv4 address, the IPv6 address has the
+//! kind of the IPv4 address. If an embedded IPv4 address is possible but not certain, as with a
+//! translation prefix of unknown length, the address counts as a metadata address if any possible
+//! address is one, as private only if no possible address is a loopback address, and as public only
+//! if all possible addresses are public. A metadata address has no other kind and is not included
+//! in any wider range: a rule must contain `metadata` or that exact address.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -1,16 +1,16 @@
-//! The vocabulary of access: requests, hosts, paths and IP addresses in one canonical form, and
-//! the traits through which a crate asks whether an access is allowed.
+//! The types that describe accesses: requests, hosts, paths and IP addresses in canonical form, and
+//! the traits through which a crate requests authorization.
 //!
 //! [`AccessRequest`] describes one use of a capability. `policy` decides on the request, and
 //! `monitor` records it. [`HttpAuthority`], [`ProcessAuthority`] and [`ConnectionAuthority`] let
-//! `network`, `process` and `communicator` ask for a decision without depending on `policy` or
-//! `monitor`; [`Denied`] is the negative decision.
+//! `network`, `process` and `communicator` request authorization without depending on `policy` or
+//! `monitor`; [`Denied`] describes a denial.
 //!
 //! This crate does not depend on any other crate of the workspace. It performs no I/O, resolves
 //! no names, and makes no decisions.
 //!
-//! Invariants: each host, IP address, path and port has one canonical form; input that has no
-//! canonical form, or that is ambiguous, is an error, which callers treat as a denial.
+//! Invariants: each host, IP address, path and port has one canonical form. Input that has no
+//! canonical form or is ambiguous results in an error, and callers treat the error as a denial.
 
 mod connection;
 mod denied;

@@ -1,4 +1,4 @@
-//! Errors that occur when another machine cannot be reached.
+//! Errors for machines that cannot be reached.
 
 use std::io;
 use std::net::IpAddr;

@@ -6,8 +6,8 @@
 //! | `triggers_replace` | the object is replaced: both are known after the apply |
 //! | `input` | `output` is known after the apply |
 //!
-//! `output` already has the type of `input` in the plan, and is null if `input` is null from the
-//! start. Values of different types are not equal: `1` is not equal to `"1"`.
+//! `output` already has the type of `input` in the plan, and is null if `input` is null when the
+//! object is created. Values of different types are not equal: `1` is not equal to `"1"`.
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,4 +1,4 @@
-//! Reads the state files of other configurations, if the gate permits it.
+//! Reads the state files of other configurations, if the [`FileGate`] permits it.
 
 use std::path::PathBuf;
 

@@ -1,11 +1,12 @@
 //! Authenticated file caches for content that is expensive to compute.
 //!
-//! A program that can change such a file could control Wardian: compiled code is executed, and a
-//! schema determines which values are sensitive. Two measures prevent this. The directory must be
-//! writable only by this user. Each entry contains a keyed digest (BLAKE3) of its name and content,
-//! under a random key that is stored in another directory, in a file that only this user can read:
-//! an entry that was planted, changed, truncated, renamed or copied from another machine is not
-//! authentic and is treated as missing. Callers receive the bytes that were verified, from memory.
+//! A program that can change a cached file could control Wardian, since Wardian executes cached
+//! code, and a cached schema determines which values are sensitive. Two measures prevent this. The
+//! directory must be writable only by this user. Each entry contains a keyed digest (BLAKE3) of its
+//! name and content, under a random key that is stored in another directory, in a file that only
+//! this user can read: an entry that was planted, changed, truncated, renamed or copied from
+//! another machine is not authentic and is treated as missing. Callers receive the bytes that were
+//! verified, from memory.
 //!
 //! | file | content |
 //! |---|---|
@@ -13,9 +14,9 @@
 //! | `KEY/code-cache.key` | 32 random bytes, for all formats |
 //!
 //! The magic of a format contains its version, so that programs never read entries of another
-//! version. The entries that were written longest ago are removed if the cache grows too large.
-//! Writers rename a temporary file, so that readers in other processes see either a complete entry
-//! or no entry.
+//! version. If the cache grows too large, the entries with the oldest writes are removed. Writers
+//! rename a temporary file, so that readers in other processes see either a complete entry or no
+//! entry.
 //!
 //! The crate does not depend on the content of entries, reads no environment variables, and
 //! receives every path from its caller.

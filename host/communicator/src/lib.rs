@@ -13,9 +13,9 @@
 //! - no error message and no `Debug` output contains a secret;
 //! - if a host key is configured, no credential is sent to a machine without that key;
 //! - connection attempts are repeated until `timeout`, since the machine may still be booting; a
-//!   denial or a different host key ends them at once;
+//!   denial or a different host key ends the attempts immediately;
 //! - output is returned in chunks of bounded size, as complete lines if the command writes lines,
-//!   and a machine whose output is not read is blocked;
+//!   and a machine is blocked until its output is read;
 //! - a lost connection is an error: a command whose exit status is unknown did not succeed, and
 //!   a file that was not acknowledged was not written.
 //!

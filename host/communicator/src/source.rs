@@ -1,5 +1,5 @@
-//! Reads a file or directory for an upload, as a sequence of steps. A thread reads a few chunks
-//! ahead of the network.
+//! Reads a file or directory for an upload, as a sequence of steps. A thread reads a few chunks in
+//! advance.
 //!
 //! Symbolic links are followed, except for links that lead out of a directory that plugins may
 //! write. The authority checks the resolved path of each file and directory before it is opened,

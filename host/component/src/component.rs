@@ -1,8 +1,8 @@
-//! The sections of components, and the multiplication of instances.
+//! Counts the sections of components, and multiplies the counts by the number of instances.
 //!
 //! The cost of an instance is the cost of its definition, including all nested instances. The cost
-//! of a definition is known when it ends, and only complete definitions can be instantiated, so
-//! each section is read once.
+//! of a definition is known at its end, and only complete definitions can be instantiated, so it is
+//! sufficient to read each section once.
 
 use wasmparser::{
     ComponentAlias, ComponentExternalKind, ComponentInstance, ComponentOuterAliasKind, CoreType, Encoding,

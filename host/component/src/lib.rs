@@ -1,8 +1,8 @@
 //! Counts the elements of an expanded WebAssembly component before the component is validated,
 //! compiled or instantiated.
 //!
-//! A component can be small and expand to a huge one: nested components are instantiated by
-//! multiplication, and compilers need more than linear time for some functions. [`check`] reads the
+//! A small component can expand to a huge one, since each nested component can be instantiated many
+//! times. In addition, compilers need more than linear time for some functions. [`check`] reads the
 //! bytes once, multiplies instead of expanding, and compares the results with [`ComponentLimits`].
 //! The limits admit a component of 20 MB that contains a Python interpreter.
 //!
@@ -11,9 +11,10 @@
 //!              └──> module (types, segments) ──> function (locals, blocks, values)
 //! ```
 //!
-//! This crate does not validate: other crates do that with the same parser, and reject what this
-//! crate misreads. It runs no code, and depends on no other crate of this workspace. Time and
-//! memory are linear in the number of bytes for every input, and no input makes it panic.
+//! This crate does not validate components. Other crates validate them with the same parser, and
+//! reject components that this crate misreads. It runs no code, and depends on no other crate of
+//! this workspace. Time and memory are linear in the number of bytes for every input, and no input
+//! makes it panic.
 
 mod component;
 mod function;

@@ -1,4 +1,4 @@
-//! The limits, the counts that are compared with them, and the errors.
+//! The limits for components, the counts that are compared with the limits, and the errors.
 
 /// Maximum nesting of components and modules.
 pub const MAX_NESTING: u64 = 64;

@@ -1,8 +1,8 @@
 //! Counts the types of components.
 //!
-//! The parser reads nested types by recursion, and collects the declarations of each one: sixty
-//! kilobytes overflow the stack. So types are counted here first, one declaration at a time, and
-//! the parser then reads only types that contain no others.
+//! The parser reads nested types recursively and collects the declarations of each type, so nested
+//! types of 60 KB can overflow the stack. Therefore, this module counts types one declaration at a
+//! time, and passes only types without nested types to the parser.
 
 use wasmparser::{
     BinaryReader, ComponentAlias, ComponentExternName, ComponentImport, ComponentType, ComponentTypeRef,

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! The section holds JSON documents, one on each line, since linkers concatenate sections of the
-//! same name and tools nest components. All documents apply: a request in one cannot be withdrawn
-//! by another.
+//! same name and tools nest components. All documents apply: no document can withdraw a request of
+//! another one.
 //!
 //! ```json
 //! {"version":1,"sdk":"wardian-sdk 0.1.0","capabilities":[{"network":{"hosts":["api.example.com"],"reason":"..."}}]}

@@ -7,9 +7,9 @@
 //! | communicator | `wardian:plugin/communicator` |
 //! | filesystem, environment | none: the standard libraries always import both |
 //!
-//! A provisioner's export receives process and communicator resources from the host with each
-//! call, so every provisioner imports both interfaces, whether it needs them or not: for
-//! provisioners, these imports do not imply a capability.
+//! A provisioner's export receives process and communicator resources from the host with each call,
+//! so every provisioner imports both interfaces, whether it needs them or not. Therefore, these
+//! imports do not imply a capability for provisioners.
 
 use std::fmt;
 

@@ -1,26 +1,26 @@
-//! Opens, creates, renames, links, lists and removes files that plugins, configurations or package
-//! authors name, in contrast to the operator's own files.
+//! Opens, creates, renames, links, lists and removes files whose paths come from plugins,
+//! configurations or packages, not from the operator.
 //!
 //! # Use
 //!
 //! - [`FileScope`] opens files by path, for host code that reads files named by a configuration.
 //!   [`FileScope::confined`] never leaves one directory (`-untrusted`); [`FileScope::anywhere`] is
-//!   for the operator's configuration, and does not follow a symbolic link that a plugin may have
-//!   created out of the directory that is writable for the plugin. [`FileScope::read`] reads a
+//!   for the operator's configuration. It does not follow a symbolic link out of a directory that
+//!   is writable for plugins, since a plugin may have created the link. [`FileScope::read`] reads a
 //!   regular file with a limit, [`FileScope::list`] lists a directory in pieces,
 //!   [`FileScope::kind`] returns the type of a path. A caller that must check the path first calls
 //!   [`FileScope::resolve`], checks [`ResolvedPath::path`], and then calls
 //!   [`ResolvedPath::open_file`], which opens exactly the file that was checked.
-//! - [`resolve`] and the methods of [`Directory`] do the same for callers that hold a directory and
-//!   check between resolution and operation, such as the sandbox.
+//! - [`resolve`] and the methods of [`Directory`] do the same for callers, such as the sandbox,
+//!   that hold an open directory and perform a check between resolution and operation.
 //! - [`WritableDirectories`] are the directories that are writable for plugins, and
 //!   [`WritableDirectories::resolve`] resolves a path that a policy grants.
 //!
 //! # Invariants
 //!
 //! - The system receives a single name in an open directory, and never follows a symbolic link.
-//!   Symbolic links are read and resolved here (`resolution`). The resolution of paths in cap-std
-//!   is never used (RUSTSEC-2026-0269; design record 011).
+//!   Symbolic links are read and resolved here (`resolution`). Path resolution in cap-std is never
+//!   used (RUSTSEC-2026-0269; design record 011).
 //! - Only regular files and directories are opened, never pipes and devices, and opening never
 //!   blocks on them.
 //! - No file of a process is opened under any name, such as the memory and environment of this

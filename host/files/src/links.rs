@@ -1,9 +1,10 @@
 //! Checks symbolic links before they are moved: in another directory, a relative link leads to
 //! another file.
 //!
-//! A symbolic link may move together with a directory if its target is in that directory, whatever
-//! the new name. Links that lead above the moved file or directory, and absolute links, are
-//! rejected: a program outside the sandbox would follow them later.
+//! A symbolic link in a directory may move together with the directory if the target of the link is
+//! also in that directory, regardless of the new name. Links that lead above the moved file or
+//! directory, and absolute links, are rejected: a program outside the sandbox would follow them
+//! later.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;

@@ -1,7 +1,7 @@
-//! Rejects process files: the memory, environment and open files of this process and of others, and
-//! the kernel's memory, which contains all of them.
+//! Rejects files that expose processes: the memory, environment and open files of this process and
+//! of others, and the kernel's memory, which contains all of these.
 //!
-//! The type of the file system is compared, not a path: procfs, or a subdirectory of it, can be
+//! The check compares the file system type, not a path, since procfs or a subdirectory of it can be
 //! mounted anywhere. Within it, the path relative to the root of procfs determines whether a file
 //! describes a process. That path is derived from the mount and from the kernel's name for the open
 //! file; if it cannot be determined, the file is rejected. Everything else in procfs, such as

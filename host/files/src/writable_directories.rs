@@ -1,8 +1,8 @@
 //! The directories that are writable for plugins, and the resolution of paths in them.
 //!
-//! A plugin can create a symbolic link in such a directory, or move one into it. Therefore no path
-//! that a policy grants passes through such a link, and the host does not follow such a link out of
-//! the directory.
+//! A plugin can create a symbolic link in such a directory, or move one into it. Therefore, granted
+//! paths must not pass through symbolic links in these directories, and the host does not follow
+//! such links out of the directories.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;

@@ -1,9 +1,9 @@
 //! Reads packages in zip files.
 //!
 //! An archive is checked completely before any entry is used. The name of each entry must be a
-//! plain relative path that no other entry has and that means the same on every system; entries are
-//! files and directories; and the total size is limited. Otherwise the archive is rejected, with
-//! the entry's name.
+//! unique, plain relative path that means the same on every system; only files and directories are
+//! allowed; and the total size is limited. Otherwise, the archive is rejected with an error that
+//! contains the entry's name.
 
 use std::collections::HashSet;
 use std::fs::File;

@@ -1,5 +1,5 @@
-//! The CLI configuration: `~/.terraformrc`, `*.tfrc`, `credentials.tfrc.json`, or the file that
-//! `TF_CLI_CONFIG_FILE` names.
+//! The CLI configuration: `~/.terraformrc`, `*.tfrc`, `credentials.tfrc.json`, or the file named by
+//! `TF_CLI_CONFIG_FILE`.
 //!
 //! | setting | result |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Positions in files, which errors contain.
+//! File positions for error messages.
 //!
 //! This module performs no I/O. A [`FilePosition`] owns its source line, so that an error can show
 //! the line even if the file's text is no longer in memory.

@@ -1,4 +1,4 @@
-//! Package hashes, as the dependency lock file records them.
+//! Package hashes, in the format of the dependency lock file.
 //!
 //! | scheme | content |
 //! |---|---|

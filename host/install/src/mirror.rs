@@ -2,7 +2,7 @@
 //!
 //! | path below the mirror | package |
 //! |---|---|
-//! | `HOST/NS/TYPE/VERSION/OS_ARCH/` | unpacked native |
+//! | `HOST/NS/TYPE/VERSION/OS_ARCH/` | unpacked native package |
 //! | `HOST/NS/TYPE/VERSION/wasm32_wasip2/` | unpacked component |
 //! | `HOST/NS/TYPE/VERSION/ANY.wasm` | a bare component, if it is the only one |
 //! | `HOST/NS/TYPE/terraform-provider-TYPE_VERSION_PLATFORM.zip` | packed native package or component |

@@ -1,5 +1,5 @@
-//! Directories of plugins whose file names contain a name and a version: Terraform finds
-//! provisioners in the same way, since no registry contains them.
+//! Directories of plugins whose file names contain the plugin's name and version. Terraform finds
+//! provisioners in the same way, since registries do not contain provisioners.
 //!
 //! | file | plugin |
 //! |---|---|

@@ -13,17 +13,18 @@
 //! | this version, only other hashes | hash added, with a notice | **error** | error; if no comparable hash is recorded, hash added |
 //!
 //! So a configuration whose lock file was written by Terraform continues to work with the embedded
-//! plugins, and its entry then applies to Terraform and Wardian; but a component that was replaced
-//! in a mirror is not loaded. ("No comparable hash": only `zh:` hashes, of zip files, for an
-//! unpacked native package. Terraform accepts that, so such a mirror continues to work.)
+//! plugins, and the updated lock entry applies to both programs. A component that was replaced in a
+//! mirror is not loaded. "No comparable hash" means that the entry of an unpacked native package
+//! contains only `zh:` hashes, which are hashes of zip files. Terraform accepts such an entry, so a
+//! mirror with unpacked packages continues to work.
 //!
 //! The entry of an embedded plugin also gets the hashes that the registry publishes for the native
 //! packages of its version, unless it has such hashes. Then Terraform accepts the lock file as well.
 //!
-//! This module reads mirrors and, for a locked version that is no longer in any mirror, the
-//! installed packages. It writes nothing: the caller saves [`Selection::lock`] and calls
-//! [`crate::installed::install`]. Invariant: every required provider that can be installed is in
-//! the selection, or an error about it is returned.
+//! This module reads mirrors. If no mirror contains a locked version any more, the module also
+//! reads the installed packages. It writes nothing: the caller saves [`Selection::lock`] and calls
+//! [`crate::installed::install`]. Invariant: for every required provider, either the selection
+//! contains it or an error about it is returned.
 
 mod errors;
 mod survey;

@@ -1,4 +1,4 @@
-//! SHA-256 digests, and how they are computed and parsed.
+//! Computes and parses SHA-256 digests.
 
 use std::fmt;
 use std::io::{self, Read};

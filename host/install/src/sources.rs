@@ -4,18 +4,18 @@
 //!
 //! - Each method has `include` and `exclude` patterns, `HOST/NS/TYPE` with `*` for any component;
 //!   `NS/TYPE` means the default host, so `*/*` matches all providers of the default host and
-//!   `*/*/*` matches all providers. `exclude` has precedence.
+//!   `*/*/*` matches all providers. `exclude` takes precedence.
 //! - Of all methods that may serve a provider, the one with the newest acceptable version is used;
 //!   if several have that version, the first of them in the list.
 //! - The embedded catalogue is the first method and serves all of its plugins. A block `embedded {
 //!   include = […] exclude = […] }` in `provider_installation` moves it to that position and limits
 //!   it. (Terraform rejects that block, so put it into a file that only Wardian reads.)
-//! - Network methods are used only if no local method has an acceptable version: a local plugin
-//!   needs no connection. They are not supported yet.
+//! - Network methods are used only if no local method has an acceptable version, since a local
+//!   plugin needs no connection. Network methods are not supported yet.
 //! - Provisioners that only a name identifies are also searched for in plugin directories, whatever
 //!   `provider_installation` specifies; other plugins are not.
 //! - Without `provider_installation` the methods are: the catalogue, each implied directory that
-//!   exists, then `direct` for every provider that has no directory in those.
+//!   exists, then `direct` for every provider without a directory in any implied directory.
 //!
 //! This module lists implied directories, and performs no other I/O.
 

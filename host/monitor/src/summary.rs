@@ -1,7 +1,7 @@
 //! Summarizes an audit log.
 //!
-//! The log is read line by line; the memory is proportional to the number of different accesses,
-//! not to the number of lines.
+//! The log is read line by line. Memory use is proportional to the number of distinct accesses, not
+//! to the number of lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Read as _};

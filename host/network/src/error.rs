@@ -1,4 +1,4 @@
-//! The reason why a request has no response, or an incomplete one.
+//! The reason why a request has no response or an incomplete response.
 
 use wardian_access::{AccessRequestError, Denied, ReachError};
 

@@ -4,29 +4,29 @@
 //! twice:
 //!
 //! 1. before any lookup, with scheme, host, port and method in canonical form;
-//! 2. for each address of the host, before connecting to it. A name may resolve to other addresses
-//!    the next time. So a name is resolved once for each connection, which is opened to an address
-//!    that was allowed.
+//! 2. for each address of the host, before connecting to it. A name may resolve to different
+//!    addresses each time. So a name is resolved once for each connection, and the connection is
+//!    opened only to an allowed address.
 //!
 //! The reasons for not using an existing client are in `docs/design/003-http-client.md`.
 //!
 //! Invariants:
 //! - names are looked up as absolute names, without the system's search domains, and the method
-//!   that was allowed is the one that is sent, in upper case;
-//! - redirects are returned, not followed: following one is a new request;
+//!   that is sent is the allowed method, in upper case;
+//! - redirects are returned, not followed: to follow a redirect, a plugin sends a new request;
 //! - the `Host` header contains the host that was allowed; a request with a different header is
 //!   rejected, and so is a request that would change the protocol of the connection (`CONNECT`,
 //!   `Upgrade`);
 //! - certificates are verified against the system's root certificates and the name of the host;
-//! - the host's credentials are added after the checks, and a request that sets such a header
-//!   itself is rejected;
+//! - the host's credentials are added after the checks, and a request that already contains a
+//!   header of these credentials is rejected;
 //! - the size and duration of responses are limited, and so is the number of concurrent requests,
 //!   by a [`RequestLimiter`] that other connections can share;
 //! - a connection is reused only for the same destination and by the same client, so that
 //!   clients do not influence each other.
 //!
 //! If the user's environment configures a proxy, the proxy resolves names, and the second check
-//! is made only for addresses in requests; see [`proxy`].
+//! applies only to requests whose host is an address; see [`proxy`].
 //!
 //! This crate does not depend on components or WASI, reads no environment variables, and logs
 //! nothing: each exchange is reported to the authority.

@@ -12,7 +12,8 @@
 //! hosts. Requests to loopback addresses are never sent through a proxy.
 //!
 //! A proxy resolves names, so the addresses of names are unknown here. The policy's rules for
-//! names, ports and methods apply as usual, and so do those for an address in the request.
+//! names, ports and methods still apply, and so do its rules for addresses if the host in the
+//! request is an address.
 
 use std::net::IpAddr;
 

@@ -1,9 +1,9 @@
 //! Resolves host names.
 //!
 //! A name is looked up as an absolute name: first in the hosts file, then by the system's resolver
-//! with a final dot. So the name that policy allowed is the one that is looked up, whatever search
-//! domains the system has: with search domains, `payroll` could be `payroll.corp.example`, which
-//! policy denies.
+//! with a final dot. So exactly the name that policy allowed is looked up, regardless of the
+//! system's search domains: with search domains, `payroll` could resolve as `payroll.corp.example`,
+//! which policy may deny.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

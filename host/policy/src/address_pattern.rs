@@ -1,4 +1,4 @@
-//! Ranges of IP addresses, and the elements of the argument `addresses`.
+//! Patterns for IP addresses: ranges, and the other elements of the argument `addresses`.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

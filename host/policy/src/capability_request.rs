@@ -1,7 +1,8 @@
-//! Capability requests, in the form of the rule that grants them.
+//! Capability requests, represented by the rules that grant them.
 //!
-//! Only rules can be requested: a request is parsed by building its rule, which is then parsed
-//! like any other rule. So the rule that grants a request *is* the request.
+//! A request can contain only what a rule can grant: the request is converted to the text of a
+//! rule, which is then parsed like any other rule. So the request is represented by the rule that
+//! grants it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

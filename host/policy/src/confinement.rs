@@ -1,10 +1,10 @@
-//! Confines native plugins, if a policy requires it, by the subset of the rules that the kernel can
-//! enforce.
+//! Confines native plugins, if a policy requires it, with the rules that the kernel can enforce.
 //!
-//! The kernel enforces directories, each with everything below it, and ports. So a directory that
-//! contains a denied or protected path cannot be granted to native code, and only the ports of
-//! `network` rules are enforced, for TCP. A rule that cannot be enforced is an error, and the
-//! plugin does not run: a rule that only appears to be enforced is worse than no rule.
+//! The kernel can restrict access to directories, each including everything below it, and to TCP
+//! ports. So a directory that contains a denied or protected path cannot be granted to native code,
+//! and of a `network` rule, only the ports are enforced, and only for TCP. A rule that cannot be
+//! enforced is an error, and the plugin does not run: a rule that only appears to be enforced is
+//! worse than no rule.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;

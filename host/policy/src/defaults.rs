@@ -1,4 +1,4 @@
-//! The default grants for the plugins that Wardian ships, unless a policy specifies otherwise.
+//! The default grants for the plugins that are shipped with Wardian. Policies can override them.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Explains the effective policy of a plugin, line by line.
 //!
-//! The rules of all files that do not defer are intersected pair by pair: an access that two
-//! rules grant is listed with both lines ([`combined`]). Patterns without a common pattern are
-//! listed together, joined by "and".
+//! The rules of all files that do not defer are intersected pair by pair: an access that is granted
+//! by two rules is listed with the lines of both ([`combined`]). If the intersection of two
+//! patterns cannot be written as one pattern, both are listed, joined by "and".
 
 mod combined;
 mod coverage;

@@ -1,7 +1,7 @@
 //! Reads policy files.
 //!
-//! A missing file means no policy. A file that exists but cannot be read is an error, and so is
-//! a dangling link: no user intends a policy to be skipped.
+//! A missing file means no policy. A file that exists but cannot be read causes an error, and so
+//! does a dangling link, since a policy must not be skipped silently.
 
 use std::fs;
 use std::io::{self, Read as _};

@@ -6,9 +6,10 @@
 //! | `**` | any number of characters |
 //! | anything else | itself |
 //!
-//! Matching follows all alternatives simultaneously, without backtracking: the cost is the product
-//! of the two lengths, regardless of the number of wildcards. Patterns have a maximum length
-//! ([`MAX_PATTERN_LENGTH`]), so matching is linear in the length of the string.
+//! Matching follows all alternatives simultaneously, without backtracking. The cost is proportional
+//! to the product of the lengths of pattern and string, regardless of the number of wildcards.
+//! Patterns have a maximum length ([`MAX_PATTERN_LENGTH`]), so matching is linear in the length of
+//! the string.
 
 use std::fmt;
 

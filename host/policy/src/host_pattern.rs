@@ -3,8 +3,8 @@
 //! | pattern | matches |
 //! |---|---|
 //! | `example.com` | that name |
-//! | `*.example.com` | names with exactly one label before; not `example.com` |
-//! | `**.example.com` | names with one or more labels before; not `example.com` |
+//! | `*.example.com` | names with exactly one label before `.example.com`; not `example.com` |
+//! | `**.example.com` | names with one or more labels before `.example.com`; not `example.com` |
 //! | `api-*.example.com` | a wildcard inside a label matches any characters of that label |
 //! | `**` | every name, but not addresses |
 //! | `192.0.2.1`, `2001:db8::/32` | that address, or addresses in that range; not names that resolve to them |

@@ -1,16 +1,16 @@
 //! Policies, which determine the accesses that plugins are allowed.
 //!
-//! A [`Policy`] consists of [`PolicyFile`]s, at most one for each path that [`load`] reads.
+//! A [`Policy`] consists of [`PolicyFile`]s, at most one for each path passed to [`load`].
 //! [`Policy::for_plugin`] combines them for one plugin, and [`PluginPolicy::decide`] returns the
 //! decision on a [`wardian_access::AccessRequest`], with the line that determined it. The language
-//! is described in `docs/policy.md`, the combination of levels at the head of `policy.rs`,
-//! protected files at the head of `protected.rs`, and the canonical forms of hosts, addresses,
-//! paths and patterns at the heads of their modules.
+//! is described in `docs/policy.md`, the combination of levels in the header of `policy.rs`,
+//! protected files in the header of `protected.rs`, and the canonical forms of hosts, addresses,
+//! paths and patterns in the headers of their modules.
 //!
-//! A user's grants are rules in the root module's file, not in a separate store: there is only one
-//! language to read, a grant is part of the pull request that needs it, and reviewers see it in
-//! context. Only the hash of the component for which access was granted is stored elsewhere, in the
-//! consent lock file.
+//! A user's grants are rules in the root module's file, not in a separate store: so there is only
+//! one language to read, a grant is part of the pull request that needs it, and reviewers see the
+//! grant in context. Only the hash of the component for which access was granted is stored
+//! elsewhere, in the consent lock file.
 //!
 //! This crate does not depend on WebAssembly, configuration or state. It opens no connections,
 //! and no files except the policy files at the caller's paths (`files.rs`).

@@ -8,8 +8,8 @@
 //! all grants, and the order of rules does not matter. A file without a matching rule denies,
 //! unless it has `otherwise = "defer"`: then the other files determine the decision. A request is
 //! allowed if no file denies it and at least one allows it. So an additional file can deny
-//! accesses, and can grant accesses on which all higher levels defer, but never accesses that a
-//! higher level denies.
+//! accesses, and can grant accesses on which all higher levels defer, but it can never grant
+//! accesses that a higher level denies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

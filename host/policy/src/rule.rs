@@ -1,8 +1,8 @@
 //! Compiled rules: their effect and conditions.
 //!
 //! A rule allows or denies accesses of one capability. All its conditions must match. An absent
-//! condition matches everything in a rule that denies; in a rule that allows, the parser has
-//! replaced it with the narrow default.
+//! condition of a `deny` rule matches everything. In an `allow` rule, the parser has replaced each
+//! absent condition with its narrow default.
 
 mod local;
 mod network;

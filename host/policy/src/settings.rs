@@ -1,7 +1,7 @@
 //! The settings of a policy besides rules: limits, native plugins, deterministic mode.
 //!
-//! Within a file, the most specific block with the setting applies, and among equally specific
-//! blocks, the stricter value. Among files, the strictest value applies.
+//! Within a file, the most specific block that contains the setting applies; among equally specific
+//! blocks, the strictest value applies. Among files, the strictest value applies.
 
 use std::fmt;
 use std::time::Duration;

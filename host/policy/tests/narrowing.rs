@@ -1,5 +1,5 @@
 //! Relations between levels and decisions: a lower level never grants an access that a higher level
-//! denies, and a granted request is explained as granted.
+//! denies, and every granted request is listed as granted by the explanation.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Protected files: the rules that allow access to them, and the denials of other accesses.
+//! Protected files: rules that allow access to them, and denials of all other accesses to them.
 
 mod support;
 

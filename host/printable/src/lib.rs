@@ -6,8 +6,8 @@
 //! text whose [deceptive](escape) characters were escaped. All text that is shown to people has
 //! this type.
 //!
-//! [`printable!`] is `format!` with this result. Its arguments are escaped, including line breaks,
-//! unless they are printable already, so that an argument cannot forge a line:
+//! [`printable!`] is `format!` with this result. Its arguments, including their line breaks, are
+//! escaped unless they are printable text, so that an argument cannot forge a line:
 //!
 //! ```
 //! use wardian_printable::printable;

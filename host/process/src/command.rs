@@ -1,4 +1,4 @@
-//! The description of a program that is to be run.
+//! Describes a program to run.
 
 use std::ffi::OsString;
 use std::fmt;

@@ -12,11 +12,11 @@
 //! - each program has a separate session: it does not receive interrupts from the terminal, cannot
 //!   block on a password prompt on the terminal, and can be killed together with its descendants;
 //! - output is returned in chunks of bounded size, as complete lines if the program writes lines,
-//!   and a program whose output is not read is blocked, so output does not accumulate;
-//! - descendants do not delay the end: when the program has exited, its output is read until no
-//!   output is received for a short time, even if a descendant holds the output open (Terraform
-//!   waits until the last holder exits, and a daemon never exits); [`DescendantPolicy`] determines
-//!   whether they are killed;
+//!   and a program is blocked until its output is read, so output does not accumulate;
+//! - descendants do not delay the end of a command: when the program has exited, its output is read
+//!   until no output is received for a short time, even if a descendant holds the output open
+//!   (Terraform waits until the last descendant that holds the output exits, and a daemon never
+//!   exits); [`DescendantPolicy`] determines whether they are killed;
 //! - no program outlives the host, even if the host is killed (see [`Spawner`]), and no program
 //!   remains as a zombie. As always on Unix, a process that leaves its session is an exception.
 //!

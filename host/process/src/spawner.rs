@@ -5,8 +5,8 @@
 //! 1. On Linux, the kernel kills the direct child. The kernel regards the thread that spawned the
 //!    child as the parent, and the threads of a runtime are short-lived. So all processes are
 //!    spawned by threads that exist as long as the [`Spawner`]. There are several such threads,
-//!    since a spawn waits until the child has executed its program, which can take longer on a busy
-//!    machine than a short program runs.
+//!    because a spawn waits until the child has executed its program. On a busy machine, that wait
+//!    can take longer than the run of a short program.
 //! 2. A guard kills the descendants. The guard is a shell in a separate session that reads the ID
 //!    of each session from a pipe until the host closes the pipe or exits, and then kills the
 //!    sessions that were not released.

@@ -1,5 +1,5 @@
-//! Measures how much slower an HTTP request is through the sandbox than natively, both on loopback
-//! with a persistent connection.
+//! Compares the time of an HTTP request through the sandbox with the time of a native request. Both
+//! use a persistent connection on loopback.
 //!
 //! `requests COMPONENT.wasm`, with the test component `hostile-network`, prints
 //! `name<TAB>value<TAB>unit`; each value is the median of many measurements.

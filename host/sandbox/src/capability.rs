@@ -7,11 +7,11 @@
 //!    names the import.
 //! 2. *Instantiate*: a new instance receives the access in [`crate::Grants`]. Rust's standard
 //!    library imports all of `wasi:cli` and `wasi:filesystem`, whether a component needs them or
-//!    not; for such interfaces, this step grants or withholds the capability, with an empty
-//!    environment or no directory.
+//!    not. Such interfaces are always linked; without a grant, the instance receives an empty
+//!    environment and no directory.
 //! 3. *Begin call*: budgets are reset, and subsequent accesses are recorded for this call.
-//! 4. *End call*: the operation to which the call belonged has ended. Its requests and connections
-//!    are closed.
+//! 4. *End call*: when the operation to which the call belongs has ended, its requests and
+//!    connections are closed.
 //!
 //! | capability | interfaces | default |
 //! |---|---|---|

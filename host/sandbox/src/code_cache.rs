@@ -1,9 +1,9 @@
 //! Caches compiled code between runs.
 //!
 //! Compiled code is native code: anyone who can change it can run code with all of the user's
-//! permissions. So cached code is used only if it is authentic (see `wardian-cache`); otherwise the
-//! component is compiled again and the entry overwritten. Only the bytes in memory that were
-//! checked are run.
+//! permissions. So cached code is used only if it is authentic (see `wardian-cache`); otherwise,
+//! the component is compiled again and the entry is overwritten. Only verified bytes that are
+//! already in memory are run.
 //!
 //! An entry is named `DIGEST-ENGINE.code`: `DIGEST` is the component's SHA-256, `ENGINE` is the
 //! start of a digest of everything on which compiled code depends. Other versions of Wardian

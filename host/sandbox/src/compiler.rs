@@ -1,9 +1,10 @@
 //! Compiles components to native code, within limits of time and memory.
 //!
-//! Compilation reads what the author of a plugin wrote, and some functions take more than linear
-//! time. So the host compiles in a process of its own ([`CompilerProcess`]), which the system
-//! limits, which holds nothing worth taking, and which ends with the host. Programs that load only
-//! their own components, such as tests, compile in their own process ([`InProcess`]).
+//! The input of the compiler comes from the author of a plugin, and the compilation of some
+//! functions takes more than linear time. So the host compiles in a separate process
+//! ([`CompilerProcess`]) that has system limits, contains no secrets, and ends with the host.
+//! Programs that load only their own components, such as tests, compile in their own process
+//! ([`InProcess`]).
 
 mod child;
 mod process;

@@ -3,11 +3,11 @@
 //! Epochs tick by the wall clock, and guest code detects a tick when it next runs, even if it runs
 //! only for a moment after it has waited in the host or its thread was preempted. So a tick only
 //! triggers a reading of the thread's CPU clock, which advances only while the thread runs. That
-//! clock measures the guest's computation, and the host's while it polls the call's futures.
+//! clock measures the CPU time of the guest, and of the host while it polls the call's futures.
 //!
 //! Reading that clock takes more than half a microsecond, a tenth of a small call. So nothing is
-//! measured before a call has waited for the first time or has run for an epoch: most calls have
-//! ended by then.
+//! measured until a call has waited for the first time or has run for an epoch, and most calls end
+//! before that.
 //!
 //! Guest code also yields to the executor at each tick, so that a long computation cannot delay
 //! timeouts or a cancellation.

@@ -2,8 +2,8 @@
 //! access only.
 //!
 //! A [`Sandbox`] loads a component's bytes (from its cache of compiled code, if possible), checks
-//! its imports and links it. The [`LoadedPlugin`] makes providers, each with its own [`Grants`] and
-//! pool of instances, which implement the protocol of `wardian-plugin`. No other crate uses
+//! its imports and links it. The [`LoadedPlugin`] creates providers, each with its own [`Grants`]
+//! and pool of instances. Providers implement the protocol of `wardian-plugin`. No other crate uses
 //! wasmtime. This crate does not depend on configuration, state, the engine or a terminal, and
 //! receives every path from its caller.
 //!
@@ -13,8 +13,8 @@
 //! - every call ends: epochs limit its CPU time, the wall clock limits the time that it waits, and
 //!   size limits apply to its memory and response;
 //! - an instance whose call did not end normally is never used again;
-//! - native code is run only if this process has compiled it, or if it has this user's keyed digest
-//!   of exactly the bytes that are run;
+//! - native code is run only if this process has compiled it, or if a keyed digest of exactly these
+//!   bytes, under this user's key, proves that Wardian stored them;
 //! - no response from a component makes the host panic: an invalid response becomes an error
 //!   diagnostic that names the plugin, the call and the resource.
 //!

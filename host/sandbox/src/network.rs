@@ -1,6 +1,6 @@
-//! Sends providers' requests: trusted certificates, proxies, name resolution and secrets. A
-//! provider's instances share one client with its connections, and one queue for both requests and
-//! the instances' own connections. Different providers share neither.
+//! The network access of providers: trusted certificates, proxies, name resolution and secrets. The
+//! instances of a provider share one client with its connections, and one queue for HTTP requests
+//! and socket connections. Different providers share neither.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

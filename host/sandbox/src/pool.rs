@@ -4,7 +4,7 @@
 //! instance or creates a new one, and each new one is configured before its first call that needs
 //! the provider's configuration. Only an instance whose call ended normally is returned to the
 //! pool. An instance is destroyed with its memory if its call trapped, ran out of time or was
-//! abandoned (its future was dropped). So a failed call cannot affect another one.
+//! abandoned (its future was dropped). So a failed call cannot affect other calls.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -3,7 +3,7 @@
 //! WIT has no recursive types, so blocks and nested objects are stored in flat lists and refer to
 //! each other by index. An index must refer forward, so that cycles are impossible. Since an entry
 //! may be referenced more than once, a short list can still expand to an exponential size. So
-//! elements and text are counted while they are expanded, and all schemas of a provider share one
+//! elements and text are counted during expansion, and all schemas of a provider share one
 //! [`Budget`].
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Combines several providers into one.
 //!
 //! Each resource type, data source, ephemeral resource, list, action and function belongs to one of
-//! the providers, which receives its calls. If two providers have the same name, an error is
+//! the providers, which receives its calls. If two providers define the same name, an error is
 //! returned before any call is served. All providers are configured with the single configuration
 //! from the host: its type must be the same for all of them, or empty for providers that need no
 //! configuration.

@@ -1,8 +1,8 @@
 //! The provisioner `remote-exec`: runs scripts on the provisioned machine.
 //!
-//! It has the arguments of Terraform's provisioner. Each script is uploaded, run, and removed
-//! even if it fails; only the login user can read it. The host provides the connection and the
-//! local script files.
+//! It has the arguments of Terraform's provisioner. Each script is uploaded, run, and removed, even
+//! if it fails. Only the login user can read the uploaded file. The host provides the connection
+//! and the local script files.
 
 mod scripts;
 

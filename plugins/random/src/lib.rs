@@ -2,8 +2,8 @@
 //! changes.
 //!
 //! Its schemas and states are compatible with `hashicorp/random` 3.7; README.md lists every
-//! resource and the few differences. The provider uses only randomness, but no network, files or
-//! environment variables.
+//! resource and the few differences. The provider needs only randomness; it does not access the
+//! network, files or environment variables.
 
 mod bytes;
 mod characters;

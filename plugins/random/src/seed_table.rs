@@ -1,5 +1,5 @@
-//! The state from which Go's additive generator starts for every seed: its 607 words after 7.8e12
-//! steps from seed 1. A test of `seeded` verifies them.
+//! The table that Go's additive generator combines with every seed: the 607 words of its state
+//! after 7.8e12 steps from seed 1. A test in `seeded` verifies the table.
 
 /// The number of words in the generator's state.
 pub(crate) const WORDS: usize = 607;

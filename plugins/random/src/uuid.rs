@@ -1,4 +1,4 @@
-//! `random_uuid`: a UUID of version 4.
+//! `random_uuid`: a version 4 UUID.
 
 use serde::{Deserialize, Serialize};
 use wardian_sdk::{Attribute, Context, Explain as _, Import, Resource, Result, Schema, Update};

@@ -6,8 +6,8 @@
 //!
 //! The C library on which std depends compares preopened directories and paths without their
 //! leading slashes, so `/etc/hosts` would be the file `etc/hosts` in the working directory. After
-//! the component has changed to its working directory, the paths are distinguished, so the exports
-//! of this crate first change to that directory.
+//! the component has changed to its working directory, the C library distinguishes the two paths,
+//! so the exports of this crate first change to that directory.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Validators of configurations, for [`crate::Attribute::validate`] and [`crate::Block::validate`].
 //!
-//! A validator of a value is called only with values that are set and known. Validators that relate
-//! several attributes refer to siblings, which are attributes of the same object.
+//! A validator of a value is called only with values that are set and known. Validators for several
+//! attributes refer to siblings, which are attributes of the same object.
 
 use std::fmt::Display;
 use std::ops::{Bound, RangeBounds};

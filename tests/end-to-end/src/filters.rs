@@ -1,4 +1,4 @@
-//! Replaces text in snapshots that differs from run to run.
+//! Replaces text that differs from run to run in snapshots.
 
 use std::path::Path;
 use std::sync::LazyLock;

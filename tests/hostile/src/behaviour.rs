@@ -1,4 +1,4 @@
-//! Attacks on the host, which the resource type selects.
+//! Attacks on the host, selected by the resource type.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -6,11 +6,11 @@
 //! |---|---|
 //! | `5` | uses protocol 5, whatever the host supports |
 //! | `tcp` | listens on TCP |
-//! | `plain` | has no certificate |
+//! | `plain` | uses no TLS |
 //! | `other-certificate` | announces a different certificate than it uses |
 //! | `no-certificate` | announces an invalid certificate |
 //! | `deaf` | does not listen at the address that it announces |
-//! | `unlinked` | removes its socket before it announces it |
+//! | `unlinked` | removes its socket before it announces the address |
 //! | `stays` | ignores the request to exit |
 //! | `noisy` | writes a gigabyte to its standard error at its start |
 //! | `die@RPC` | panics, as Go does, in a call |
@@ -22,17 +22,17 @@
 //! | `half@RPC` | returns the beginning of a message and exits |
 //! | `http@RPC` | returns an HTML page |
 //! | `type@RPC` | returns a value of another type |
-//! | `status@RPC` | returns a gRPC error |
+//! | `status@RPC` | returns a gRPC error status |
 //! | `serves` | starts another `fake` without this word, and serves it through the bridge |
 //! | `serves-5` | the same, but only in protocol 5 |
-//! | `serves-both` | serves two of them as one plugin, one of which is `renamed` |
-//! | `serves-twice` | serves two of them as one plugin, with the same type names |
+//! | `serves-both` | serves two `fake` plugins as one plugin, one of which is `renamed` |
+//! | `serves-twice` | serves two `fake` plugins with the same type names as one plugin |
 //! | `renamed` | has `other_thing` instead of `fake_thing`, and so on (protocol 6) |
 //! | `nested` | has a nested attribute (protocol 6) |
 //! | `large-schema` | has 64 MB of schemas |
 //! | `unasked` | works without a schema call |
 //! | `repeats` | repeats its inputs: in log lines, in other output, and in warnings |
-//! | `old` | lacks all calls that are newer than the first version of its protocol |
+//! | `old` | lacks all calls that were added after the first version of its protocol |
 
 mod calls;
 mod provisioner;

@@ -1,9 +1,9 @@
 //! Formats lines like `wardian fmt`: indents them by their open brackets, and aligns the equals
 //! signs of adjacent lines.
 //!
-//! A line that opens several brackets indents the following lines by one step only, and all of
-//! its brackets must be closed to end that step: therefore `}, {` between the objects of a list
-//! is indented like their attributes.
+//! A line that opens several brackets indents the following lines by one step only, and the step
+//! ends only when all of its brackets are closed. Therefore, a line `}, {` between the objects of a
+//! list is indented like their attributes.
 
 use wardian_value::graphemes;
 

@@ -1,4 +1,4 @@
-//! Keys and certificates, which a `connection` block contains as strings.
+//! Parses the keys and certificates in a `connection` block.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Parses lock files. All problems are collected, so that the user can repair a bad merge at once.
+//! Parses lock files. All problems are collected, so that the user can see and repair all errors of
+//! a bad merge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A package that the lock file does not allow.
+//! The error for a package whose hash is not in the lock file.
 
 use std::fmt;
 

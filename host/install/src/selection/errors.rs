@@ -1,4 +1,5 @@
-//! Selection errors. Each message contains the problem, the searched sources and a solution.
+//! Selection errors. Each message describes the problem, lists the searched sources and suggests a
+//! solution.
 
 use std::fmt::Write as _;
 

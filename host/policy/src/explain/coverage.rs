@@ -1,6 +1,6 @@
 //! Checks whether a set of accesses includes another one.
 //!
-//! The check may miss an inclusion, but never reports a wrong one.
+//! The check may fail to detect an inclusion, but never reports an inclusion that does not exist.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

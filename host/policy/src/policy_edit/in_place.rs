@@ -1,9 +1,9 @@
 //! Edits a policy's syntax tree, which keeps comments and layout.
 //!
 //! A request extends a list of an existing `allow` block if that list is the only difference
-//! between the two: then the extended rule grants exactly the accesses that both grant. Otherwise
-//! the request becomes a new block. A list is also not extended if a comment would then be next to
-//! another item.
+//! between the block and the request: the extended rule then grants exactly the accesses of both.
+//! Otherwise the request becomes a new block. A list is not extended either if a comment would then
+//! be next to a different item.
 
 use hcl_edit::Decorate as _;
 use hcl_edit::expr::{Array, Expression};

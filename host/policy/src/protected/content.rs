@@ -1,4 +1,5 @@
-//! Recognizes states, their journals and saved plans by their first bytes, whatever their names.
+//! Recognizes states, their journals and saved plans by their first bytes, regardless of their
+//! names.
 
 use wardian_access::ProtectedClass;
 

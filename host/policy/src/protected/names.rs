@@ -1,4 +1,5 @@
-//! The names of protected files, at any depth. A directory protects everything below it.
+//! The names of protected files and directories, at any depth. Everything below a protected
+//! directory is protected.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

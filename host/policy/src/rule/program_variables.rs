@@ -1,9 +1,10 @@
 //! The environment variables that a plugin may set for the programs that it runs.
 //!
-//! Many programs execute, load or trust files that environment variables name: `LD_PRELOAD` runs
-//! code in any program, `GIT_SSH_COMMAND` in git. A rule that grants a program would grant
-//! arbitrary code if a plugin could set them. Therefore a rule grants no variable by default, and a
-//! wildcard grants none of [`CONTROLLING`]: a rule must name each of these variables.
+//! Many programs execute, load or trust files named by environment variables: `LD_PRELOAD` runs
+//! code in any program, `GIT_SSH_COMMAND` in git. If a plugin could set these variables, a rule
+//! that grants a program would grant the execution of arbitrary code. Therefore a rule grants no
+//! variable by default, and a wildcard grants none of [`CONTROLLING`]: a rule must name each of
+//! these variables.
 
 use wardian_access::EnvironmentName;
 

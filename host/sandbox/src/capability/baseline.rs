@@ -1,6 +1,5 @@
-//! Interfaces of every component: clocks, randomness, streams, an environment without variables
-//! and arguments, standard input at its end, and standard output and error that become log
-//! lines.
+//! Interfaces of every component: clocks, randomness, streams, an environment without variables and
+//! arguments, an empty standard input, and standard output and error, which become log lines.
 //!
 //! These interfaces give no access outside the instance. If a policy requires deterministic clocks
 //! and randomness, [`super::deterministic`] provides them.

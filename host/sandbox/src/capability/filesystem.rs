@@ -1,10 +1,10 @@
 //! Access to the granted directories, each with the granted operations.
 //!
 //! Every component that uses Rust's standard library imports `wasi:filesystem`, so the interface is
-//! always linked, and every instance starts with open directories: the granted ones, and `.` and
-//! `/`, at which all other paths begin. A path that begins at a directory that is not granted is
-//! denied and recorded. The error is the same whether or not the file exists. Each operation below
-//! a granted directory is checked by the path after all symbolic links are resolved
+//! always linked, and every instance starts with open directories: the granted directories, and `.`
+//! and `/`, at which all other paths begin. A path that begins at a directory that is not granted
+//! is denied and recorded. The error is the same whether or not the file exists. Each operation
+//! below a granted directory is checked by the path after all symbolic links are resolved
 //! ([`wardian_files`]); a denied file in a granted directory cannot be reached through a symbolic
 //! link, a hard link or another name for a directory.
 //!
@@ -13,7 +13,7 @@
 //! | [`granted`] | the directories, and the names that policies use for files in them |
 //! | [`implicit_preopens`] | paths that do not begin with the name of a directory |
 //! | [`file_guard`] | decisions and records |
-//! | [`operations`] | file operations, and the reason why a decision is still valid when they run |
+//! | [`operations`] | file operations, and why a decision is still valid when its operation runs |
 //! | [`listing`] | listing a directory |
 //! | [`protected_content`] | protected files that a path does not identify |
 //! | [`open_files`] | an instance's open files |
@@ -27,8 +27,8 @@
 //! hard link that another program created to a file in a denied directory is treated as a separate
 //! file; a hard link to a file that a policy names is treated as that file. Only regular files and
 //! directories are opened, not pipes or devices. Files are opened and read on the executor's
-//! blocking threads: an unresponsive network drive in a granted directory must not keep the
-//! wall-clock limit from being enforced.
+//! blocking threads, so that the wall-clock limit is enforced even if a network drive in a granted
+//! directory does not respond.
 //!
 //! The module supports systems that can open a file relative to an open directory: Unix.
 

@@ -5,8 +5,8 @@
 //! network, and which submits each request to the plugin's monitor. wasmtime's own client is not
 //! compiled in.
 //!
-//! A request lives at most as long as the operation that began it: one call, or all calls that
-//! fetch the results of a listing or an action. Requests that are still active at its end are
+//! A request lasts at most as long as the operation that started it: a single call, or all calls
+//! that fetch the results of a listing or an action. Requests that are still active at its end are
 //! aborted, so that they cannot send or receive data on behalf of another operation
 //! (`exchanges.rs`).
 

@@ -1,8 +1,9 @@
 //! `wardian:plugin/log`: a plugin's messages to its author and operator.
 //!
 //! Lines are logged as tracing events with the target `wardian::plugin`, with the plugin, the call
-//! and its resource. A plugin can check beforehand whether a severity is logged. A call's lines
-//! share a budget with its standard output; excess lines are dropped, which is reported once.
+//! and its resource. A plugin can check whether lines of a severity are logged. A call's log lines
+//! share a budget with its standard output. Lines beyond the budget are dropped, and the host
+//! reports this once.
 
 use wasmtime::component::{HasSelf, Linker};
 

@@ -16,8 +16,8 @@
 //! A connection is one access, which begins when it may connect, ends when its socket and streams
 //! are dropped, and is recorded with the number of bytes in both directions ([`connections`]); each
 //! destination of datagrams in a call is also one access ([`datagram_accounting`]). In each call,
-//! both may receive as much as an HTTP response, and a connection waits in the same queue as
-//! requests: a plugin gains no advantage by implementing HTTP itself.
+//! both may receive as much data as an HTTP response, and a connection waits in the same queue as
+//! requests, so a plugin gains no advantage by implementing HTTP itself.
 
 mod connections;
 mod datagram_accounting;

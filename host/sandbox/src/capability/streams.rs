@@ -1,4 +1,4 @@
-//! Streams with a meter, which checks, counts and limits reads and writes.
+//! Streams with a meter that checks, counts and limits reads and writes.
 
 use std::sync::Arc;
 

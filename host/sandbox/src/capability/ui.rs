@@ -1,7 +1,7 @@
 //! `wardian:plugin/ui`: the output that a provisioner shows while it works.
 //!
-//! Text is forwarded to the caller as it is produced: a guest whose output is not consumed
-//! waits. Outside a call with an output sink, the text is discarded.
+//! Text is forwarded to the caller as it is produced. A guest waits until the caller has consumed
+//! its output. Outside a call with an output sink, the text is discarded.
 
 use wasmtime::component::{HasSelf, Linker};
 

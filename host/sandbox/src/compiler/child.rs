@@ -1,8 +1,9 @@
-//! The compiler's process, from its own side.
+//! The code that runs in the compiler process.
 //!
 //! It reads a component from its input and writes native code to its output. Before it reads a
-//! byte, it gives up what it does not need: the system stops it at its limits, and it can open no
-//! file and no connection. The host keeps the input open; at its end the process ends.
+//! byte, it drops the privileges that it does not need: it sets its resource limits, and it can no
+//! longer open files or connections. The host keeps the input open; at the end of the input, the
+//! process exits.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};

@@ -1,4 +1,4 @@
-//! The compiler's process, from the host's side.
+//! Starts and controls the compiler process.
 
 use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;

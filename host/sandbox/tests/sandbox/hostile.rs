@@ -1,8 +1,8 @@
-//! Attacks by hostile components in one table, and the number of contained attacks.
+//! Attacks by hostile components, in one table, with the number of contained attacks.
 //!
-//! Each attempt is made by a component with the minimal grants that make it possible. An attempt is
+//! Each attack is made by a component with the minimal grants that make it possible. An attack is
 //! contained if it does not reach its goal, the audit log has a record of every denial, and a
-//! well-behaved call succeeds afterwards. The other test modules check the details of each attempt:
+//! well-behaved call succeeds afterwards. The other test modules check the details of each attack:
 //! its cause and its message.
 //!
 //! | module | attacks |

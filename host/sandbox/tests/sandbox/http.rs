@@ -1,4 +1,4 @@
-//! HTTP requests: granted requests reach the server, and no other request is sent.
+//! HTTP requests: granted requests reach the server, and other requests are not sent.
 
 use wardian_monitor::Outcome;
 use wardian_plugin::CallContext;

@@ -1,5 +1,5 @@
-//! Programs that a plugin runs: their environment, working directory and file. The real
-//! local-exec provisioner plays the attacker, without its default grants.
+//! Programs that a plugin runs: their environment, working directory and executable file. The
+//! attacker is the real local-exec provisioner, without its default grants.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -1,4 +1,4 @@
-//! A component's access: no access by default, otherwise only the granted access.
+//! A component's access: none by default, otherwise only the granted access.
 
 use std::fs;
 use std::path::Path;

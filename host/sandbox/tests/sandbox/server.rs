@@ -1,4 +1,4 @@
-//! Servers on loopback, and providers whose policy may allow access to them.
+//! Servers on loopback addresses, and providers that may or may not be granted access to them.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

@@ -1,4 +1,4 @@
-//! The transport outside the sandbox: a function of the test responds.
+//! The transport outside the sandbox: a function in the test returns the responses.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Values of dynamic attributes, whose type only the configuration determines.
+//! Values of dynamic attributes, whose types are determined by the configuration.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The machine that is provisioned. The host opens the connection.
+//! The provisioned machine. The host opens the connection to it.
 
 use std::fmt;
 

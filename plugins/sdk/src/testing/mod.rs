@@ -1,8 +1,8 @@
 //! Runs unit tests of a provider without a sandbox.
 //!
 //! [`ProviderHarness`] replaces the host: it computes proposed states, plans and applies on the
-//! same request path as a component's exports, including the encoding, and checks the responses of
-//! the provider: a plan must match the configuration, and a new state must match the plan.
+//! same request path as a component's exports, including the encoding. It also checks the
+//! provider's responses: a plan must match the configuration, and a new state must match the plan.
 //! `with_mock_http` replaces the servers to which a provider sends requests.
 
 mod config;

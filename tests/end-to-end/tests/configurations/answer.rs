@@ -1,4 +1,4 @@
-//! Reads the diagnostics of a configuration in their recorded form.
+//! Parses the diagnostics of a configuration in their recorded form.
 
 use std::fmt;
 

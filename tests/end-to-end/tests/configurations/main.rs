@@ -1,9 +1,10 @@
-//! Compares complete configurations with Terraform's result for each: the verdict, and every error
-//! and warning with its file, line and summary. `validate` must report the same.
+//! Compares Wardian's results for complete configurations with Terraform's: whether the
+//! configuration is valid, and every error and warning with its file, line and summary. `validate`
+//! must report the same.
 //!
 //! Each case is a file in `tests/configurations/data/valid` or `invalid`: the files of a
-//! configuration, one after the other, then the recorded answer. If Wardian deliberately
-//! differs, the case states the difference and the reason (see [`case::Case`]).
+//! configuration, one after the other, then the recorded answer. If Wardian's answer differs
+//! deliberately, the case contains the difference and the reason (see [`case::Case`]).
 //!
 //! `WARDIAN_RECORD=1 cargo test --test configurations` runs the `terraform` on PATH again and
 //! rewrites the recorded answers.

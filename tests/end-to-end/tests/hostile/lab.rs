@@ -1,5 +1,5 @@
-//! The directories of an attack: the `project`, files of others in `outside`, and a home
-//! directory, with the hostile components under several addresses.
+//! The directories of an attack: `project`, `outside` with files that the attacker must not access,
+//! and a home directory with the hostile components under several addresses.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

@@ -2,13 +2,13 @@
 //! the attacker reaches its goal.
 //!
 //! `before.txt` records the result of each attack on a version without a defense, to show that the
-//! attack can succeed. `open.txt` lists the attacks that still succeed, with the reasons; an attack
-//! that fails must not be listed.
+//! attack can succeed. `open.txt` lists the attacks that still succeed, with the reasons. An attack
+//! that no longer succeeds must not be listed.
 //!
 //! `cargo xtask hostile` runs every attack and prints the numbers of attacks by family. Otherwise,
-//! a sample runs, which `WARDIAN_HOSTILE_SEED` selects. `WARDIAN_HOSTILE_ONLY` selects attacks by a
-//! part of their names; `WARDIAN_HOSTILE_BEFORE` rewrites `before.txt`; with
-//! `WARDIAN_HOSTILE_REPORT`, results are only printed.
+//! only a sample of the attacks runs; `WARDIAN_HOSTILE_SEED` selects the sample.
+//! `WARDIAN_HOSTILE_ONLY` selects attacks by a part of their names. `WARDIAN_HOSTILE_BEFORE`
+//! rewrites `before.txt`. With `WARDIAN_HOSTILE_REPORT`, results are only printed.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test ends there")]

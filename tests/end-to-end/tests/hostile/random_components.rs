@@ -1,8 +1,8 @@
-//! Random components: whatever a component contains, reading it stays within the same limits of
-//! memory and time, and the host does not crash.
+//! Random components: reading any component, whatever it contains, stays within the same limits of
+//! memory and time, and does not crash the host.
 //!
-//! A few are tried with the tests; `cargo xtask hostile --components-for MINUTES` tries others, with
-//! a new seed, until the time has passed.
+//! The regular tests try a few components; `cargo xtask hostile --components-for MINUTES` tries
+//! others, with a new seed, until the time has passed.
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -1,9 +1,8 @@
-//! Scenarios: several commands in one directory, and the result of each, compared with Terraform's
-//! results.
+//! Scenarios: several commands in one directory, whose results are compared with Terraform's.
 //!
 //! A scenario is a file `data/GROUP/NAME.txt` (see [`scenario`] for its format), and its recorded
 //! answer is `data/GROUP/NAME.answer` (see [`answer`]). Scenarios that do not match yet are listed
-//! in `open.txt`, each with the reason; a listed scenario that matches is also a failure, so that
+//! in `open.txt`, each with the reason; a listed scenario that matches also fails the test, so that
 //! the list remains correct.
 //!
 //! `WARDIAN_RECORD=1 cargo test --test scenarios` runs the `terraform` on PATH again and

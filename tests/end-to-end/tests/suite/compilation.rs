@@ -1,4 +1,4 @@
-//! The process that compiles components: its limits, and its end.
+//! The process that compiles components: its limits and its termination.
 
 #![allow(clippy::unwrap_used, reason = "a test ends there")]
 

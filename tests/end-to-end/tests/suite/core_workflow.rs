@@ -1,4 +1,4 @@
-//! The main workflow: objects are created, changed and destroyed.
+//! The core workflow: objects are created, changed and destroyed.
 
 use wardian_end_to_end::{Project, assert_seen};
 

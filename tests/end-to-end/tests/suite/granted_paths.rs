@@ -1,4 +1,4 @@
-//! The record of the directories to which granted paths lead.
+//! The record of the directories to which granted paths resolve.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,7 +1,7 @@
 //! Applies that are killed at random times, and concurrent applies.
 //!
-//! A hundred files are created, each named after its number and a random ID. An object that was
-//! created twice would leave two files with the same number, and a lost object would leave a
+//! Each apply creates a hundred files, each named after its number and a random ID. An object that
+//! was created twice would leave two files with the same number, and a lost object would leave a
 //! file that is not in the state.
 
 use std::collections::{BTreeMap, BTreeSet};

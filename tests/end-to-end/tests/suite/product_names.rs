@@ -1,4 +1,4 @@
-//! The literal lines of Terraform and OpenTofu, for tools that search for them.
+//! The literal output lines of Terraform and OpenTofu, for tools that search for these lines.
 
 use std::os::unix::fs::symlink;
 

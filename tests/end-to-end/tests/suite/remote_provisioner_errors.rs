@@ -1,4 +1,4 @@
-//! Errors of connections to provisioned machines, which are rows of the error table in
+//! Connection errors for provisioned machines. Each is a row of the error table in
 //! `docs/provisioners.md`.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! What a terminal of 80 and of 60 columns shows.
+//! Output on terminals with 80 and with 60 columns.
 
 use wardian_end_to_end::{Project, assert_seen_text};
 

@@ -2,8 +2,9 @@
 //!
 //! Each attack passes escape sequences, a carriage return, a C1 control character, a bidirectional
 //! override, a line separator and a forged line through one channel. None of these may be in the
-//! output, neither on a terminal nor in a file, because the log of a build is shown on a terminal
-//! later. The other text of the attack must reach the output, since otherwise it tests nothing.
+//! output, whether it is written to a terminal or to a file, because a build log may be shown on a
+//! terminal later. The other text of the attack must reach the output; otherwise, the attack tests
+//! nothing.
 
 use std::process::{Output, Stdio};
 

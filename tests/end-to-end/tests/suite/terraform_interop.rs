@@ -1,4 +1,4 @@
-//! Terraform's commands on the state and the lock file that Wardian writes.
+//! Runs Terraform's commands on states and lock files that Wardian has written.
 
 use serde_json::Value;
 use wardian_end_to_end::{Terraform, terraform};

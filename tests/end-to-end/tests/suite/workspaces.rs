@@ -1,5 +1,5 @@
-//! Workspaces beyond the recorded results: names that could lead to other directories, and separate
-//! states.
+//! Workspace behavior that the recorded results do not cover: names that could lead to other
+//! directories, and separate states.
 
 use wardian_end_to_end::Project;
 

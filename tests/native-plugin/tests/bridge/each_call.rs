@@ -1,4 +1,4 @@
-//! Every provider call, made for `fake_thing.a`, and the error that it returns.
+//! Makes every provider call for `fake_thing.a`, and collects the errors that the calls return.
 
 use wardian_plugin::{
     ActionRequest, ApplyRequest, CallContext, ClientCapabilities, ConfigKind, ConfigureRequest, Continue,

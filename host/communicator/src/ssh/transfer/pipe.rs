@@ -1,4 +1,4 @@
-//! Binary communication with a remote program.
+//! Exchanges bytes with a remote program over an SSH channel.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The protocol of `scp -t`: a line for each file and directory, each acknowledged with a zero
-//! byte, or with 1 or 2 and an error message.
+//! The protocol of `scp -t`: the client sends a line for each file and directory, and the server
+//! acknowledges it with a zero byte, or rejects it with the byte 1 or 2 and an error message.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! Access checks for files: each access is submitted to the monitor under every name that a policy
-//! uses for the file.
+//! may use for the file.
 //!
 //! An access is allowed if one of the names is granted and none is denied. Opened files, listed
 //! directories and all changes are recorded. Metadata lookups (such as a file's existence or size)

@@ -1,8 +1,8 @@
 //! `wasi:filesystem` on top of [`super::operations`].
 //!
-//! That module implements operations on paths. wasmtime's own implementation performs operations on
-//! open files after they have been allowed. The handles are also wasmtime's; a table with the same
-//! numbers contains the directory or file of each handle.
+//! That module implements operations on paths. wasmtime's implementation performs allowed
+//! operations on open files. The handles are also wasmtime's; a separate table maps their numbers
+//! to the directories and files.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;

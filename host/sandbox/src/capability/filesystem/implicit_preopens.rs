@@ -1,15 +1,16 @@
-//! Paths that do not begin with the name of a granted directory: they begin at `.` or at `/`.
+//! Paths that do not begin with the name of a granted directory, and therefore begin at `.` or at
+//! `/`.
 //!
 //! Every guest has both as preopens, so that such accesses reach the host, which checks and records
 //! them, instead of failing in the guest's C library. Neither preopen is a grant: paths that begin
 //! there are denied unless the root module's directory, or `/`, is granted.
 //!
 //! C libraries strip `.` and `/` from the names of preopens, and the leading slash from paths; so
-//! one handle receives both `tmp/x` and `/tmp/x`, as `tmp/x`. A guest that has changed to its
-//! working directory passes absolute paths only: the host assumes this of a guest that has
-//! requested its initial working directory. For other guests, a path is considered absolute if its
-//! first component exists in `/` and not in the root module's directory. This assumption grants no
-//! access: the path is checked in the assumed form.
+//! the host receives both `tmp/x` and `/tmp/x` through one handle, as `tmp/x`. A guest that has
+//! changed to its working directory passes only absolute paths. The host assumes that a guest has
+//! done so if it has requested its initial working directory. For other guests, a path is
+//! considered absolute if its first component exists in `/` and not in the root module's directory.
+//! This assumption grants no access: the path is checked in the assumed form.
 
 use std::path::Path;
 use std::sync::Arc;

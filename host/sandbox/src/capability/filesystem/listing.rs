@@ -1,5 +1,6 @@
-//! Lists directories in pieces, when the guest requests the names. So the memory of an instance's
-//! listings depends on their number, which is limited, and not on the size of the directories.
+//! Lists directories in pieces, as the guest requests the names. So the memory for an instance's
+//! listings depends on the number of listings, which is limited, and not on the size of the
+//! directories.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::vec;

@@ -1,5 +1,5 @@
 //! Determines classes of protected files that a path does not identify: from a file's content, from
-//! the names below a directory that is moved, and from other names of the same file.
+//! the names in a directory that is to be moved, and from other names of the same file.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};

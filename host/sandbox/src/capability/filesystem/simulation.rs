@@ -1,13 +1,14 @@
-//! Two plugins that perform random file operations in turn, with an oracle that detects escapes.
+//! Simulates two plugins that perform random file operations in turn, with an oracle that detects
+//! escapes.
 //!
 //! Each plugin has its own grants, which may be nested in the other's. Between operations, a new
 //! run may begin, which resolves the grants again, and the host reads files for the operator. The
 //! oracle does not use this crate's resolution: the kernel reports the path of each opened file,
-//! and each file that no plugin may read contains its path. An escape is an access to a file, or a
-//! change to one, outside of the grants.
+//! and each file that plugins must not read contains its own path. An escape is an access to a
+//! file, or a change to one, outside of the grants.
 //!
-//! Most paths are chosen among those that exist, so that most operations get past the resolution
-//! of their paths. Many are in directories that both plugins may access.
+//! Most operations use existing paths, so that path resolution succeeds. Many paths are in
+//! directories that both plugins may access.
 //!
 //! Compiled for tests, and for the fuzz target `file_access`.
 
