@@ -95,8 +95,8 @@ pub(crate) fn diagnostics(answered: Vec<m::Diagnostic>) -> PluginDiagnostics {
     let said = |diagnostic: m::Diagnostic| PluginDiagnostic {
         severity: match diagnostic.severity() {
             m::diagnostic::Severity::Warning => Severity::Warning,
-            // An invalid severity is an error of the plugin, which must not hide a possible error
-            // of the call, so it is treated as an error.
+            // A diagnostic with an invalid severity may report a failure of the call, so it is
+            // treated as an error.
             m::diagnostic::Severity::Error | m::diagnostic::Severity::Invalid => Severity::Error,
         },
         summary: printable(&diagnostic.summary),

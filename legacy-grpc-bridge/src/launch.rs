@@ -263,8 +263,8 @@ impl Problem {
         let executable = package.executable.clone();
         let said = running.crash_output();
         match self {
-            // The result determines whether the process exited without being killed, so it must be
-            // queried before the process is killed.
+            // This query must precede the kill, since it returns whether the process exited on its
+            // own.
             Self::NoLine => match running.own_end() {
                 Some(how) => {
                     LaunchError::Ended { found: executable::describe(&executable), executable, how, said }

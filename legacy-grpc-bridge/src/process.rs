@@ -190,7 +190,7 @@ impl Process {
             in_use: RwLock::new(()),
             closing: AtomicBool::new(false),
         };
-        // The output of a process that was started externally is sent to the program that started
+        // The output of a process that was started externally is read by the program that started
         // it.
         if process.owner.running().is_some() {
             process.listen_to_output();
@@ -337,7 +337,7 @@ impl Process {
         let is_over = broken.is_some_and(Http2Error::is_of_all);
         let broken = broken.map(ToString::to_string);
         if broken.is_some() || status.code() == Code::Unavailable {
-            // The process may have returned the status immediately before it exits.
+            // The process may have returned the status immediately before it exited.
             let patience = if broken.is_some() { GRACE } else { STDERR_PATIENCE };
             if let Some(running) = self.owner.running()
                 && let Some(how) = running.wait_for_end(patience).await
@@ -384,7 +384,7 @@ impl Process {
                 let request = tonic::Request::new(crate::protocol::plugin::Empty {});
                 grpc.unary(request, path, Messages::<_, crate::protocol::plugin::Empty>::new()).await
             };
-            // The process exits while it responds, so an error is expected here.
+            // The process may exit before it has responded, so an error is expected here.
             let _ = timeout(GRACE, asking).await;
             if running.wait_for_end(GRACE).await.is_none() {
                 tracing::warn!(

@@ -143,9 +143,9 @@ impl ConfigurationCalls for NativeWire {
         let ty = self.known_schema(context).await?.provider();
         let config = or_diagnostics(&call, encode("the configuration", &config, ty))?;
         let request = m::validate_provider_config::Request { config };
-        // A configuration is validated during validation, again before it is configured, and again
-        // for each equal alias. Some plugins take seconds to validate a configuration, so the
-        // result is reused.
+        // The same configuration is validated in the validation phase, before the provider is
+        // configured, and for each alias with an equal configuration. Some plugins take seconds to
+        // validate a configuration, so the result is reused.
         let known = self.plugin.validated(request.encode_to_vec());
         let asking = known.get_or_try_init(|| async {
             let answer = self.ask(&call, &calls::VALIDATE_PROVIDER, request).await?;
@@ -266,7 +266,8 @@ impl ConfigurationCalls for NativeWire {
     }
 
     async fn stop(&self) -> Result<(), String> {
-        // Without a configuration, no active call can wait for a remote system.
+        // Without a configuration, no active call can be waiting for a remote system, so there is
+        // nothing to stop.
         let Some(process) = self.own() else { return Ok(()) };
         let call = self.plugin_call(&CallContext::default(), &calls::STOP, None);
         let request = m::stop_provider::Request {};

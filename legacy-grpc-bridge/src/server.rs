@@ -168,8 +168,8 @@ impl Guests {
                     }
                 }
                 () = left.notified(), if self.present.load(Ordering::Acquire) == 0 => {
-                    // The last client has disconnected: end the process unless another one connects
-                    // within this time.
+                    // The last client has disconnected. The process exits unless another client
+                    // connects within this time.
                     let come = tokio::time::timeout(LONELINESS, listener.accept()).await;
                     match come {
                         Ok(Ok((stream, _))) => self.welcome(stream, &left),

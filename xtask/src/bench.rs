@@ -189,7 +189,8 @@ fn call_rows(workspace: &Workspace, artifacts: &[Artifact]) -> Result<Vec<Row>> 
         note(&format!("skipped the measurements of single calls: {} does not exist", program.display()));
         return Ok(Vec::new());
     }
-    // The plugin's resource does almost nothing, so mainly the cost of the calls is measured.
+    // The plugin's resource does almost nothing, so the measured time is mainly the cost of the
+    // calls.
     let Some(guest) = artifacts.iter().find(|artifact| artifact.name == "null") else {
         note("skipped the measurements of single calls: the plugin \"null\" has not been built");
         return Ok(Vec::new());

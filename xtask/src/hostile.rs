@@ -109,7 +109,7 @@ fn compare_costs(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
 fn test(workspace: &Workspace, options: &Options) -> Command {
     let binary = options.binary.clone().unwrap_or_else(|| workspace.host_program("wardian"));
     let mut cargo = workspace.cargo();
-    // The same packages as for the other tests are selected, so that they are not compiled again.
+    // Selects the same packages as the other tests, so that they are not compiled again.
     cargo
         .args(["test", "--workspace", "--test", "hostile", "--", "--nocapture"])
         .env("WARDIAN_TEST_BINARY", binary)

@@ -62,8 +62,8 @@ fn first_that_works(workspace: &Workspace) -> Result<Toolchain> {
     if let Ok(toolchain) = installed() {
         return Ok(toolchain);
     }
-    // If the library was compiled before, it is always used: otherwise rustup would wait each time
-    // for a server that cannot be reached.
+    // A library that was compiled earlier is always used; otherwise, rustup would wait for an
+    // unreachable server in each run.
     if let Some(sysroot) = Sysroot::for_workspace(workspace)?.if_finished() {
         return Ok(sysroot);
     }

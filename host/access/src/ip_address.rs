@@ -216,7 +216,7 @@ mod tests {
             (&["169.254.1.1", "fe80::1", "febf::1"], LinkLocal),
             (&["169.254.169.254", "::ffff:169.254.169.254", "fd00:ec2::254", "100.100.100.200"], Metadata),
             (&["64:ff9b::169.254.169.254", "2002:a9fe:a9fe::1", "168.63.129.16"], Metadata),
-            // A site's NAT64 with each length of its prefix.
+            // Site-specific NAT64, with each prefix length.
             (&["64:ff9b:1:a9fe:a9:fe00::", "64:ff9b:1:a9:fe:a9fe::", "64:ff9b:1:0:a9:fea9:fe00:0"], Metadata),
             (&["64:ff9b:1::169.254.169.254", "64:ff9b:1:fffe::169.254.169.254"], Metadata),
             // Teredo, IPv4-compatible, IPv4-translated, ISATAP.

@@ -7,7 +7,8 @@
 //! | `input` | `output` is known after the apply |
 //!
 //! `output` already has the type of `input` in the plan, and is null if `input` is null when the
-//! object is created. Values of different types are not equal: `1` is not equal to `"1"`.
+//! object is created or replaced. Values of different types are not equal: `1` is not equal to
+//! `"1"`.
 
 use std::sync::{Arc, LazyLock};
 

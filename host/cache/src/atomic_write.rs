@@ -61,7 +61,7 @@ impl AtomicWrite {
         let temporary = temporary_path(path)?;
         let file = self.create(&temporary)?;
         self.fill(file, parts).and_then(|()| fs::rename(&temporary, path)).inspect_err(|_| {
-            // Only the first error is reported.
+            // The first error is returned, so an error of this removal is ignored.
             let _ = fs::remove_file(&temporary);
         })?;
         if self.skips_sync { Ok(()) } else { sync_directory(path) }
@@ -70,7 +70,7 @@ impl AtomicWrite {
     fn create(&self, path: &Path) -> io::Result<File> {
         match self.access {
             NewFileAccess::Default => OpenOptions::new().write(true).create_new(true).open(path),
-            // Wider permissions are set after the content was written.
+            // Wider permissions are set after the content is written.
             NewFileAccess::Private | NewFileAccess::Exact(_) => create_private(path),
         }
     }

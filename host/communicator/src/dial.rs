@@ -133,8 +133,8 @@ impl Dialer {
         };
         let (mut allowed, mut refused) = (Vec::with_capacity(found.len()), None);
         for address in found {
-            // The address of the connection is checked: an IPv4-mapped IPv6 address is an IPv4
-            // address.
+            // The address that is contacted is checked; for an IPv4-mapped IPv6 address, that is an
+            // IPv4 address.
             let address = address.to_canonical();
             match self.check_address(host, port, address) {
                 Ok(()) => allowed.push(address),

@@ -204,7 +204,8 @@ impl ConnectionSettings {
     /// Returns the remote path for a script: a new one for each call if the path contains
     /// `%RAND%`.
     pub fn new_script_path(&self) -> String {
-        // The number is unpredictable, or is from the clock if the system's generator fails.
+        // The number is unpredictable; if the system's random generator fails, it is derived from
+        // the clock.
         let number = getrandom::u32().unwrap_or_else(|_| {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
             now.map(|now| now.subsec_nanos()).unwrap_or_default()

@@ -194,7 +194,7 @@ fn local_variables_are_limited_by_function_and_together() {
     assert_eq!(exceeded(one), ("local variables of a function", 20_000, 10_000));
     let many = with_functions(0, 0, &vec![function(10_000, |_| {}); 1_000]);
     assert_eq!(exceeded(many).0, "local variables of all functions");
-    // Parameters are variables, too, and cost no bytes.
+    // Parameters are also variables, and do not increase the size of a function's body.
     let many = with_functions(1_000, 0, &vec![function(0, |_| {}); 10_000]);
     assert_eq!(exceeded(many).0, "local variables of all functions");
 }

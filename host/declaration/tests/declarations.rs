@@ -70,7 +70,7 @@ fn imports_must_be_declared() {
     assert_eq!(with(&["wasi:http/types@0.2.6"], NETWORK).unused, ["network"]);
     let passive = with(&["wasi:http/types@0.2.6", "wasi:sockets/network@0.2.6"], FILES);
     assert_eq!(passive, wardian_declaration::ImportVerification::default());
-    // An unknown interface of `wasi:http` is considered network access too.
+    // An unknown interface of `wasi:http` also counts as network access.
     assert_eq!(with(&["wasi:http/something@0.9.0"], FILES).undeclared.len(), 1);
 }
 
@@ -127,7 +127,7 @@ fn hostile_input_is_rejected_quickly() {
     );
     let many: Vec<Vec<u8>> = (0..20_000).map(|_| import("a:b/c@1.0.0")).collect();
     assert_eq!(look(&component(&many)), Err(InspectError::TooManyInterfaces));
-    // A section whose length exceeds the length of the file.
+    // A section whose declared length exceeds the end of the file.
     let mut cut = component(&[]);
     cut.push(0);
     cut.extend(leb(usize::MAX >> 32));

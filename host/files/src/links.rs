@@ -116,7 +116,8 @@ pub fn check_moved_links(parent: &Directory, name: &OsStr) -> Result<(), FileAcc
             return Ok(());
         }
         let target = directory.read_link(name)?;
-        // A link directly in the moved directory has depth 1, and must not begin with `..`.
+        // A link directly in the moved directory has depth 1, and its target must not begin with
+        // `..`.
         if stays_beneath(&target, depth.saturating_sub(1)) {
             return Ok(());
         }

@@ -242,7 +242,7 @@ impl PathWalker<'_> {
     /// Returns the target if the name is a symbolic link.
     fn link(&mut self, name: &OsStr) -> Result<Option<OsString>, FileAccessError> {
         let Some(target) = self.directory.link_target(name)? else { return Ok(None) };
-        // The symbolic links of procfs do not lead to the target that they state.
+        // Symbolic links in procfs do not necessarily lead to the target that they report.
         self.directory.metadata(name)?;
         self.links += 1;
         if self.links > MAX_LINKS {

@@ -36,7 +36,7 @@ impl FileScope {
     /// If the directory cannot be opened.
     pub fn confined(directory: &Path) -> io::Result<Self> {
         let named = std::path::absolute(directory)?;
-        // The operator selected the directory, so its own path may contain symbolic links.
+        // The operator selected this directory, so the path to it may contain symbolic links.
         let real = named.canonicalize()?;
         let start = Directory::open_absolute(&real)?;
         Ok(Self { start, reach: Reach::Beneath(named) })

@@ -110,7 +110,7 @@ impl DigestCache {
             known.clear();
         }
         known.insert(identity, digest);
-        // A failure only costs time: the file is hashed again.
+        // If this fails, the file is only hashed again in the next run.
         let _ = self.cache.put(ENTRY, encode(&known).as_bytes());
     }
 }

@@ -160,7 +160,8 @@ impl PackageFiles {
     ) -> Result<Self, DirectoryHashError> {
         let mut files = Self::default();
         let list = root.join(OMITTED_FILES_NAME);
-        // Only components are installed without the other files of their package.
+        // The list exists only for a component, which is installed without the other files of its
+        // package.
         match known.map(|_| fs::symlink_metadata(&list)) {
             Some(Ok(about)) if about.is_file() && about.len() <= MAX_OMITTED_FILES_BYTES => {
                 let failed = |source| DirectoryHashError::Read { path: list.clone(), source };

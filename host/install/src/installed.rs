@@ -102,7 +102,8 @@ pub fn install(
     };
     let replaced = placed.and_then(|()| remove(&target)).and_then(|()| fs::rename(&staged, &target));
     if replaced.is_err() {
-        // The file may not exist, and only the first error is reported.
+        // The staged file may not exist, and the first error is returned, so an error of this
+        // removal is ignored.
         let _ = remove(&staged);
     }
     replaced.map_err(failed(&target))

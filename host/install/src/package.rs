@@ -483,7 +483,7 @@ fn read_archive(
     let mut archive = PackageArchive::open(path, file)?;
     let name = plugin_file_name(archive.names_in_root(), address, path)?;
     let contents = read_plugin(archive.file(&name)?, path, name, expected)?;
-    // The digest of the returned bytes is used, since the file could change between two reads.
+    // The digest of the bytes already read is used, since the file could change between two reads.
     let files = match contents.digest() {
         Some(digest) => {
             archive.check_component_package()?;

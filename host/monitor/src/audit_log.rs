@@ -52,7 +52,7 @@ impl AuditLog {
         let open = || {
             let mut file = options.open(path)?;
             // If another process holds the lock, it may be writing a line. A file that cannot be
-            // locked, such as a pipe, has no last line to check either.
+            // locked, such as a pipe, has no last line to check.
             if file.try_lock().is_ok() {
                 if ends_with_partial_line(path)? {
                     file.write_all(b"\n")?;

@@ -171,7 +171,7 @@ impl Monitor {
         record.reason = Some(call.sensitive_values().redact(&reason).into_owned());
         let lacks_grant = denial.is_missing_grant();
         let rule_to_add = lacks_grant.then(|| self.inner.policy.rule_for(request, address)).flatten();
-        // A suggested rule with a redacted value would not be the rule that allows the access.
+        // A suggested rule in which a value is redacted would not allow the access.
         let can_be_shown = |rule: &String| matches!(call.sensitive_values().redact(rule), Cow::Borrowed(same) if same == rule);
         log(&record);
         self.inner.log.deny(&record, || rule_to_add.clone().filter(can_be_shown));

@@ -290,7 +290,7 @@ fn summary_skips_and_reports_invalid_lines() {
     let odd = format!("{whole}not json\n\n[1]\n{{\"plugin\":1}}\n{}{}", "x".repeat(100), &whole[..40]);
     let summary = Summary::read(odd.as_bytes()).unwrap();
     assert_eq!((summary.records, summary.unreadable), (1, vec![2, 4, 5, 6]));
-    // An endless line is read with bounded memory.
+    // A very long line is read with bounded memory.
     let endless = std::io::BufReader::new(std::io::Read::take(std::io::repeat(b'x'), 64 << 20));
     let summary = Summary::read(std::io::Read::chain(endless, whole.as_bytes())).unwrap();
     assert_eq!((summary.records, summary.unreadable.len()), (0, 1));

@@ -115,7 +115,7 @@ impl Client {
             return Err(NetworkError::CredentialHeader(name.to_string()));
         }
         if !reserved.is_empty() && parts.method == Method::TRACE {
-            // The server would return the credential in its response.
+            // The server would return the credential in its response to TRACE.
             return Err(NetworkError::Forbidden("the method TRACE with a credential"));
         }
         authority.may_send(&access)?;

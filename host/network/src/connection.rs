@@ -102,8 +102,8 @@ impl Connector<'_> {
         let mut allowed = Vec::with_capacity(found.len());
         let mut refused = None;
         for address in found {
-            // The address of the connection is checked: an IPv4-mapped IPv6 address is an IPv4
-            // address.
+            // The address that is contacted is checked; for an IPv4-mapped IPv6 address, that is an
+            // IPv4 address.
             let address = address.to_canonical();
             match self.check(request, address) {
                 Ok(()) => allowed.push(address),
@@ -146,8 +146,8 @@ async fn connect_to_first(
         let until = if is_last { deadline } else { deadline.min(Instant::now() + ADDRESS_TIMEOUT) };
         match timeout_at(until, TcpStream::connect(SocketAddr::new(*address, port))).await {
             Ok(Ok(stream)) => {
-                // Plugins send small requests; Nagle's algorithm would delay them by 40 ms each. If
-                // the option cannot be set, they are only slower.
+                // Plugins send small requests, and Nagle's algorithm would delay each of them by 40
+                // ms. If the option cannot be set, requests are only slower.
                 let _ = stream.set_nodelay(true);
                 return Ok((stream, *address));
             }
@@ -168,8 +168,8 @@ where
     let (sender, connection) = http1::handshake(TokioIo::new(stream))
         .await
         .map_err(|error| NetworkError::Exchange { endpoint: endpoint.to_owned(), error })?;
-    // The connection's task ends when its sender is dropped. Its errors are returned to the
-    // sender's requests.
+    // The connection's task ends when the sender is dropped. The sender's requests return the
+    // task's errors.
     tokio::spawn(connection);
     Ok(Connection { sender, address: None })
 }

@@ -94,7 +94,7 @@ impl TlsRoots {
 pub fn system_roots() -> Result<RootCertStore, String> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
-    // Some systems have certificates that the verifier cannot parse; the others are used.
+    // The verifier cannot parse some certificates on some systems; all other certificates are used.
     let (added, _) = roots.add_parsable_certificates(found.certs);
     if added == 0 {
         let reason = found.errors.first().map_or_else(|| "none were found".to_owned(), ToString::to_string);

@@ -130,8 +130,8 @@ impl CapabilityRequest {
                 RuleArgument::String(one) => {
                     Some(one).filter(|one| is_unambiguous(one)).and_then(|one| string_literal(one))
                 }
-                // Hosts are written as they are shown and looked up: letters of another script can
-                // look like Latin ones.
+                // Hosts are written in canonical form, in which they are looked up, because letters
+                // of another script can look like Latin letters.
                 RuleArgument::List(all) if name == "hosts" => {
                     let hosts: Vec<String> = all.iter().map(|one| canonical_host(one)).collect();
                     list(hosts.iter().map(String::as_str))

@@ -115,7 +115,7 @@ impl Glob {
     /// Whether this pattern matches every string that `other` matches. May return false
     /// negatives, but no false positives.
     pub(crate) fn covers(&self, other: &Self) -> bool {
-        // Wildcards of `other` are treated as separate symbols, which only wildcards match.
+        // Wildcards of `other` are treated as separate symbols that only wildcards match.
         self.run(other.steps.iter().map(|step| match step {
             Step::Byte(byte) => Input::Byte(*byte),
             Step::Star => Input::Star,

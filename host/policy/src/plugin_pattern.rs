@@ -56,7 +56,7 @@ impl PluginPattern {
         if parts.len() == 1 && text.contains('*') {
             return Err(PluginPatternProblem::OnePart(text.to_owned()));
         }
-        // With a letter instead of each wildcard, the pattern must be a valid address.
+        // After each wildcard is replaced with a letter, the pattern must be a valid address.
         let example = ProviderAddress::parse(&text.replace('*', "x"))?;
         let part = |from_end: usize, folded: &str| {
             let written = parts.len().checked_sub(from_end).and_then(|index| parts.get(index)).copied();

@@ -103,7 +103,7 @@ impl PluginAccesses {
                     methods.insert(string_literal(method)?);
                 }
             }
-            // A lookup is granted together with the access that needs it.
+            // A rule for a connection also grants the lookup that precedes it.
             AccessRequest::LookUp(_) => {}
             AccessRequest::File(file) => {
                 let path = file.path().to_str()?;
@@ -113,7 +113,7 @@ impl PluginAccesses {
                 }
                 string_literal(path)?;
                 let classes = protected.classes(file).against(file.operation());
-                // The root module's policy cannot name these classes.
+                // A rule in the root module's policy cannot name these classes.
                 if classes.iter().any(ProtectedClass::belongs_to_machine) {
                     return None;
                 }

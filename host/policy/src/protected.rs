@@ -71,7 +71,8 @@ impl ProtectedFiles {
             }
             let includes_below = match access.extent() {
                 AccessExtent::Tree => true,
-                // A directory's mode determines who can change the files in it.
+                // A write may change a directory's mode, which determines who can change the files
+                // in it.
                 AccessExtent::Path => access.operation() == FileOperation::Write,
                 AccessExtent::Metadata | AccessExtent::NewDirectory => false,
             };

@@ -31,7 +31,7 @@ fn thousands_of_wildcards_match_quickly() {
 
 #[test]
 fn thousands_of_rules_on_one_line_are_parsed() {
-    // Each rule needs its line number, and counting columns is slow.
+    // Each rule needs its position in the file, and counting columns for each position is slow.
     let mut text = String::new();
     for index in 0..8_000 {
         let _ = write!(text, "/* ü */ plugin \"acme/p{index}\" {{\n deterministic = true\n}}\n");

@@ -30,7 +30,8 @@ proptest! {
                 if !defers && !allows(&higher, &request, address) {
                     prop_assert!(!allows(&all, &request, address), "{request} {address:?}\n{files:#?}");
                 }
-                // Each file must have an effect in every case.
+                // An access that is not allowed by a file without `defer` remains denied,
+                // regardless of the other files.
                 for (level, text) in &files[..=count] {
                     if !text.contains("defer") && !allows(&policy(&[(*level, text)]), &request, address) {
                         prop_assert!(!allows(&all, &request, address), "{request} {address:?}\n{files:#?}");
@@ -94,14 +95,14 @@ proptest! {
             view.settings().deterministic.as_ref().is_some_and(|set| set.value)
         };
         prop_assert!(!is_set(&higher) || is_set(&all), "{files:#?}");
-        // Native code without a setting causes a warning, and may become allowed.
+        // If `native` is not set, native plugins cause a warning, and a lower level may allow them.
         let is_open = higher.settings().native.is_none() && higher.native() != NativePlugins::Deny;
         prop_assert!(is_open || all.native() >= higher.native(), "{files:#?}");
     }
 
     #[test]
     fn denial_is_final(organisation in file(), root_module in file()) {
-        // The same denials in a file that allows everything else.
+        // The file contains the same denials and allows everything else.
         let all = "plugin \"*\" {\n allow network {\n hosts = [\"**\", \"0.0.0.0/0\"]\n schemes = [\"http\", \"https\"]\n \
                    ports = [\"*\"]\n addresses = [\"public\", \"private\", \"loopback\", \"0.0.0.0/0\"]\n }\n}\n";
         let open = policy(&[(Level::Organisation, &format!("{organisation}{all}"))]);
@@ -151,7 +152,6 @@ proptest! {
         let by_address = address.filter(|_| is_network && !REQUESTS[index].contains(".1"));
         let rule = view.rule_for(&request, by_address);
         let granted = policy(&[(Level::RootModule, &rule.clone().unwrap_or_default())]);
-        // All of the root module's directory may be read, but not all of it may be written.
         prop_assert!(rule.is_some());
         prop_assert!(allows(&granted, &request, by_address), "{request} {by_address:?}\n{rule:?}");
         prop_assert!(!granted.for_plugin(&plugin("acme/other")).decide(&request).is_allowed());

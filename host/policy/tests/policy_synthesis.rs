@@ -94,7 +94,7 @@ proptest! {
         let (suggested, nothing) = (project(&least.text), policy(&[]));
         for (request, address) in &used {
             let is_left_out = least.left_out.contains(&format!("acme/dns: {request}"));
-            // A lookup is granted together with the access that needs it.
+            // A rule for a connection also grants the lookup that precedes it.
             if !is_left_out && !matches!(request, AccessRequest::LookUp(_)) {
                 prop_assert!(
                     allows(&suggested, request, *address),

@@ -51,6 +51,6 @@ mod text;
 pub use text::{Printable, PrintableLine, PrintableText};
 pub use wardian_printable_macros::{append, append_line, printable};
 
-// The macros refer to this crate by its external name, also in the crate's own tests.
+// The macros refer to this crate by its external name, and so do its own tests.
 #[cfg(test)]
 extern crate self as wardian_printable;

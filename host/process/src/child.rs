@@ -141,7 +141,7 @@ impl ChildSupervisor {
             input_task.abort();
         }
         if kill_reason == KillReason::None && self.descendants == DescendantPolicy::Kill {
-            // The ID of a process group is not reused while the group has members, nor
+            // The system does not reuse the ID of a process group while the group has members or
             // immediately afterwards.
             signal(Signal::KILL);
         }

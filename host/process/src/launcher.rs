@@ -179,8 +179,7 @@ fn validate(command: &Command) -> Result<(), ProcessError> {
 }
 
 fn start_error(error: io::Error, command: &Command, executable: PathBuf) -> ProcessError {
-    // A missing interpreter of a script is also reported as "not found", although the script
-    // exists.
+    // The system also returns "not found" if a script exists but its interpreter does not.
     if error.kind() == io::ErrorKind::NotFound && !executable.exists() {
         return ProcessError::NotFound { program: command.program.clone() };
     }

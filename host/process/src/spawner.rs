@@ -97,7 +97,7 @@ impl Guarded {
 
     fn forget(&mut self) -> Option<u32> {
         let group = self.group.take()?;
-        // If the threads have ended, the guard has ended too.
+        // If the threads have ended, so has the guard.
         let _ = self.jobs.send(Job::Forget(group));
         Some(group)
     }
@@ -323,7 +323,7 @@ fn die_with_host(command: &mut Command, directory: Option<Arc<OwnedFd>>) {
         {
             use rustix::process::{getppid, set_parent_process_death_signal};
             set_parent_process_death_signal(Some(Signal::KILL))?;
-            // The host may have ended before the previous call.
+            // The host may have exited before the previous call.
             if getppid() != Some(us) {
                 return Err(io::ErrorKind::NotConnected.into());
             }

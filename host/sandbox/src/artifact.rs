@@ -58,7 +58,7 @@ pub(crate) fn read(
     })?;
     tell(LoadEvent::Compiled { plugin: plugin.to_owned(), took: started.elapsed() });
     if let Some(Err(error)) = cache.map(|cache| cache.put(digest, &code)) {
-        // This costs time, but not correctness.
+        // Without the entry, the next run only compiles the component again.
         tracing::warn!(%error, "cannot store compiled code");
     }
     Ok(component)
@@ -70,9 +70,10 @@ pub(crate) fn read(
 )]
 fn deserialize(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
     // SAFETY: the bytes must be the unchanged output of `Engine::precompile_component`. Either a
-    // `Compiler` has just returned them, which is this program itself. Or they are from an `Entry`,
-    // which exists only with a keyed digest of exactly these bytes in memory, which cannot be
-    // computed without this user's key; and the key is used only for the output of a `Compiler`.
+    // `Compiler`, which runs this program's own code, has just returned them, or they are from an
+    // `Entry`. An `Entry` exists only if a keyed digest of exactly these bytes in memory was
+    // verified. The digest cannot be computed without this user's key, and the key is used only for
+    // the output of a `Compiler`.
     unsafe { Component::deserialize(engine, code) }
 }
 

@@ -26,11 +26,11 @@ pub(crate) fn create() -> wasmtime::Result<Engine> {
         .parallel_compilation(true)
         .max_wasm_stack(GUEST_STACK)
         .async_stack_size(FIBER_STACK)
-        // Traps are unwound by frame pointers. Without this setting, each load would register
-        // tables with the system's unwinder, although no code reads them.
+        // Traps are unwound with frame pointers. Without this setting, each load would register
+        // tables with the system's unwinder, although no code uses them.
         .native_unwind_info(cfg!(windows))
-        // The map from code back to offsets in the component takes up a tenth of an artifact,
-        // and messages contain only function names.
+        // The map from code addresses to offsets in the component takes up a tenth of an artifact.
+        // It is not needed, because messages contain only function names.
         .generate_address_map(false)
         // An environment variable must not change the engine's behavior.
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);

@@ -136,7 +136,7 @@ impl OutputState {
 
     fn feed(&mut self, stream: Stream, bytes: &[u8]) {
         // The end of a panic message must be retained, regardless of the output before it. Enough
-        // text before that end is retained to recognize a truncated secret.
+        // text before the end is retained to recognize a secret that would otherwise be truncated.
         if stream == Stream::Error {
             self.last_output.extend_from_slice(bytes);
             let surplus = self.last_output.len().saturating_sub(MAX_SENSITIVE_LENGTH + MAX_LAST_OUTPUT);

@@ -52,7 +52,7 @@ async fn call(
     let path = request.uri().path().to_owned();
     let (kind, rpc) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
     match (kind, rpc) {
-        // Streams of services that are not provided remain empty.
+        // These services are not implemented, so their streams remain empty.
         ("plugin.GRPCStdio", "StreamStdio") | ("plugin.GRPCBroker", "StartStream") => {
             let stream = respond.send_response(head(), false)?;
             let _open = stream;
@@ -131,7 +131,7 @@ fn answer(respond: &mut SendResponse<Bytes>, result: Result<Bytes, Status>) -> R
         Err(status) => status,
     };
     let mut response = head();
-    // A message that is not valid in a header is omitted, since the code is sufficient.
+    // A message that is not a valid header value is omitted, since the code is sufficient.
     let _ = status.add_header(response.headers_mut());
     respond.send_response(response, true).map(drop)
 }

@@ -109,7 +109,7 @@ pub(super) fn identities(schema: &ProviderSchema) -> m::get_resource_identity_sc
 fn capabilities(schema: &ProviderSchema) -> m::ServerCapabilities {
     m::ServerCapabilities {
         plan_destroy: schema.capabilities.plan_destroy,
-        // The server also accepts calls of clients that have not requested the schema.
+        // The server also accepts calls from clients that have not requested the schema.
         get_provider_schema_optional: true,
         move_resource_state: schema.capabilities.move_resource_state,
         generate_resource_config: schema.capabilities.generate_resource_config,

@@ -66,7 +66,7 @@ impl<'a, Client: 'static> Context<'a, Client> {
         operation: impl FnOnce(&mut Context<'_, Client>) -> Result<T>,
     ) -> Result<T> {
         let client = Rc::clone(&call.client);
-        // The builder of a provider ensures that all its types have the same client type.
+        // The provider's builder ensures that all its types use the same client type.
         let Some(client) = client.downcast_ref::<Client>() else {
             return Err(Diagnostics::error(
                 "Provider not configured",

@@ -82,8 +82,7 @@ impl<E: Exported> protocol::Guest for Component<E> {
         with::<E, _>(|service| service.configure_provider(&request))
     }
 
-    // A component executes one call at a time, so no other call is in progress that could be
-    // stopped.
+    // A component executes one call at a time, so there is no other call to stop.
     fn stop_provider() -> Result<(), String> {
         Ok(())
     }

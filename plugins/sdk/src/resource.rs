@@ -255,8 +255,8 @@ impl<R: Resource<Client>, Client: 'static> AnyResource for TypedResource<R, Clie
 
     fn update(&self, prior: &Value, planned: &Value, call: &mut Call) -> Result<Value> {
         let Some(update) = self.update else {
-            // Every change of a configurable attribute replaces the object, so the provider itself
-            // made any other difference, which is already in the plan.
+            // Every change to a configurable attribute replaces the object, so any other difference
+            // was made by the provider itself and is already in the plan.
             if planned.is_wholly_known() {
                 return Ok(planned.clone());
             }

@@ -62,7 +62,7 @@ pub fn locals_in_loops(locals: usize, depth: usize) -> Vec<u8> {
     for local in 0..locals {
         body.extend(increment(local));
     }
-    // Each loop may run again.
+    // A parameter determines whether each loop runs again.
     body.extend([0x20, 0, 0x0d, 0, 0x0b].repeat(depth));
     body.push(0x0b);
     module_of_functions(1, &body)

@@ -146,7 +146,7 @@ fn write_to(place: &str, what: &str) -> String {
         "log-field" => log::write(log::Level::Warn, "tells", "see", &[("what".into(), what.into())]),
         "stdout" => println!("{what}"),
         "stderr" => eprintln!("{what}"),
-        // The host assembles the line from several writes.
+        // Each letter is written separately, and the host assembles the line.
         "pieces" => what.chars().for_each(|letter| print!("{letter}")),
         "panic" => panic!("{what}"),
         "file" => drop(fs::read(what)),

@@ -112,7 +112,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let handshake = format!("1|{version}|{network}|{address}|grpc|{shown}");
     if words.has("deaf") {
-        // Not even a fast host can connect.
+        // The listener is dropped before the handshake, so that not even a fast host can connect.
         drop(listener);
         println!("{handshake}");
         std::future::pending::<()>().await;
@@ -129,7 +129,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             None => stream,
             Some(acceptor) => match acceptor.accept(stream).await {
                 Ok(stream) => Box::new(stream),
-                // The host reports the error, possibly before this process notices it.
+                // The host reports the error, possibly before this process detects it.
                 Err(_) => continue,
             },
         };

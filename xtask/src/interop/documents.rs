@@ -37,8 +37,8 @@ pub(crate) fn plans_by_resource(plan: &Value) -> BTreeMap<String, Value> {
     if let Some(Value::Array(attributes)) = rest.get_mut("relevant_attributes") {
         attributes.sort_by_key(ToString::to_string);
     }
-    // For a replaced object, Terraform omits values here that its schema declares sensitive. The
-    // change contains these values, and is compared.
+    // For a replaced object, Terraform omits values here that its schema declares sensitive. They
+    // are also in the planned change, where they are compared.
     if let Some(module) = rest.pointer_mut("/planned_values/root_module") {
         let is_replaced = |address: &str| {
             parts

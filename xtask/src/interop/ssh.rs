@@ -46,7 +46,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     }
     fs::create_dir_all(place.join("there"))?;
     let (_server, port) = start(&place)?;
-    // Repetitive content could be compressed during the transfer.
+    // The content is not repetitive, since repetitive content could be compressed during the
+    // transfer.
     fs::write(place.join("large"), (0..BYTES).map(scattered).collect::<Vec<u8>>())?;
     fs::write(place.join("small"), "x")?;
     let wardian = workspace.host_program("wardian");

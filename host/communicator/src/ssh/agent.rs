@@ -58,7 +58,7 @@ impl Agent {
         }
         let keys = identities.len();
         for identity in identities {
-            // A machine closes the connection after too many keys.
+            // A machine closes the connection after too many rejected keys.
             if !authenticator.offers(MethodKind::PublicKey) || authenticator.handle.is_closed() {
                 break;
             }
@@ -89,7 +89,7 @@ impl Agent {
         };
         match result {
             Ok(Ok(result)) => Ok(authenticator.record_result(result)),
-            // The agent cannot sign with this key; another may work.
+            // The agent cannot sign with this key; another key may work.
             Ok(Err(_)) => Ok(AuthOutcome::Refused),
             Err(elapsed) => Err(russh::Error::from(elapsed).into()),
         }

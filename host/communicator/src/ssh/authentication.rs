@@ -79,7 +79,8 @@ impl Authenticator<'_> {
         settings: &SshSettings,
         agent: Option<&Path>,
     ) -> Result<AuthOutcome, AuthError> {
-        // A rejection lists the offered methods. Some machines require no authentication.
+        // A rejection of the method `none` lists the offered methods. Some machines accept it,
+        // since they require no authentication.
         let nothing = timeout(RESPONSE_TIMEOUT, self.handle.authenticate_none(self.user)).await;
         if let AuthOutcome::Accepted = self.record_result(nothing.map_err(russh::Error::from)??) {
             return Ok(AuthOutcome::Accepted);

@@ -162,7 +162,7 @@ impl SshCommand {
             }
             None if self.waiting.is_empty() => Err(self.session.lost(ConnectionPhase::Running)),
             None => {
-                // The remaining output is returned first.
+                // The remaining output is returned before the end.
                 self.is_over = false;
                 Ok(())
             }
@@ -193,7 +193,7 @@ impl Drop for SshCommand {
         if self.is_closed {
             return;
         }
-        // Without a runtime, the connection is closed as well.
+        // If there is no runtime any more, the connection is closed as well.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let writing = Arc::clone(&self.writing);
             let is_running = self.status.is_none();

@@ -45,7 +45,7 @@ impl Upload {
             None => (".", trimmed),
         };
         let directory = if ends_with_slash { trimmed } else { directory };
-        // A drive letter alone would mean the current directory of the drive.
+        // A drive letter alone would refer to the current directory of the drive.
         let root = if directory.ends_with(':') && platform == TargetPlatform::Windows { "/" } else { "" };
         if name.is_empty() || matches!(name, "." | "..") || name.contains(['\n', '\0']) {
             return Err(CommunicatorError::Unsupported(format!("{path:?} is not a file path")));

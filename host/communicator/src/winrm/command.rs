@@ -121,7 +121,7 @@ async fn receive(machine: &Machine, command: &str) -> Result<Option<messages::Ou
 impl Drop for WinRmCommand {
     fn drop(&mut self) {
         self.reader.abort();
-        // Without a runtime, the connection is closed as well.
+        // If there is no runtime any more, the connection is closed as well.
         if !self.is_over.load(Ordering::Acquire)
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {

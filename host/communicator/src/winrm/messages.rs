@@ -102,7 +102,8 @@ fn option(name: &str, value: &str) -> String {
 /// Returns a new message ID, in the form of a UUID (version 4).
 pub(super) fn new_message_id() -> String {
     let mut bytes = [0_u8; 16];
-    // If the generator fails, IDs are repeated, which only makes the machine's logs ambiguous.
+    // If the random generator fails, IDs repeat. Repeated IDs only make the machine's logs
+    // ambiguous.
     let _ = getrandom::fill(&mut bytes);
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;

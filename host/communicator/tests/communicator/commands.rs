@@ -26,7 +26,7 @@ async fn terminal_preserves_output_bytes() {
     let connection = sshd.connection();
     let done = run(&connection, "test -t 0 && test -t 1 && echo $TERM").await.unwrap();
     assert_eq!(done.text(), "xterm\n");
-    // All byte values.
+    // Prints all byte values.
     let all = "i=0; while [ $i -lt 256 ]; do printf \"\\\\$(printf %03o $i)\"; i=$((i+1)); done";
     let done = run(&connection, all).await.unwrap();
     assert_eq!(done.stdout, (0..=255).collect::<Vec<u8>>());
@@ -86,7 +86,7 @@ async fn unread_output_does_not_accumulate() {
     let connection = sshd.connection();
     let mut command = connection.execute("head -c 1073741824 /dev/zero; exit 4").await.unwrap();
     let before = memory_in_kilobytes();
-    // Leaves the output unread for a while.
+    // The test leaves the output unread for a while.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let (mut total, mut most, mut status) = (0, 0, None);
     while let Some(event) = command.next_event().await.unwrap() {

@@ -52,7 +52,7 @@ async fn denied_user_cannot_reuse_open_connection() {
         assert!(records.ended.lock().unwrap().is_empty(), "nothing was used");
     }
     assert!(run(&connection, "true").await.is_ok());
-    // The check of a name includes the address of the open connection.
+    // When a name is checked, the address of the open connection is checked as well.
     let mut values = sshd.values();
     values.push(("host", "localhost".into()));
     let connection = crate::sshd::connection(&values);

@@ -130,7 +130,7 @@ fn embedded_plugin_needs_no_files() {
     let entry = &fixture.lock.providers[&address("random")];
     assert_eq!(entry.constraints.to_string(), "~> 3.5, >= 3.7.0");
     assert_eq!(entry.hashes.len(), 1);
-    // Only the directory for which other programs look, without a file.
+    // Only an empty directory is created, because other programs look for it.
     let expected = "providers/registry.terraform.io/hashicorp/random/3.7.2/linux_amd64";
     assert!(fixture.data().join(expected).is_dir());
     assert_eq!(fs::read_dir(fixture.data().join(expected)).unwrap().count(), 0);
@@ -180,7 +180,7 @@ fn native_program_in_place_of_component_is_reported() {
     // The locked package is no longer available.
     fixture.lock_entry("random", "3.6.0", &["h1:older="]);
     assert!(fixture.select().unwrap().replaced_components.contains_key(&address("random")));
-    // A native program replaces itself.
+    // The newer native plugin replaces a native plugin, not a component.
     fixture.options.versions = VersionPolicy::Upgrade;
     fixture.init();
     fixture.write("acme/dns/99.0.1/linux_amd64/terraform-provider-dns_v99.0.1", PROGRAM);
@@ -241,7 +241,7 @@ fn links_in_the_data_directory_are_rejected() {
             assert!(error.to_string().contains("symbolic link"), "{error}");
             assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
         }
-        // A symbolic link in the last path component is replaced; its target remains.
+        // A symbolic link at the destination is replaced; its target remains.
         fs::remove_dir_all(fixture.data()).unwrap();
         let link = fixture.data().join(&path);
         fs::create_dir_all(link.parent().unwrap()).unwrap();
@@ -456,8 +456,8 @@ fn embedded_plugin_is_locked_with_published_hashes() {
     fixture.lock = selection.lock;
     assert_eq!(fixture.select().unwrap().lock_change, LockChange::Unchanged);
 
-    // Terraform's entry has published hashes already, and a lock file that must not change is not
-    // compared with them.
+    // An entry written by Terraform already has published hashes. They are not compared if the lock
+    // file must not change.
     let terraforms: BTreeSet<PackageHash> = [PackageHash::parse("zh:11ee").unwrap()].into();
     let entry = |hashes| LockEntry { version: version("3.7.2"), constraints: Constraints::default(), hashes };
     fixture.lock = LockFile { providers: [(address("random"), entry(terraforms))].into() };

@@ -38,7 +38,7 @@ async fn response_size_is_limited() {
     assert_eq!(answer(&client, get(&server.url("/1234567890"))).await.unwrap().len(), 10);
     let error = answer(&client, get(&server.url("/12345678901"))).await.unwrap_err();
     assert!(matches!(error, NetworkError::TooLarge { limit: 10, .. }), "{error}");
-    // The permit of the response that was too large is released.
+    // The response that was too large has released its permit.
     assert!(answer(&client, get(&server.url("/1"))).await.is_ok());
 }
 

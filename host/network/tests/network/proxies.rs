@@ -54,7 +54,7 @@ async fn tunnel_proxy(answer: &'static [u8]) -> (String, Arc<Mutex<Vec<String>>>
             let read = stream.read(&mut seen).await.unwrap();
             hears.lock().unwrap().push(String::from_utf8_lossy(&seen[..read]).into_owned());
             stream.write_all(answer).await.unwrap();
-            // The content of the tunnel is irrelevant: the other end does not use TLS.
+            // The other end does not use TLS, so only the first bytes in the tunnel are recorded.
             let read = stream.read(&mut seen).await.unwrap_or_default();
             hears.lock().unwrap().push(format!("{:02x?}", seen.get(..read.min(2)).unwrap_or_default()));
         }

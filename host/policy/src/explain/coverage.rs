@@ -42,8 +42,8 @@ impl GrantedAccess {
                 };
                 directories.iter().map(denied).collect()
             }
-            // A denial with `environment` does not apply to a start without these variables, so it
-            // does not cover every start of the program.
+            // A denial with `environment` does not apply if a program is started without these
+            // variables, so it does not cover every start of the program.
             Conditions::Process(rule) if rule.environment.is_some() => Vec::new(),
             Conditions::Environment(_) | Conditions::Process(_) => Self::from_conditions(conditions),
             Conditions::Communicator(rule) => NetworkDestination::from_denial(&rule.destination, None)
@@ -158,7 +158,7 @@ impl NetworkDestination {
                 some.iter().all(|(first, last)| all.iter().any(|(from, to)| from <= first && last <= to))
             }
         };
-        // A host that is an address is also a condition on the address.
+        // A host pattern that is an address range also restricts the address.
         let written = other.hosts.iter().filter_map(|host| match host {
             HostPattern::Range(range) => Some(vec![AddressPattern::Range(*range)]),
             HostPattern::Name(_) | HostPattern::Labels(_) => None,

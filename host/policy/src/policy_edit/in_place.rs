@@ -23,7 +23,7 @@ pub(super) fn add_grants(
     plugin: &ProviderAddress,
     requests: &[&CapabilityRequest],
 ) -> Option<String> {
-    // The encoder writes only line feeds.
+    // The encoder writes only line feeds, so Windows line endings are restored at the end.
     let lines = text.replace("\r\n", "\n");
     let has_crlf = lines.len() < text.len();
     if has_crlf && lines.replace('\n', "\r\n") != text {
@@ -180,7 +180,7 @@ fn push_rule(block: &mut Block, request: &CapabilityRequest) -> Option<()> {
         .collect();
     let mut parsed: Body = rule.concat().parse().ok()?;
     let mut rule: Structure = (!parsed.is_empty()).then(|| parsed.remove(0))?;
-    // The comments before the closing brace are kept before the new rule.
+    // Comments before the closing brace remain in place, before the new rule.
     let (comments, closing) = match end.rsplit_once('\n') {
         Some((comments, closing)) => (format!("{comments}\n"), closing.to_owned()),
         None => (String::new(), end),

@@ -51,7 +51,7 @@ fn fold_character(character: char, folded: &mut String) {
         | '\u{2060}'..='\u{206f}'
         | '\u{fe00}'..='\u{fe0f}'
         | '\u{feff}' => {}
-        // Characters whose case folding consists of letters that are their own lower case.
+        // Characters whose case folding differs from their lower case.
         '\u{17f}' => folded.push('s'),
         '\u{df}' | '\u{1e9e}' => folded.push_str("ss"),
         '\u{fb00}' => folded.push_str("ff"),

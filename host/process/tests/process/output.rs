@@ -57,7 +57,7 @@ async fn unread_output_does_not_accumulate() {
     let (launcher, _) = launcher();
     let mut running = launcher.start(shell("head -c 1073741824 /dev/zero; echo done >&2")).await.unwrap();
     let before = memory_in_kilobytes();
-    // The output is not read for a while.
+    // The test does not read the output for a while.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let (mut total, mut most) = (0, 0);
     while let Some(event) = next_event(&mut running, "a gigabyte of output").await {

@@ -149,7 +149,8 @@ impl Spawner {
         let path = root_module.join(named);
         let missing = || convert_error(wardian_process::ProcessError::Directory(path.clone()));
         let Ok(lexical) = normalize(Path::new("/"), &path) else { return Err(missing()) };
-        // Before this decision nothing is looked up: the answer must not reveal what exists.
+        // No path is looked up before this decision, since the response must not reveal which files
+        // exist.
         if lexical != *root_module
             && !self.guard.is_allowed(&lexical, FileOperation::Read, AccessExtent::Path)
         {

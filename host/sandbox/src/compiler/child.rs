@@ -97,12 +97,13 @@ fn limit(time: Duration, memory: u64) -> io::Result<()> {
     use rustix::process::{Resource, Rlimit, setrlimit};
     let both = |value| Rlimit { current: Some(value), maximum: Some(value) };
     let seconds = time.as_secs().max(1);
-    // The first signal says why; the second cannot be ignored.
+    // The soft limit sends SIGXCPU, which indicates the reason; the hard limit sends SIGKILL, which
+    // cannot be ignored.
     setrlimit(Resource::Cpu, Rlimit { current: Some(seconds), maximum: Some(seconds.saturating_add(1)) })?;
     setrlimit(Resource::Data, both(memory))?;
     setrlimit(Resource::Core, both(0))?;
     setrlimit(Resource::Fsize, both(0))?;
-    // No file and no connection in addition to input and outputs.
+    // The process cannot open files or connections in addition to its input and outputs.
     setrlimit(Resource::Nofile, both(3))?;
     Ok(())
 }

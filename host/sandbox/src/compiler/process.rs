@@ -42,7 +42,7 @@ impl CompilerProcess {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // The host decides what an interrupt of the terminal means.
+        // An interrupt from the terminal must reach only the host, which decides how to react.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command.spawn()
@@ -59,7 +59,7 @@ impl Compiler for CompilerProcess {
             return Err(CompileError::Failed("it has no input or output".to_owned()));
         };
         let (code, message, input) = thread::scope(|scope| {
-            // The child reads everything before it writes, unless it fails.
+            // Unless the child fails, it reads all of its input before it writes any output.
             let writer = scope.spawn(|| send(input, component));
             let reader = scope.spawn(|| {
                 let mut message = Vec::new();
@@ -100,7 +100,7 @@ fn end(child: &mut Child, code: usize) -> io::Result<ExitStatus> {
 }
 
 fn explain(status: ExitStatus, message: &str, limits: &CompileLimits) -> CompileError {
-    // What the standard library and the system say if memory is refused.
+    // The messages of the standard library and the system if memory cannot be allocated.
     let lacks_memory = ["memory allocation of", "Cannot allocate memory", "os error 12"]
         .iter()
         .any(|part| message.contains(part));

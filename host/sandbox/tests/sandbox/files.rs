@@ -156,9 +156,9 @@ async fn denied_files_are_not_reached_through_links() {
     ] {
         assert_eq!(probe(&*provider, &format!("symlink:{target}|{link}")).await, "linked", "{target}");
     }
-    // A symbolic link that the plugin could not have created.
+    // The plugin could not have created this symbolic link.
     std::os::unix::fs::symlink("../secret/key", project.path("open/key")).unwrap();
-    // A symbolic link to a symbolic link.
+    // The plugin creates a symbolic link to that symbolic link.
     assert_eq!(probe(&*provider, "symlink:way/inner|way-in").await, "linked");
     assert_refused(
         &*provider,

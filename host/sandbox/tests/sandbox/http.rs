@@ -82,7 +82,7 @@ async fn no_request_is_sent_without_a_grant() {
 #[tokio::test]
 async fn disguised_address_is_denied_like_the_address() {
     let (port, heard) = http_server().await;
-    // Grants all names, but only public addresses.
+    // The rule grants all names, but only public addresses.
     let rules =
         format!("allow network {{\n hosts = [\"**\"]\n schemes = [\"http\"]\n ports = [80, {port}]\n}}");
     let reaching = Reaching::new(&rules);

@@ -150,7 +150,7 @@ async fn granted_path_has_no_link_in_writable_directory() {
         let other = "}\nplugin \"acme/other\" {\n".to_owned() + &allow("write", &["out"]);
         let provider = project.provider(&(allow("read write", &["out/cache"]) + &other));
         assert_refused(&*provider, &["read:out/cache/key", "list:out/cache", "write:out/cache/new"]).await;
-        // A symbolic link that no plugin can have created belongs to the operator.
+        // A symbolic link that no plugin could have created belongs to the operator.
         let provider = project.provider(&allow("read", &["out/cache"]));
         assert!(!probe(&*provider, "list:out/cache").await.starts_with("refused"), "{target}");
     }

@@ -63,7 +63,7 @@ async fn concurrent_calls_run_up_to_the_parallelism() {
     let errors = all((0..8).map(|_| plan_error(&*provider, "hostile_sleep"))).await;
     assert_eq!(errors.len(), 8);
     let elapsed = started.elapsed();
-    // Eight calls of 1.5 s, four at a time.
+    // Eight calls of 1.5 s each run, four at a time.
     assert!(elapsed.as_millis() >= 3_000, "more than four at a time: {elapsed:?}");
     assert!(elapsed.as_millis() < 11_000, "one after the other: {elapsed:?}");
 }

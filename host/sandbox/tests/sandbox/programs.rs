@@ -248,7 +248,7 @@ async fn program_that_plugins_may_write_is_not_found_by_name() {
     let log = exposed.log();
     assert_eq!(log.len(), 1, "{log:?}");
     assert!(log.iter().all(|record| record.rule.is_none() && record.reason.is_some()), "{log:?}");
-    // The pattern does not name the file, but the path does.
+    // `ROOT/bin/*` does not name the file, but `ROOT/bin/tool` does.
     for (program, is_allowed) in [("ROOT/bin/*", false), ("ROOT/bin/tool", true)] {
         let place = Place::new(&rules(program, writer));
         let path = place.root().join("bin/tool");

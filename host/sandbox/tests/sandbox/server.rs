@@ -113,7 +113,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(stream: S, he
         let heard = heard.clone();
         async move { Ok::<_, Infallible>(answer(request, &heard).await) }
     });
-    // Some tests disconnect in the middle of a request.
+    // In some tests, the client disconnects in the middle of a request.
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 

@@ -130,7 +130,7 @@ fn write(body: OutgoingBody, mut bytes: &[u8]) -> Result<(), StreamError> {
             bytes = rest;
         }
     }
-    // An error of the body is also in the response.
+    // If this fails, the response contains the error as well.
     OutgoingBody::finish(body, None).map_err(|_| StreamError::Closed)
 }
 

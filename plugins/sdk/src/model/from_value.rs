@@ -165,7 +165,7 @@ impl<'de> Deserializer<'de> for Source<'de> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         let elements = self.value.as_elements().ok_or_else(|| self.type_error("a list"))?;
-        // Elements of a set have no index that could be part of a path.
+        // Set elements have no index, so paths cannot contain one.
         let named = !matches!(self.value.ty(), Type::Set(_));
         visitor.visit_seq(Elements { source: self, all: elements, index: 0, named })
     }

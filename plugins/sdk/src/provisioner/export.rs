@@ -231,8 +231,7 @@ impl<E: Exported> protocol::Guest for Component<E> {
         })
     }
 
-    // A component executes one call at a time, so no other call is in progress that could be
-    // stopped.
+    // A component executes one call at a time, so there is no other call to stop.
     fn stop() -> Result<(), String> {
         Ok(())
     }

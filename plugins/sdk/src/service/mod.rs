@@ -138,7 +138,7 @@ fn bytes(value: &Value, ty: &Type) -> Result<Vec<u8>> {
 }
 
 fn null(ty: &Type) -> Vec<u8> {
-    // A null of any type is one byte. The fallback, an empty input, is also a null.
+    // A null of any type is encoded as one byte. The fallback, an empty encoding, also means null.
     codec::encode(&Value::null(ty.clone()), ty).unwrap_or_default()
 }
 

@@ -142,7 +142,7 @@ fn usage(pid: u32) -> (u64, Duration) {
         line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0)
     };
     let (mut memory, mut cpu) = (kibibytes("VmHWM:") * 1024, cpu_time(pid));
-    // Each thread has the children that it started.
+    // The kernel lists children by the thread that started them.
     for thread in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
         let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
         for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
@@ -158,7 +158,7 @@ fn usage(pid: u32) -> (u64, Duration) {
 fn cpu_time(pid: u32) -> Duration {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let Some((_, fields)) = stat.rsplit_once(") ") else { return Duration::ZERO };
-    // The fields utime, stime, cutime and cstime, in ticks of a hundredth of a second.
+    // The fields utime, stime, cutime and cstime. A tick is a hundredth of a second.
     let ticks: u64 = fields.split(' ').skip(11).take(4).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
     Duration::from_millis(ticks * 10)
 }

@@ -30,7 +30,7 @@ fn policy(allow: &str, deny: &str) -> String {
 fn is_allowed(log: &str, address: &str) -> Result<bool, String> {
     let records: Vec<&str> = log.lines().filter(|line| line.contains(address)).collect();
     ensure(!records.is_empty(), || format!("the log does not contain {address}: {log}"))?;
-    // A record is an object with the decision in its own member.
+    // A record is a JSON object that contains the decision in a separate member.
     let decision = |line: &&&str| {
         let record: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
         record["decision"] == "allowed"

@@ -56,7 +56,7 @@ fn with_file(
         lab.probe(&steps)?;
         for (path, content) in files {
             let is_written = lab.read(path) == *content;
-            // Policy protects Git's files, so that the attack fails earlier.
+            // Policy protects Git's files, so the attack fails earlier.
             if !is_written && path.contains(".git") {
                 return Ok(Verdict::Held);
             }

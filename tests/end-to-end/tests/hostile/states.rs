@@ -179,7 +179,7 @@ fn plugins(table: &mut Table) {
         )?;
         escaped_if(run.says(SECRET), "a plugin gave another one a secret of a state")
     });
-    // Files that options name.
+    // Files named by command-line options.
     for (name, option, path) in [
         ("read-state-of-option", "-state=mine", "mine"),
         ("read-state-in-directory-of-option", "-state=private/mine", "private/mine"),

@@ -15,7 +15,8 @@ pub fn parse(text: &str, command: &CommandLine) -> Option<Vec<Value>> {
             events.push(shaped(event));
         }
     }
-    // Terraform reports planned changes in the order in which its concurrent walk plans them.
+    // Terraform reports planned changes in the order in which its concurrent walk plans them, so
+    // they are sorted.
     for run in events.chunk_by_mut(|earlier, later| is_planned(earlier) && is_planned(later)) {
         run.sort_by_cached_key(ToString::to_string);
     }

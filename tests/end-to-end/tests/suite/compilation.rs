@@ -56,7 +56,7 @@ fn compiled_code_is_written_to_the_output() {
 #[test]
 fn compiler_ends_with_its_host() {
     let mut child = compiler(60_000, 1 << 30);
-    // Enough to compile for a while.
+    // This component takes a while to compile.
     send(&mut child, &wasm::locals_in_each_loop(200, 10, 1_000));
     drop(child.stdin.take());
     assert_eq!(child.wait().unwrap().code(), Some(1));
@@ -113,7 +113,7 @@ fn plugin_is_compiled_once() {
 
 #[test]
 fn interrupt_ends_compilation() {
-    // Takes most of its time limit.
+    // This component uses most of its time limit.
     let project = project(&wasm::locals_in_each_loop(2_000, 10, 1_000));
     let mut init = project.start("init");
     init.wait_for("Compiling");

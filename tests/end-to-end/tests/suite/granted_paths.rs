@@ -48,7 +48,7 @@ fn changed_directory_stops_a_run_until_init() {
         assert!(refused.errors.contains(word), "{word}: {}", refused.text());
     }
     assert!(!refused.text().contains("\"two\""), "{}", refused.text());
-    // Commands that run no plugin work.
+    // Commands that do not run plugins still succeed.
     project.run("-chdir=root policy explain hashicorp/local").success();
     let init = project.run("-chdir=root init").success();
     assert!(init.text().contains("Granted directory has changed"), "{}", init.text());
@@ -67,7 +67,7 @@ fn first_use_records_a_directory() {
     assert_eq!(fs::read_dir(&records).unwrap().count(), 1);
     relink(&project, "two");
     project.run_with("-chdir=root plan", "", &variables).ended_with(1);
-    // Without a directory for the record, nothing is compared.
+    // If the record cannot be stored in any directory, nothing is compared.
     let unusable = [("XDG_DATA_HOME", "/proc/nothing")];
     assert!(project.run_with("-chdir=root plan", "", &unusable).success().out.contains("two"));
 }

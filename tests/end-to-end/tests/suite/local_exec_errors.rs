@@ -77,7 +77,7 @@ fn row(project: &Project, code: Option<i32>, errors: &str) -> Row {
         serde_json::Value::Null => "none".to_owned(),
         object => object["status"].as_str().unwrap_or("made").to_owned(),
     };
-    // A killed process may not have exited yet.
+    // A process that was killed may not have exited yet.
     let deadline = Instant::now() + Duration::from_secs(5);
     let mut left = left(project);
     while !left.is_empty() && Instant::now() < deadline {

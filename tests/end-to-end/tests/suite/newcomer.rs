@@ -14,7 +14,7 @@ const DATA: &str = "resource \"terraform_data\" \"a\" {\n  input = 1\n}\n";
 #[track_caller]
 fn assert_told(seen: &Seen, texts: &[&str]) {
     let shown = format!("{}{}", seen.out, seen.errors);
-    // Words of a message may be in the next line of its frame.
+    // A message may be wrapped across lines of its frame.
     let flat = shown.replace("\n│ ", " ").replace('\n', " ");
     for text in texts {
         assert!(flat.contains(text), "{text}\n{}", seen.text());
@@ -35,7 +35,7 @@ fn files_with_names_that_are_not_utf_8_are_read() {
     write_latin_1(&project, ".auto.tfvars", "v = \"from the file\"\n");
     project.run("apply -auto-approve").success();
     assert!(project.run("state show terraform_data.a").out.contains("\"from the file\""));
-    // The objects in the file are not destroyed.
+    // The plan does not destroy the file's objects, so the file was read.
     project.run("plan -detailed-exitcode").success();
     project.run("plan -out=p -replace=terraform_data.a").success();
     project.run("apply p").success();

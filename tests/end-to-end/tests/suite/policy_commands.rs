@@ -73,7 +73,7 @@ fn policy_check_reports_problems() {
     assert_seen!("policy_check_wrong_json", project.run("policy check -json").ended_with(1));
     let explained = project.run("policy explain hashicorp/http").ended_with(1);
     assert!(explained.out.is_empty() && explained.errors.contains("line 3"), "{}", explained.text());
-    // The same policy is checked, but not as the root module's policy.
+    // This checks the same policy, but not as the root module's policy.
     project.write("p.hcl", "plugin \"*\" {\n  credential {\n  }\n}\n");
     let seen = project.run("policy check p.hcl").ended_with(1);
     assert!(seen.errors.contains("\"header\" is missing"), "{}", seen.text());

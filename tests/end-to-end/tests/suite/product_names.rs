@@ -20,11 +20,11 @@ fn output_as_terraform_matches_terraform() {
         moving.sort_unstable();
         let lines: Vec<&str> = fixed
             .into_iter()
-            // The program also reports its own version.
+            // The line with Wardian's own version is excluded.
             .filter(|line| !line.starts_with("This is Wardian"))
             .chain(moving)
             .collect();
-        // Diagnostics have their own wording.
+        // Diagnostics are excluded, since Wardian words them differently.
         let lines: Vec<String> = lines
             .iter()
             .filter(|line| !line.contains(r#""type":"diagnostic""#))
@@ -138,7 +138,7 @@ fn init_prepares_what_other_programs_check_for() {
     let platform = wardian_end_to_end::platform();
     let entry = format!(".terraform/providers/registry.terraform.io/hashicorp/random/3.7.2/{platform}");
     assert!(project.path(&entry).is_dir());
-    // Terraform unpacks its package here, so that nothing else may be in the directory.
+    // Terraform unpacks its package here, so the directory must not contain anything else.
     assert_eq!(std::fs::read_dir(project.path(&entry)).unwrap().count(), 0);
     let lock = project.read(".terraform.lock.hcl");
     assert!(lock.contains("zh:14829603a32e4bc4d05062f059e545a91e27ff033756b48afbae6b3c835f508f"), "{lock}");

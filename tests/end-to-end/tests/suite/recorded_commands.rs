@@ -109,7 +109,7 @@ fn state_changing_commands_match_terraform() {
         |path, text| {
             // Another test compares plugins and modules.
             let is_other = path.starts_with(".terraform/modules") || path == ".terraform.lock.hcl";
-            // Terraform leaves an empty file after moving a state.
+            // Terraform leaves an empty file after it has moved a state.
             (!is_other && !text.is_empty())
                 .then(|| (second.replace(path, ".[SECOND].backup").into_owned(), text.to_owned()))
         },

@@ -96,7 +96,7 @@ fn encrypted_plan_needs_its_passphrase() {
     assert!(seen.out.contains("Passphrase") && !seen.out.contains("open sesame"), "{}", seen.text());
     project.run_with("apply tfplan", "", knowing).success();
     assert_eq!(project.state()["outputs"]["a"]["value"], 2);
-    // A passphrase that is typed must be entered twice.
+    // An interactive passphrase must be entered twice.
     let seen = project.run_with("plan -out=other -encrypt -var a=3", "one\ntwo\n", &[]).ended_with(1);
     assert!(seen.errors.contains("Passphrases differ") && !project.has("other"), "{}", seen.text());
     project.run_with("plan -out=other -encrypt -var a=3", "one\none\n", &[]).success();

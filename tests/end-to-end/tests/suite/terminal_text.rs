@@ -143,7 +143,8 @@ fn approval_prompt_follows_complete_plan() {
     assert_printable(&screen, "apply on a terminal");
     terminal.ends("yes\r");
     let project = Project::new(&[("terraform.tfstate", &hostile_state())]);
-    // Programs receive each byte; a person at a terminal receives no control characters.
+    // A program that reads the output receives every byte; a terminal receives no control
+    // characters.
     let raw = project.command("output -raw o").output().expect("wardian runs");
     assert_eq!(String::from_utf8(raw.stdout).expect("the output is UTF-8"), PAYLOAD);
     let mut terminal = Terminal::running("output -raw o", &project, &[]);

@@ -54,8 +54,8 @@ fn spawn(fields: &[&str], context: &mut ProvisionContext<'_>) -> String {
     let mut command = Command::new(fields[0], std::iter::empty::<String>());
     for field in &fields[1..] {
         if let Some(variable) = field.strip_prefix('+') {
-            // Names that contain `=` are also attacks: if there are two equals signs in a row, the
-            // last one is the separator.
+            // Names that contain `=` are also used for attacks: of two consecutive equals signs,
+            // the second one is the separator.
             let (name, value) = match variable.split_once("==") {
                 Some((name, value)) => (format!("{name}="), value),
                 None => {

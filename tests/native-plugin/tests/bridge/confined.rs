@@ -73,7 +73,8 @@ async fn only_granted_files_are_accessible() {
         assert!(message.contains("Permission denied"), "{denied}: {message}");
     }
     assert!(!path("read").join("new").exists() && !path("secret").join("new").exists());
-    // Neither a symbolic link nor another process's open files lead outside the grant.
+    // Neither symbolic links nor the open files of other processes give access to files outside the
+    // grant.
     std::os::unix::fs::symlink(path("secret"), path("write").join("link")).unwrap();
     let by_link = format!("read:{}/link/file", path("write").display());
     assert!(attempt(granted(), &by_link).await.contains("Permission denied"));

@@ -106,7 +106,7 @@ impl ConnectionAuthority for CallAuthority {
 
     fn report_progress(&self, progress: &ConnectProgress<'_>) {
         if let (ConnectProgress::Connecting { .. }, Some(attempts)) = (progress, &self.used().attempts) {
-            // Without a receiver, attempts do not need to be reported.
+            // If there is no receiver, attempts do not need to be reported.
             let _ = attempts.send(Attempt);
         }
     }

@@ -255,8 +255,8 @@ impl FileGuard {
         let protected = self.monitor().policy().protected_paths();
         let named = self.0.files.names().named().iter().chain(protected);
         let same: Vec<&Path> = named.filter(is_same).map(PathBuf::as_path).collect();
-        // Files that are protected against reading only by their names, states and plans, are also
-        // recognized by their content.
+        // Files that are protected against reading by their names only, such as states and plans,
+        // are also recognized by their content.
         let classes = match access {
             FileOperation::Write => classes_of_links(self.0.files.root_module(), about)?,
             FileOperation::Read => ProtectedClasses::NONE,

@@ -127,8 +127,8 @@ fn dir(base: &wardian_files::Directory, is_writable: bool) -> FsResult<Dir> {
 impl preopens::Host for GuestState {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
         let guard = self.files().guard().clone();
-        // The handle's directory is resolved when it is used: directories that do not exist yet, or
-        // are not granted, also have handles.
+        // The directory of a handle is resolved when the handle is used, because directories that
+        // do not exist yet, or are not granted, also have handles.
         let root = wardian_files::Directory::root()?;
         let nowhere = || dir(&root, false).map_err(|error| wasmtime::format_err!("{error}"));
         let mut handles = Vec::new();

@@ -177,7 +177,7 @@ pub(crate) fn open(
         directory.check_writable()?;
     }
     let mut read = match (is_directory, reads) {
-        // Reading a directory means listing it, which is checked separately.
+        // A directory is read by listing it, and the listing is checked separately.
         (true, _) => guard.look(&path).map(|()| None)?,
         (false, true) => Some(guard.begin(&path, FileOperation::Read, AccessExtent::Path)?),
         (false, false) => None,
@@ -314,7 +314,7 @@ pub(crate) fn set_mode(
     if last.kind() != std::io::ErrorKind::PermissionDenied {
         return Err(last.into());
     }
-    // The owner can neither read nor write the file.
+    // The file's mode allows its owner neither to read nor to write it.
     let closed = place.parent.open_closed(place.name());
     set(&closed.map_err(|error| refuse(guard, &path, error, FileOperation::Write))?)
 }

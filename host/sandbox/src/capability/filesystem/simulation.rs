@@ -422,7 +422,8 @@ impl<'a> World<'a> {
                     Some(self.known_path(path, entry.file_type().ok()?.is_dir()))
                 })
                 .collect();
-            // The system returns them in any order, and a seed determines what happens.
+            // The system lists entries in arbitrary order, but the operations must depend only on
+            // the seed.
             entries.sort_by(|one, other| one.path.cmp(&other.path));
             known.append(&mut entries);
         }
@@ -593,7 +594,7 @@ impl<'a> World<'a> {
             let rest = self.below_held(held, &path);
             return Some((Ok(held.clone()), if rest.is_empty() { ".".into() } else { rest }, true));
         }
-        // As in a guest's C library: the directory with the longest matching name.
+        // As in a guest's C library, the directory with the longest matching name is used.
         let directories = plugin.guard.files().directories().iter();
         let matching = directories
             .filter_map(|granted| {
@@ -643,7 +644,7 @@ impl<'a> World<'a> {
         };
         let mut handle = handle.map_err(|error| error.to_string())?;
         let real = real_path(&handle)?;
-        // Another plugin may have moved the directory of a handle: then the file is in a directory
+        // If another plugin has moved the directory of a handle, the file is now in a directory
         // that is granted to that plugin.
         let checks: &[usize] = if is_held { &[0, 1] } else { std::slice::from_ref(&index) };
         let allowed = |access| {
@@ -705,7 +706,8 @@ impl<'a> World<'a> {
                 return Err(format!("{} was read under -untrusted as {}", real.display(), path.display()));
             }
         }
-        // The outermost directory that contains the path by its text, if it has no `..`.
+        // The outermost writable directory whose path is a prefix of this path, if this path
+        // contains no `..`.
         let has_parent = path.components().any(|component| component == std::path::Component::ParentDir);
         let within = self.writable.iter().filter(|writable| path.starts_with(writable));
         let Some(within) = within.min_by_key(|writable| writable.as_os_str().len()) else { return Ok(()) };
@@ -763,7 +765,7 @@ mod tests {
             seed += 1;
         }
         println!("{all:?}");
-        // Operations that fail test nothing.
+        // Operations that fail test nothing, so enough operations must succeed.
         assert!(all.done * 4 >= all.operations, "{all:?}");
         assert!(all.opened * 20 >= all.operations && all.shared * 50 >= all.operations, "{all:?}");
     }

@@ -102,7 +102,7 @@ impl Connection {
 
     /// Waits for a permit and begins the access; returns whether it is allowed.
     pub(super) async fn begin(self: Arc<Self>, ticket: Ticket) -> bool {
-        // The same timeout as for a request.
+        // The timeout is the same as for an HTTP request.
         match ticket.acquire(Timeouts::default().first_byte).await {
             Ok(permit) => {
                 let mut state = self.state();

@@ -98,8 +98,8 @@ impl SocketEgress {
 
     /// Whether a socket may be used for this purpose.
     pub(super) fn permits(&self, address: SocketAddr, purpose: SocketAddrUse) -> Permission {
-        // The address that is actually contacted is checked: an IPv4-mapped IPv6 address is an IPv4
-        // address.
+        // The address that is contacted is checked; for an IPv4-mapped IPv6 address, that is an
+        // IPv4 address.
         let address = canonical(address);
         let permits = match purpose {
             SocketAddrUse::TcpConnect => match self.may_connect(address) {
@@ -128,7 +128,7 @@ impl SocketEgress {
         let monitor = self.current_call.monitor();
         if !monitor.policy().decide_at(&request, address.ip()).is_allowed() {
             // An allowed access begins only after it has waited for a permit; a denial is recorded
-            // at once.
+            // immediately.
             let _ = monitor.begin_at(&self.current_call.get(), request, address.ip());
             return None;
         }

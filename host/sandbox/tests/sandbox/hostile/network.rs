@@ -114,8 +114,8 @@ pub(super) async fn attempts() -> Vec<Attempt> {
                 .collect(),
             is_decided: false,
         },
-        // Probes that fail before a decision: invalid addresses, and a name that does not
-        // resolve.
+        // These probes fail before a decision is made: their addresses are invalid, or their name
+        // does not resolve.
         Round {
             rules: PUBLIC,
             probes: [
