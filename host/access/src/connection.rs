@@ -9,37 +9,37 @@ use crate::Denied;
 
 /// Authorizes and records connections to remote machines.
 pub trait ConnectionAuthority: Send + Sync + 'static {
-    /// Checks whether a connection to a machine is allowed. Called before the machine's name is
-    /// resolved, for each machine on the route: proxy, bastion and target.
+    /// Checks whether a connection to a machine is allowed. Called for each machine on the route
+    /// (proxy, bastion and target) before its name is resolved.
     ///
     /// # Errors
     /// Returns the denial.
     fn may_connect(&self, host: &str, port: u16) -> Result<(), Denied>;
 
     /// Checks whether a connection to a machine at this address is allowed. Called right before
-    /// connecting. A proxy or bastion resolves the name of the machine behind it, so that machine
-    /// is checked here only if its host is an address.
+    /// connecting. A proxy or bastion resolves the name of the next machine, so that machine is
+    /// checked here only if its host is an address.
     ///
     /// # Errors
     /// Returns the denial.
     fn may_connect_at(&self, host: &str, port: u16, address: IpAddr) -> Result<(), Denied>;
 
-    /// Checks whether a local file or directory may be read, to be copied to the machine. The path
-    /// is absolute and contains no symbolic links.
+    /// Checks whether a local file or directory may be read in order to copy it to the machine. The
+    /// path is absolute and contains no symbolic links.
     ///
     /// # Errors
     /// Returns the denial.
     fn may_read(&self, path: &Path) -> Result<(), Denied>;
 
-    /// Checks whether the existence of a path may be revealed: a symbolic link that leads to a
-    /// file, or the path at which the resolution of a file's path stops. The path is absolute.
+    /// Checks whether the existence of a path may be revealed: a symbolic link on the way to a
+    /// file, or the path at which path resolution stopped. The path is absolute.
     ///
     /// # Errors
     /// Returns the denial.
     fn may_look(&self, path: &Path) -> Result<(), Denied>;
 
-    /// Checks an opened file whose path [`ConnectionAuthority::may_read`] allowed: it may be a
-    /// hard link to another file.
+    /// Checks an opened file whose path [`ConnectionAuthority::may_read`] allowed, since it may be
+    /// a hard link to a denied file.
     ///
     /// # Errors
     /// Returns the denial.
@@ -58,7 +58,7 @@ pub trait ConnectionAuthority: Send + Sync + 'static {
     fn finished(&self, connection: &FinishedConnection);
 }
 
-/// The progress of connecting.
+/// The progress of opening a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum ConnectProgress<'a> {
     /// An attempt begins.
@@ -78,8 +78,8 @@ pub struct FinishedConnection {
     /// The target machine.
     pub host: String,
     pub port: u16,
-    /// The address to which the connection was opened: the target's address, or the address of the
-    /// first machine on the route. `None` if no connection was opened.
+    /// The address to which the connection was opened: the address of the first machine on the
+    /// route, which may be the target. `None` if no connection was opened.
     pub address: Option<IpAddr>,
     /// The number of bytes sent.
     pub sent: u64,

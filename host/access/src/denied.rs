@@ -4,14 +4,14 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Denied {
-    /// A description of the access and the reason for its denial: a sentence without a period.
+    /// The access and the reason for its denial, as a sentence without a period.
     pub reason: String,
     /// A rule that would allow the access, if such a rule can be written.
     pub rule_to_add: Option<String>,
 }
 
 impl Denied {
-    /// Creates a denial that no rule can prevent.
+    /// Creates a denial of an access that no rule can allow.
     pub fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), rule_to_add: None }
     }

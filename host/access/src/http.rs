@@ -8,8 +8,8 @@ use http::{HeaderName, HeaderValue};
 
 use crate::{Denied, NetworkRequest};
 
-/// Authorizes HTTP requests, and records their exchanges. Requests share a client, but each request
-/// has its own authority.
+/// Authorizes HTTP requests and records their exchanges. Requests share a client, but each request
+/// has a separate authority.
 pub trait HttpAuthority: Send + Sync + 'static {
     /// Returns the headers that only the host may add to a request. A request that already
     /// has one of them is rejected.
@@ -30,8 +30,8 @@ pub trait HttpAuthority: Send + Sync + 'static {
     /// Returns the headers that the host adds to an allowed request.
     ///
     /// # Errors
-    /// Returns a denial if a secret is missing: the request would then differ from the one that the
-    /// policy describes.
+    /// Returns a denial if a secret is missing, since the request would then be sent without a
+    /// credential that policy requires.
     fn credentials(&self, request: &NetworkRequest) -> Result<Vec<HttpCredential>, Denied>;
 
     /// Records an exchange that ended, successfully or not.
@@ -56,8 +56,7 @@ impl fmt::Debug for HttpCredential {
 #[derive(Clone, Debug)]
 pub struct HttpExchange {
     pub request: NetworkRequest,
-    /// The peer's address; `None` without a connection, and for names that a proxy
-    /// resolves.
+    /// The peer's address; `None` if there was no connection, or if a proxy resolved the name.
     pub address: Option<IpAddr>,
     /// The status of the response; `None` without a response.
     pub status: Option<u16>,

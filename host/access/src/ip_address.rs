@@ -42,7 +42,7 @@ const METADATA: [IpAddr; 10] = [
     IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
 ];
 
-/// The kind of a network that an address belongs to.
+/// The kind of an address, by the network to which it belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AddressKind {
     /// The internet.
@@ -112,7 +112,7 @@ impl fmt::Display for AddressKind {
 /// |---|---|---|
 /// | `64:ff9b::/96` | NAT64 | certain |
 /// | `2002::/16` | 6to4 | certain |
-/// | `64:ff9b:1::/48` | NAT64 of a site, with a prefix of 48, 56, 64 or 96 bits | possible |
+/// | `64:ff9b:1::/48` | site-specific NAT64, with a prefix of 48, 56, 64 or 96 bits | possible |
 /// | `2001::/32` | Teredo: the server, and the client in inverted bits | possible |
 /// | `::/96`, `::ffff:0:0:0/96` | IPv4-compatible and IPv4-translated | possible |
 /// | any, with the interface identifier `[02]00:5efe:a.b.c.d` | ISATAP | possible |
@@ -154,7 +154,7 @@ impl EmbeddedAddresses {
         self.certain
     }
 
-    /// Returns all of them, certain and possible.
+    /// Returns all embedded addresses, certain and possible.
     pub fn iter(&self) -> impl Iterator<Item = Ipv4Addr> {
         self.certain.into_iter().chain(self.possible.into_iter().flatten())
     }

@@ -14,8 +14,8 @@ pub trait ProcessAuthority: Send + Sync + 'static {
     /// Returns the denial.
     fn may_start(&self, launch: &ProgramLaunch<'_>) -> Result<(), Denied>;
 
-    /// Checks the file to which the name of an allowed program (see [`may_start`](Self::may_start))
-    /// resolves.
+    /// Checks the file to which the name of a program resolves, after
+    /// [`may_start`](Self::may_start) has allowed the program.
     ///
     /// # Errors
     /// Returns the denial.

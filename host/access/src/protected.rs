@@ -32,9 +32,9 @@ pub enum ProtectedClass {
     Keys,
     /// The host's caches.
     Caches,
-    /// Credentials of the command line.
+    /// Credentials of the `wardian` command.
     Credentials,
-    /// The settings of the command line.
+    /// The CLI configuration.
     CliConfiguration,
 }
 
@@ -89,8 +89,8 @@ impl ProtectedClass {
         }
     }
 
-    /// Returns whether the files of this class concern every configuration on the machine, so that
-    /// a configuration's own policy cannot grant access to them.
+    /// Returns whether files of this class affect every configuration on the machine. A
+    /// configuration's own policy cannot grant access to such files.
     pub const fn belongs_to_machine(self) -> bool {
         matches!(
             self,

@@ -17,7 +17,7 @@ pub enum ReachError {
         host: String,
         /// One of the host's addresses.
         address: IpAddr,
-        /// Why this address is not allowed.
+        /// The reason why this address is not allowed.
         denied: Denied,
     },
     /// The host name could not be resolved.

@@ -30,7 +30,7 @@ pub enum AccessRequest {
     Environment(EnvironmentName),
     /// Runs a program.
     Process(ProcessStart),
-    /// Connects to the machine that is provisioned.
+    /// Connects to a provisioned machine.
     Communicator(CommunicatorConnection),
 }
 
@@ -90,8 +90,8 @@ impl NetworkRequest {
     ///
     /// # Errors
     /// Returns an error if the scheme is not `http` or `https`, or if the authority or the method
-    /// is not valid. An authority with a user is not valid, since the text before an `@` can be
-    /// mistaken for the host.
+    /// is not valid. An authority with user information is not valid, since the text before the `@`
+    /// can be mistaken for the host.
     pub fn http(scheme: &str, authority: &str, method: &str) -> Result<Self, AccessRequestError> {
         let scheme = [Scheme::Https, Scheme::Http]
             .into_iter()
@@ -216,8 +216,8 @@ pub enum AccessExtent {
     /// The file or directory at the path.
     #[default]
     Path,
-    /// The same and everything below it. Renaming a directory also moves its content, so none
-    /// of it may be denied.
+    /// The file or directory at the path, and everything below it. Renaming a directory also moves
+    /// its content, so access to none of the content may be denied.
     Tree,
 }
 
@@ -323,12 +323,12 @@ pub struct ProcessStart {
 }
 
 impl ProcessStart {
-    /// Creates the start of a program from its bare name, or its absolute path without `.`
-    /// and `..`, and its arguments without the program's name.
+    /// Creates a process start from the program's bare name, or its absolute path without `.` and
+    /// `..`, and its arguments without the program's name.
     ///
     /// # Errors
-    /// Returns an error for any other form of name, and if no operating system can start the
-    /// program with these arguments.
+    /// Returns an error if the program is given in any other form, or if no operating system can
+    /// start it with these arguments.
     pub fn new(
         program: &str,
         arguments: impl IntoIterator<Item = String>,
@@ -360,8 +360,8 @@ impl ProcessStart {
     /// host passes on because policy grants them are not included.
     ///
     /// # Errors
-    /// Returns an error if no variable can have a name, or if a name occurs twice: programs
-    /// disagree about which value applies.
+    /// Returns an error if a name is invalid, or if a name occurs twice, since programs differ in
+    /// which of the values they use.
     pub fn with_variables<'a>(
         mut self,
         names: impl IntoIterator<Item = &'a str>,
@@ -419,7 +419,7 @@ impl ProcessStart {
     }
 }
 
-/// A connection to a machine that is provisioned.
+/// A connection to a provisioned machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommunicatorConnection {
     host: Host,
@@ -490,7 +490,7 @@ impl fmt::Display for AccessRequest {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccessRequestError {
-    /// The scheme is not HTTP.
+    /// The scheme is neither `http` nor `https`.
     #[error("the scheme {0:?} is neither http nor https")]
     Scheme(String),
     #[error("{host:?} is not a host: {problem}")]
@@ -499,7 +499,7 @@ pub enum AccessRequestError {
         host: String,
         problem: HostProblem,
     },
-    /// The authority has a user: `user@host`.
+    /// The authority contains user information: `user@host`.
     #[error("an address must not contain a user")]
     User,
     #[error("{0:?} is not a port")]

@@ -81,8 +81,8 @@ pub(crate) fn call(name: &str, arguments: &[Value]) -> Result<Value, FunctionErr
     }
 }
 
-/// Returns the beginning of the expression as a refinement. Only the type determines the beginning,
-/// unless the value may be null.
+/// Returns an unknown string with the first character of the expression as a refinement. The type
+/// determines this character, unless the value may be null.
 fn unknown_expression(argument: &Value) -> Value {
     let prefix = match argument.ty() {
         Type::Object(_) | Type::Map(_) => Some("{"),

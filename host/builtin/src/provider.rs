@@ -39,7 +39,8 @@ impl BuiltInProvider {
     }
 }
 
-/// Returns the error for a call that the schema does not declare, which the engine does not make.
+/// Returns the error for a call that the schema does not declare. The engine never makes such
+/// calls.
 fn unsupported(what: &str) -> PluginDiagnostics {
     let detail = format!("The provider terraform.io/builtin/terraform has no {what}.");
     vec![PluginDiagnostic::error("Not supported", detail)]

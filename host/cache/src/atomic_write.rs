@@ -21,7 +21,7 @@ pub struct AtomicWrite {
 
 #[derive(Clone, Debug, Default)]
 enum NewFileAccess {
-    /// The permissions that the process's umask allows.
+    /// The default permissions, reduced by the process's umask.
     #[default]
     Default,
     Private,

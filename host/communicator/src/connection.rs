@@ -98,7 +98,7 @@ impl Session {
     }
 }
 
-/// A WinRM shell outlives its connection, so it must be deleted explicitly.
+/// Deletes the WinRM shell explicitly, since a shell outlives its connection.
 impl Drop for OpenConnection {
     fn drop(&mut self) {
         if let Session::WinRm(machine) = &self.peer
@@ -158,9 +158,9 @@ impl Drop for UseRecord {
 
 /// A command that runs on the remote machine. Dropping it cancels the command.
 ///
-/// If the output is not read, the machine blocks, and with SSH all other operations over the same
-/// connection block too: read the output of a command to its end, or drop the command, before you
-/// start the next one.
+/// If the output is not read, the machine blocks. With SSH, all other operations over the same
+/// connection block as well. Therefore, read a command's output to its end, or drop the command,
+/// before you start the next one.
 pub struct RunningCommand {
     command: Command,
     /// Keeps the connection open.
@@ -176,7 +176,7 @@ impl RunningCommand {
     /// Waits for the next event; returns `None` after the last one. Cancel safe.
     ///
     /// # Errors
-    /// If the connection is lost: the command's exit status is unknown then.
+    /// If the connection is lost. The command's exit status is then unknown.
     pub async fn next_event(&mut self) -> Result<Option<CommandEvent>, CommunicatorError> {
         match &mut self.command {
             Command::Ssh(command) => command.next_event().await,
@@ -202,10 +202,10 @@ impl RemoteConnection {
         Self { shared: Arc::clone(&self.shared), authority, used: Mutex::new(None) }
     }
 
-    /// Opens the connection unless it is open.
+    /// Opens the connection unless it is already open.
     ///
     /// # Errors
-    /// If it is not allowed, or does not open within the timeout.
+    /// If the connection is not allowed, or cannot be opened within the timeout.
     pub async fn connect(&self) -> Result<(), CommunicatorError> {
         self.connection_use().await.map(|_| ())
     }
@@ -304,8 +304,8 @@ impl RemoteConnection {
         }
     }
 
-    /// Runs an action with the session. If the connection turns out to be lost before the action
-    /// started anything, the action is repeated with a new session.
+    /// Runs an action with the session. If the connection was lost before the action had any
+    /// effect, the action is repeated with a new session.
     async fn with_session<'a, T>(
         &self,
         mut action: impl FnMut(Session) -> SessionFuture<'a, T>,
@@ -349,8 +349,8 @@ impl RemoteConnection {
         Ok((next, is_new))
     }
 
-    /// Opens the connection, with retries until the timeout: a machine that was just created
-    /// accepts connections only after it has booted, and creates its users even later.
+    /// Opens the connection, with retries until the timeout. A new machine accepts connections only
+    /// after it has booted, and creates its users even later.
     async fn open_in_time(&self) -> Result<ConnectionUse, CommunicatorError> {
         let Shared { settings, context, .. } = &*self.shared;
         let (limit, host, port) = (settings.timeout, settings.host(), settings.port());

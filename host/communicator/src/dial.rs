@@ -45,8 +45,8 @@ impl Dialer {
         *self.last_address.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Transfers the open connection to another user: the user's authority is asked as if the user
-    /// had opened the connection, and is used for later accesses.
+    /// Transfers the open connection to another user. The user's authority makes the same checks as
+    /// if the user had opened the connection, and authorizes later accesses.
     pub(crate) fn change_authority(
         &self,
         settings: &ConnectionSettings,

@@ -154,8 +154,8 @@ impl CommunicatorError {
         }
     }
 
-    /// Returns whether a retry is pointless. A machine that is still booting refuses connections
-    /// and has no users yet, but it does not present a wrong host key.
+    /// Returns whether a retry is pointless. A machine that is still booting may refuse connections
+    /// and reject users, but it does not present a wrong host key.
     pub(crate) fn is_final(&self) -> bool {
         match self {
             Self::Reach(error) => error.is_denial(),

@@ -61,8 +61,8 @@ pub struct SshSettings {
     pub proxy: Option<Proxy>,
     /// Whether to use keys from an agent.
     pub agent: AgentUse,
-    /// The agent's key to try first: its comment, its public key, or the path of its public key
-    /// file.
+    /// The agent's key to try first, identified by its comment, its public key, or the path of its
+    /// public key file.
     pub agent_identity: Option<String>,
 }
 
@@ -166,9 +166,9 @@ pub enum WinRmTransport {
 /// The server certificates that are accepted.
 #[derive(Clone, Debug)]
 pub enum ServerCertificate {
-    /// Certificates that the system's root certificates verify.
+    /// Certificates that are verified with the system's root certificates.
     SystemRoots,
-    /// Certificates that these root certificates verify, in PEM format.
+    /// Certificates that are verified with these root certificates, in PEM format.
     Authorities(String),
     /// Any certificate.
     Any,
@@ -193,10 +193,10 @@ pub struct SettingsError {
 }
 
 impl ConnectionSettings {
-    /// Reads the settings of a block; `value` returns the value of an argument.
+    /// Reads the settings of a block. `value` returns the value of an argument.
     ///
     /// # Errors
-    /// If an argument is invalid, or a required one is missing.
+    /// If an argument is invalid or a required argument is missing.
     pub fn read(value: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
         parse::read(&parse::Values::new(&value))
     }

@@ -21,7 +21,7 @@ use wardian_files::{
 
 use crate::error::CommunicatorError;
 
-/// Size of one read, and the number of chunks that are read ahead.
+/// Size of one read, and the number of chunks that are read in advance.
 const PIECE_SIZE: usize = 128 << 10;
 const PIECES_AHEAD: usize = 8;
 /// Maximum nesting of directories. Operating systems do not support longer paths.
@@ -273,7 +273,8 @@ mod tests {
 
     use super::*;
 
-    /// Allows files below a directory, except for one file by its identity.
+    /// An authority that allows all files below a directory, except for one file, which it
+    /// identifies by its inode.
     struct Below {
         root: PathBuf,
         writable: PathBuf,
@@ -327,7 +328,7 @@ mod tests {
             self.root.path().join(name)
         }
 
-        /// Returns the names and contents of all files that are uploaded, or the error.
+        /// Returns the names and contents of all uploaded files, or the error.
         async fn upload(&self, path: &str) -> String {
             let denied = fs::metadata(self.path("elsewhere/key")).unwrap().ino();
             let (root, writable) = (self.path("project"), self.path("project/out"));

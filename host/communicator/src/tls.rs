@@ -16,7 +16,7 @@ use crate::stream::Duplex;
 /// Opens a TLS session with a host.
 ///
 /// # Errors
-/// A message for the user, if the certificate is not trusted or the handshake fails.
+/// Returns a message for the user if the certificate is not trusted or the handshake fails.
 pub(crate) async fn connect<S: Duplex>(
     host: &str,
     trust: &ServerCertificate,

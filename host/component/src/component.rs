@@ -40,8 +40,8 @@ struct Component {
     cost: Cost,
     components: Vec<Definition>,
     modules: Vec<Definition>,
-    /// The items of each instance, with those of the instances that it exports: every reference to
-    /// an instance copies them.
+    /// The number of items of each instance, including those of the instances that it exports.
+    /// Every reference to an instance copies these items.
     instances: Vec<u64>,
 }
 
@@ -58,8 +58,8 @@ pub fn check(bytes: &[u8], limits: &ComponentLimits) -> Result<ComponentCounts, 
     read(bytes, limits, Code::Counted)
 }
 
-/// Counts as [`check`] does, except for the code of functions: enough for a reader of imports and
-/// exports, in a hundredth of the time.
+/// Counts like [`check`], but does not read the code of functions. This takes a hundredth of the
+/// time, and is sufficient before imports and exports are read.
 ///
 /// # Errors
 /// If the bytes cannot be parsed, or a count is above its limit.
@@ -215,8 +215,8 @@ impl Reader<'_> {
         self.check_cost()
     }
 
-    /// A component that is never instantiated costs only its bytes, but a component above a limit
-    /// has no legitimate use.
+    /// Checks the cost of a component even if it is never instantiated, since a component above a
+    /// limit has no legitimate use.
     fn check_cost(&mut self) -> Result<(), CheckError> {
         let Some(cost) = self.component().map(|component| component.cost) else { return Ok(()) };
         within("instances, with those inside of instances", cost.instances, self.limits.instances)?;

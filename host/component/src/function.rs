@@ -32,7 +32,7 @@ pub(crate) fn count(
     add(what, &mut counts.total_values, code.values, limits.total_values)
 }
 
-/// A block that has not ended, as a target of branches.
+/// An open block, which branches can target.
 struct Label {
     /// The number of values that a branch to this label passes.
     arity: u64,

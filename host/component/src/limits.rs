@@ -8,18 +8,18 @@ pub const MAX_NESTING: u64 = 64;
 pub struct ComponentLimits {
     /// Nesting of components and modules.
     pub nesting: u64,
-    /// Instances of components and modules, with those inside of each instance.
+    /// Instances of components and modules, including nested instances.
     pub instances: u64,
     /// Imports, exports, aliases, arguments and canonical functions, counted once for each
     /// instance.
     pub items: u64,
-    /// Defined types, with the declarations inside of each type.
+    /// Defined types, including the declarations in each type.
     pub types: u64,
     /// Functions of all modules.
     pub functions: u64,
     /// Bytes of the code of one function.
     pub function_size: u64,
-    /// Local variables of one function, with its parameters.
+    /// Local variables of one function, including its parameters.
     pub locals: u64,
     /// Local variables of all functions.
     pub total_locals: u64,
@@ -38,7 +38,7 @@ pub struct ComponentLimits {
     pub segments: u64,
     /// Elements of all element segments.
     pub elements: u64,
-    /// Bytes of the initial content of all memories, with gaps.
+    /// Bytes of the initial content of all memories, including gaps.
     pub memory_image: u64,
 }
 
@@ -75,7 +75,7 @@ pub struct ComponentCounts {
     pub functions: u64,
     /// Bytes of the largest function.
     pub function_size: u64,
-    /// Local variables of the function with the most.
+    /// Local variables of the function that has the most.
     pub locals: u64,
     pub total_locals: u64,
     pub block_nesting: u64,
@@ -88,19 +88,19 @@ pub struct ComponentCounts {
     pub memory_image: u64,
 }
 
-/// Returns an error if a count is above its limit.
+/// Returns an error if a count exceeds its limit.
 pub(crate) fn within(what: &'static str, measured: u64, limit: u64) -> Result<(), CheckError> {
     if measured <= limit { Ok(()) } else { Err(LimitExceeded { what, measured, limit }.into()) }
 }
 
-/// Adds a number to a count, and returns an error if the count is then above its limit.
+/// Adds a number to a count, and returns an error if the count then exceeds its limit.
 pub(crate) fn add(what: &'static str, count: &mut u64, number: u64, limit: u64) -> Result<(), CheckError> {
     *count = count.saturating_add(number);
     within(what, *count, limit)
 }
 
-/// Replaces a count by a measured value that is greater, and returns an error if that is above the
-/// limit.
+/// Replaces a count with a measured value if the value is greater, and returns an error if it
+/// exceeds the limit.
 pub(crate) fn raise(
     what: &'static str,
     count: &mut u64,
@@ -116,13 +116,13 @@ pub(crate) fn count(number: usize) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
 
-/// Why a component is not accepted.
+/// The reason why a component is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
     /// The bytes cannot be parsed.
     #[error("{0}")]
     Invalid(String),
-    /// A count is above its limit.
+    /// A count exceeds its limit.
     #[error(transparent)]
     Limit(#[from] LimitExceeded),
     /// The number of instances cannot be determined without running code.
@@ -133,7 +133,7 @@ pub enum CheckError {
     Unresolved,
 }
 
-/// A count above its limit.
+/// A count that exceeds its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {}{measured}, and the limit is {limit}", if *.measured == u64::MAX { "at least " } else { "" })]
 pub struct LimitExceeded {

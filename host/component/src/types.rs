@@ -26,7 +26,7 @@ struct List {
     kind: Kind,
 }
 
-/// Counts the types of a section of component types, with those inside of types.
+/// Counts the types in a component type section, including nested types.
 pub(crate) fn count(
     section: &[u8],
     counts: &mut ComponentCounts,
@@ -53,7 +53,7 @@ pub(crate) fn count(
     Ok(())
 }
 
-/// Reads a type, or the beginning of a type that contains types.
+/// Reads a type. If the type contains other types, reads only its beginning.
 fn ty(reader: &mut BinaryReader<'_>) -> Result<Option<List>, CheckError> {
     let kind = match reader.clone().read_u8()? {
         0x41 => Kind::Component,

@@ -45,7 +45,7 @@ impl ApprovedCapabilities {
     /// absolute.
     ///
     /// # Errors
-    /// All problems of the file, with their source spans.
+    /// Returns all problems of the file, with their source spans.
     pub fn parse(text: &str, root_module: &Path) -> Result<Self, Diagnostics> {
         let (body, problems) = parse_body(&SourceFile::new(CONSENT_LOCK_FILE_NAME, text));
         if problems.has_errors() {

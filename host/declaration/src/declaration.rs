@@ -54,7 +54,7 @@ pub enum DeclarationError {
     Sdk,
 }
 
-/// The field of a document that determines whether the other fields are supported.
+/// The version of a document, which determines whether its other fields are supported.
 #[derive(Deserialize)]
 struct Versioned {
     version: u64,
@@ -136,7 +136,7 @@ pub(crate) fn digest(requests: &[CapabilityRequest]) -> String {
     hex::encode(hasher.finalize())
 }
 
-/// Removes control characters, since an error can contain text of the document.
+/// Removes control characters, since an error can contain text from the document.
 fn printable(text: &str) -> String {
     let is_plain = |character: &char| character.is_ascii_graphic() || *character == ' ';
     text.chars().filter(is_plain).take(200).collect()

@@ -15,7 +15,7 @@ use std::fmt;
 
 use crate::component::Inspected;
 
-/// Interfaces that require a capability: path (a prefix if it ends in `/`), and capability.
+/// Interfaces that require a capability: the path (a prefix if it ends in `/`) and the capability.
 const CAPABILITY_IMPORTS: [(&str, &str); 4] = [
     ("wasi:http/", "network"),
     ("wasi:sockets/", "network"),
@@ -23,7 +23,7 @@ const CAPABILITY_IMPORTS: [(&str, &str); 4] = [
     ("wardian:plugin/communicator", "communicator"),
 ];
 
-/// Interfaces that define only types, so that they cannot send data.
+/// Interfaces that define only types and therefore cannot send data.
 const TYPE_ONLY_INTERFACES: [&str; 3] =
     ["wasi:http/types", "wasi:sockets/network", "wasi:sockets/instance-network"];
 

@@ -182,7 +182,7 @@ fn consent_lock_round_trips() {
     insta::assert_snapshot!(problems.join("\n"));
 }
 
-/// The section that the SDK's macro writes can be read.
+/// Verifies that the section written by the SDK's macro can be read.
 #[test]
 fn reads_declaration_written_by_sdk() {
     use wardian_sdk::declaration::{Capability, encode, length};
@@ -206,8 +206,8 @@ fn reads_declaration_written_by_sdk() {
 }
 
 proptest! {
-    /// Any reason and any name are preserved in the declaration, the rule and the consent lock
-    /// file, or are rejected.
+    /// Verifies that any reason and any name are either preserved in the declaration, the rule and
+    /// the consent lock file, or rejected.
     #[test]
     fn declared_request_equals_granted_rule(reason in "\\PC{1,40}", host in "[a-z*.]{1,12}", name in "[A-Z_*]{1,8}") {
         let document = format!(

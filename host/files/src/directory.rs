@@ -97,7 +97,7 @@ impl Directory {
     }
 
     /// Opens a directory in order to resolve names in it. The result has the path of `self`; the
-    /// caller sets the correct one.
+    /// caller sets the correct path.
     pub(crate) fn step(&self, name: &OsStr) -> Result<Self, Errno> {
         let file = self.open_with(name, STEP | OFlags::DIRECTORY, 0)?;
         Ok(Self { handle: Arc::new(Dir::from_std_file(file)), path: Arc::clone(&self.path) })
@@ -118,7 +118,7 @@ impl Directory {
     /// Opens a regular file or a directory.
     ///
     /// # Errors
-    /// If it is anything else or belongs to a process, or if the system reports an error.
+    /// If the name is any other file or belongs to a process, or if the system reports an error.
     pub fn open_file(&self, name: &OsStr, how: FileOpening) -> Result<OpenedFile, FileAccessError> {
         let file = self.open_with(name, how.flags(), how.mode)?;
         OpenedFile::new(self, name, file)
@@ -130,11 +130,12 @@ impl Directory {
         openat(&*self.handle, single(name)?, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, mode).map(File::from)
     }
 
-    /// Opens a file that its owner may neither read nor write, to change its mode.
+    /// Opens a file in order to change its mode, even if the mode allows its owner neither to read
+    /// nor to write it.
     ///
     /// # Errors
-    /// If it is neither a regular file nor a directory, or belongs to a process, and if the
-    /// system does not support this or reports an error.
+    /// If it is neither a regular file nor a directory, or belongs to a process, or if the system
+    /// does not support this or reports an error.
     pub fn open_closed(&self, name: &OsStr) -> Result<OpenedFile, FileAccessError> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         return OpenedFile::new(self, name, self.open_with(name, OFlags::PATH, 0)?);

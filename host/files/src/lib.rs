@@ -53,7 +53,8 @@ pub use rustix::fs::FileType;
 pub use scope::FileScope;
 pub use writable_directories::{GrantedPath, GrantedPathError, WritableDirectories};
 
-/// Opens a regular file anywhere, to read it; it never blocks. For files that the host names itself.
+/// Opens a regular file at any path for reading. Never blocks. Only for paths that the host itself
+/// determines.
 ///
 /// # Errors
 /// If it is not a regular file that can be read.
@@ -64,7 +65,7 @@ pub fn open_regular(path: &std::path::Path) -> std::io::Result<std::fs::File> {
 /// Reads a regular file of at most `max_size` bytes, like [`open_regular`].
 ///
 /// # Errors
-/// If it is not a regular file that can be read, or if it is larger.
+/// If it is not a regular file that can be read, or if it is larger than `max_size`.
 pub fn read_regular(path: &std::path::Path, max_size: u64) -> std::io::Result<Vec<u8>> {
     Ok(FileScope::anywhere(std::sync::Arc::default())?.read(path, max_size)?)
 }

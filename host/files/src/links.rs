@@ -16,20 +16,20 @@ use rustix::io::Errno;
 use crate::directory::Directory;
 use crate::error::FileAccessError;
 
-/// The maximum number of names in a directory that is visited with everything below it.
+/// The maximum number of names that are visited in a directory tree.
 const MAX_VISITED_ENTRIES: usize = 100_000;
-/// The maximum depth of such a name. Each level holds an open directory.
+/// The maximum depth of a visited name. Each level holds an open directory.
 const MAX_DEPTH: usize = 64;
 
 /// Receives a directory, a name in it, its depth below the first name, and its type.
 pub type Visitor<'a> = dyn FnMut(&Directory, &OsStr, usize, FileType) -> Result<(), FileAccessError> + 'a;
 
-/// What happens to a directory that the user cannot read, or that is removed meanwhile.
+/// How a directory is treated that the user cannot read, or that is removed during the visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnreadableDirectory {
-    /// It is an error.
+    /// An error is returned.
     Reject,
-    /// What is below it is not visited.
+    /// Its content is not visited.
     Skip,
 }
 
@@ -104,8 +104,8 @@ impl TreeWalk<'_, '_> {
     }
 }
 
-/// Checks a file or directory before it is moved to another parent: no symbolic link in it may lead
-/// out of it.
+/// Checks a file or directory before it is moved to another parent directory: no symbolic link in
+/// it may lead out of it.
 ///
 /// # Errors
 /// Returns [`FileAccessError::Outside`] for such a link, and an error if there are too many files
@@ -131,8 +131,8 @@ pub fn check_moved_links(parent: &Directory, name: &OsStr) -> Result<(), FileAcc
 }
 
 /// Whether the target of a symbolic link stays in the directory `depth` levels above the link's
-/// parent, whatever the names in it are. `..` after a name is rejected, because that name may be a
-/// symbolic link.
+/// parent, regardless of what the names in the target refer to. `..` after a name is rejected,
+/// because that name may be a symbolic link.
 pub fn stays_beneath(target: &OsStr, depth: usize) -> bool {
     let bytes = target.as_bytes();
     if bytes.starts_with(b"/") {

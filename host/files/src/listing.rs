@@ -36,7 +36,7 @@ impl Listing {
         Self { directory }
     }
 
-    /// Returns the next names, a few kilobytes; empty at the end.
+    /// Returns the next few kilobytes of names. Returns an empty list at the end.
     ///
     /// # Errors
     /// If the system reports an error.
@@ -78,7 +78,7 @@ impl Listing {
         Self { entries: Dir::new(directory) }
     }
 
-    /// Returns the next few names; empty at the end.
+    /// Returns the next few names. Returns an empty list at the end.
     ///
     /// # Errors
     /// If the system reports an error.

@@ -58,8 +58,8 @@ mod system {
         if is_procfs(opened) { check_path(path_in_procfs(opened)) } else { Ok(()) }
     }
 
-    /// The same as [`check_opened`], with the metadata of the file. Procfs is not on a disk, so
-    /// most files need no additional system call.
+    /// The same as [`check_opened`], for a file whose metadata is known. Procfs is not on a disk,
+    /// so the device number excludes most files without an additional system call.
     pub(crate) fn check_opened_with(
         opened: BorrowedFd<'_>,
         metadata: &Metadata,

@@ -25,7 +25,8 @@ use crate::writable_directories::WritableDirectories;
 pub const MAX_PATH_LENGTH: usize = 4096;
 /// The maximum number of symbolic links in one resolution.
 const MAX_LINKS: usize = 40;
-/// The maximum number of directories opened in one resolution: `..` starts again at the base.
+/// The maximum number of directories that are opened in one resolution. Each `..` opens the
+/// directories from the base again.
 const MAX_STEPS: usize = 4096;
 
 /// How a symbolic link in the last component of a path is treated.
@@ -40,17 +41,17 @@ pub enum LastLink {
 /// The targets to which paths and symbolic links may lead.
 #[derive(Clone, Copy, Debug)]
 pub enum LinkRule<'a> {
-    /// Neither `..` nor a symbolic link leads above the directory at which the path begins, and
-    /// absolute links are rejected: for plugins.
+    /// For plugins: neither `..` nor a symbolic link leads above the directory at which the path
+    /// begins, and absolute links are rejected.
     Relative,
-    /// The same as `Relative`, but an absolute link may lead into the directory: for untrusted
-    /// configurations.
+    /// For untrusted configurations: the same as `Relative`, but an absolute link may lead into the
+    /// directory.
     Beneath,
-    /// Anywhere, except that a symbolic link in one of the directories is not followed out of that
-    /// directory: for the operator's configuration. The path begins at the root directory.
+    /// For the operator's configuration: anywhere, except that a symbolic link in one of these
+    /// directories is not followed out of that directory. The path begins at the root directory.
     Anywhere(&'a WritableDirectories),
-    /// Anywhere, but not through a symbolic link in one of the directories: for paths that a policy
-    /// grants. The path begins at the root directory.
+    /// For paths that a policy grants: anywhere, but not through a symbolic link in one of these
+    /// directories. The path begins at the root directory.
     NoPluginLinks(&'a WritableDirectories),
 }
 
@@ -59,8 +60,8 @@ pub enum LinkRule<'a> {
 pub struct ResolvedPath {
     /// The directory that contains the file.
     pub parent: Directory,
-    /// The name in that directory, which is not a symbolic link if symbolic links are followed.
-    /// `None` means the directory itself.
+    /// The name in that directory. It is not a symbolic link if symbolic links are followed. `None`
+    /// means the directory itself.
     pub name: Option<OsString>,
     /// Whether a trailing slash requires a directory.
     pub is_directory: bool,
@@ -106,8 +107,8 @@ impl ResolvedPath {
     }
 }
 
-/// Resolves a path. `passed` receives the other paths that the result reveals: symbolic links that
-/// were followed, directories that `..` left, and the path at which resolution ended.
+/// Resolves a path. `passed` receives the other paths whose existence the result reveals: symbolic
+/// links that were followed, directories that `..` left, and the path at which resolution ended.
 ///
 /// # Errors
 /// If the path leads out of its directory, or a component before the last one is not a directory.
@@ -298,8 +299,8 @@ impl PathWalker<'_> {
         Ok(rest)
     }
 
-    /// Changes to the parent directory. The `..` of the open directory is not used, because the
-    /// directory may have been moved.
+    /// Changes to the parent directory. The entry `..` of the open directory is not used, because
+    /// the directory may have been moved.
     fn up(&mut self, pending: &[OsString]) -> Result<(), FileAccessError> {
         if let Some((_, directory)) = &self.confined
             && self.path() == *directory

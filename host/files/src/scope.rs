@@ -14,7 +14,7 @@ use crate::open_file::{FileOpening, OpenedFile};
 use crate::resolution::{LastLink, LinkRule, ResolvedPath, resolve};
 use crate::writable_directories::WritableDirectories;
 
-/// The set of files that paths may name. Clones are equivalent.
+/// The set of files to which paths may refer. Clones are equivalent.
 #[derive(Clone, Debug)]
 pub struct FileScope {
     start: Directory,
@@ -67,7 +67,7 @@ impl FileScope {
     /// whether they exist.
     ///
     /// # Errors
-    /// If it leads out of the scope, or a component before the last one is not a directory.
+    /// If the path leads out of the scope, or a component before the last one is not a directory.
     pub fn resolve(&self, path: &Path, last: LastLink) -> Result<ResolvedPath, FileAccessError> {
         self.resolve_recording(path, last, &mut Vec::new())
     }

@@ -65,9 +65,10 @@ impl WritableDirectories {
     /// Returns the directories at these absolute, normalized paths, and the same paths without
     /// symbolic links.
     ///
-    /// Symbolic links in writable directories are not resolved: a path through one is not granted.
-    /// Whether a path contains one depends on the other directories, so all paths are resolved
-    /// repeatedly until nothing is added, at most as many times as there are paths.
+    /// Symbolic links in writable directories are not resolved, since a path through such a link is
+    /// not granted. Whether a path contains such a link depends on the other directories, so all
+    /// paths are resolved repeatedly until no path is added, at most as many times as there are
+    /// paths.
     pub fn new(paths: impl IntoIterator<Item = PathBuf>) -> Self {
         let mut named: Vec<PathBuf> = paths.into_iter().collect();
         named.sort();
@@ -113,12 +114,12 @@ impl WritableDirectories {
         Ok(GrantedPath { existing, missing })
     }
 
-    /// Returns the path without links of a file or directory whose last components need not
+    /// Returns the path of a file or directory without symbolic links. Its last components need not
     /// exist.
     ///
     /// # Errors
-    /// If the path passes through a link in one of the directories, or if the system reports an
-    /// error.
+    /// If the path passes through a symbolic link in one of the directories, or if the system
+    /// reports an error.
     pub fn real_path(&self, path: &Path) -> Result<PathBuf, GrantedPathError> {
         let (found, missing) = self.innermost(path, true)?;
         let mut path = found.path();

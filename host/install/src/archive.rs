@@ -19,13 +19,15 @@ use crate::package::PackageError;
 /// Maximum size of an unpacked package.
 const MAX_PACKAGE_BYTES: u64 = 8 * 1024 * 1024 * 1024;
 
-/// Maximum total size of the files in the package of a component: the component has half of it.
+/// Maximum total size of the files in a component's package. The component itself may have half of
+/// this size.
 const MAX_COMPONENT_PACKAGE_BYTES: u64 = 512 * 1024 * 1024;
 
 /// Maximum number of entries.
 const MAX_ENTRIES: usize = 100_000;
 
-/// The file types of a Unix mode: those of files and directories, and none.
+/// The bits of a Unix mode that contain the file type, and the allowed types: file, directory and
+/// none.
 const FILE_TYPE_MASK: u32 = 0o170_000;
 const ALLOWED_FILE_TYPES: [u32; 3] = [0, 0o100_000, 0o040_000];
 
@@ -33,7 +35,7 @@ const ALLOWED_FILE_TYPES: [u32; 3] = [0, 0o100_000, 0o040_000];
 pub(crate) struct PackageArchive {
     archive: ZipArchive<File>,
     path: PathBuf,
-    /// The total size of the files, as the archive states it.
+    /// The total size of the files, as recorded in the archive.
     size: u64,
     /// The number of bytes that were read.
     read: u64,
@@ -191,8 +193,8 @@ fn repeated_name(mut file: File, start: u64) -> Option<String> {
     }
 }
 
-/// A reader that fails if it reads more bytes than the archive states: a small archive can contain
-/// an endless sequence of zeros.
+/// A reader that fails if it reads more bytes than the archive records, since a small archive can
+/// expand to an enormous number of zeros.
 struct SizeLimitedReader<'a, R> {
     inner: R,
     count: &'a mut u64,

@@ -14,7 +14,7 @@ use crate::hash::{PackageHash, Sha256Digest};
 pub struct EmbeddedPlugin {
     /// The provider that the plugin implements.
     pub address: ProviderAddress,
-    /// The version whose schema the plugin is compatible with.
+    /// The version of the provider with whose schema the plugin is compatible.
     pub version: Version,
     pub bytes: &'static [u8],
     /// The digest of `bytes`, computed at build time.

@@ -39,7 +39,7 @@ pub struct CliConfig {
     pub plugin_cache_dir: Option<PathBuf>,
     /// Whether the cache may be used for providers that are not in the lock file.
     pub plugin_cache_may_break_dependency_lock_file: bool,
-    /// Stored for callers that report settings. Wardian does not check for updates.
+    /// Only stored, for callers that report settings. Wardian does not check for updates.
     pub disable_checkpoint: bool,
     /// See `disable_checkpoint`.
     pub disable_checkpoint_signature: bool,
@@ -51,7 +51,7 @@ pub struct CliConfig {
     pub hosts: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// An API token, which neither `Debug` nor `Display` shows.
+/// An API token. Neither `Debug` nor `Display` reveals it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HostToken(String);
 
@@ -114,14 +114,14 @@ pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 pub struct LoadedCliConfig {
     /// The settings of all files.
     pub config: CliConfig,
-    /// The settings without effect, and missing files.
+    /// Settings that have no effect, and missing files.
     pub warnings: Vec<CliConfigWarning>,
 }
 
 impl CliConfig {
-    /// Reads a main file and then, in name order, the `*.tfrc` and `*.tfrc.json` files of a
-    /// directory. Later files are merged into earlier ones. If the named file does not exist, a
-    /// warning is returned; a directory that does not exist is ignored.
+    /// Reads a main file and then, in name order, the `*.tfrc` and `*.tfrc.json` files in a
+    /// directory. Later files are merged into earlier files. If the main file does not exist, a
+    /// warning is returned. A directory that does not exist is ignored.
     ///
     /// # Errors
     /// If a file cannot be read or is invalid, with the position.

@@ -25,8 +25,8 @@ use crate::sha256::Sha256Digest;
 const FORMAT: CacheFormat =
     CacheFormat { magic: b"wardian digest1\n", max_total_bytes: 4 << 20, max_entry_bytes: 1 << 20 };
 const ENTRY: &str = "files.digests";
-/// Minimum size of a file whose digest is cached. Smaller files are hashed faster than their
-/// digests are looked up.
+/// Minimum size of a file whose digest is cached. Hashing a smaller file takes less time than a
+/// cache lookup.
 const MIN_CACHED_SIZE: u64 = 1 << 20;
 /// The maximum number of cached digests.
 const MAX_ENTRIES: usize = 1000;
@@ -183,7 +183,7 @@ mod tests {
         file: PathBuf,
     }
 
-    /// Creates a file whose times state that it was last changed some time ago.
+    /// Creates a file whose times are some time in the past.
     fn fixture() -> Fixture {
         let root = tempfile::tempdir().unwrap();
         let file = root.path().join("plugin");

@@ -69,7 +69,7 @@ impl PackageHash {
         files.hash()
     }
 
-    /// Returns the `h1:` hash of a program that consists of one file.
+    /// Returns the `h1:` hash of a single-file program.
     pub fn for_program(address: &ProviderAddress, version: &Version, digest: Sha256Digest) -> Self {
         let mut files = PackageFiles::default();
         files.0.insert(program_file_name(address, version), digest);
@@ -91,7 +91,7 @@ pub struct HashSyntaxError {
     pub text: String,
 }
 
-/// Returns the name under which a program that consists of one file is hashed and installed.
+/// Returns the name under which a single-file program is hashed and installed.
 pub fn program_file_name(address: &ProviderAddress, version: &Version) -> String {
     format!("terraform-provider-{}_v{version}", address.type_name())
 }
@@ -137,7 +137,7 @@ impl PackageFiles {
         text
     }
 
-    /// Adds the files that such a content lists.
+    /// Adds the files that are listed in a text by [`Self::to_text`].
     fn add_listed(&mut self, text: &str) -> Result<(), UnhashablePath> {
         for line in text.lines() {
             let (digest, path) = line.split_once("  ").ok_or(UnhashablePath)?;
@@ -146,7 +146,7 @@ impl PackageFiles {
         Ok(())
     }
 
-    /// Hashes the files below a directory. Files that `OMITTED_FILES_NAME` lists are included: a
+    /// Hashes the files below a directory. Files listed in `OMITTED_FILES_NAME` are included; a
     /// wrong digest in that list results in a wrong hash. A file whose digest is already known is
     /// not read again.
     ///

@@ -122,15 +122,15 @@ pub struct InstallError {
 pub struct ResolvedPlugins {
     /// One plugin for each required provider that is neither built in nor already running.
     pub artifacts: BTreeMap<ProviderAddress, PluginArtifact>,
-    /// Embedded plugins whose hash is not in the lock file, as after `init -lockfile=readonly`
-    /// with a lock file by Terraform.
+    /// Embedded plugins whose hash is not in the lock file, for example after `init
+    /// -lockfile=readonly` with a lock file written by Terraform.
     pub not_recorded: Vec<ProviderAddress>,
 }
 
 /// Finds the installed plugin of every required provider and checks it against the lock file.
 ///
 /// # Errors
-/// One error for each provider that is missing or does not match the lock file.
+/// Returns one error for each provider that is missing or does not match the lock file.
 pub fn resolve(
     requirements: &Requirements,
     lock: &LockFile,
@@ -196,7 +196,7 @@ pub enum ResolveError {
         version: Version,
         error: Box<PackageError>,
     },
-    /// A development override does not lead to a plugin.
+    /// The path of a development override does not contain a plugin.
     #[error("the development override of {} cannot be used: {error}", address.for_display())]
     Override { address: ProviderAddress, error: Box<PackageError> },
 }
@@ -311,9 +311,9 @@ fn version_directory(data_directory: &Path, address: &ProviderAddress, version: 
     provider_directory(&data_directory.join("providers"), address).join(version.to_string())
 }
 
-/// Rejects symbolic links in the data directory: a repository could contain a data directory, and
-/// symbolic links in it could redirect removals and writes to any path. The data directory itself
-/// may be a symbolic link.
+/// Rejects symbolic links in the data directory. A repository could contain a data directory whose
+/// symbolic links redirect removals and writes to any path. The data directory itself may be a
+/// symbolic link.
 fn reject_symlinks(data_directory: &Path, version_directory: &Path) -> Result<(), InstallError> {
     let below = version_directory.ancestors().take_while(|path| *path != data_directory);
     match below.filter(|path| path.is_symlink()).last() {
@@ -366,7 +366,7 @@ fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Unpacks the archive of a native plugin, whose executable may need all files.
+/// Unpacks the archive of a native plugin completely, since the executable may need all files.
 fn unpack(path: &Path, target: &Path) -> io::Result<()> {
     let mut archive = PackageArchive::open(path, open_regular(path)?).map_err(io::Error::other)?;
     fs::create_dir(target)?;
@@ -382,7 +382,7 @@ fn unpack(path: &Path, target: &Path) -> io::Result<()> {
 }
 
 /// Places a component from an archive, without the other files of its package. A list of their
-/// digests replaces them, so that the hash of the directory is that of the package.
+/// digests replaces them, so that the directory has the same hash as the package.
 fn place_component(path: &Path, component: &ComponentArtifact, target: &Path) -> io::Result<()> {
     let (name, omitted) = omitted_files(path, &component.address).map_err(io::Error::other)?;
     fs::create_dir(target)?;

@@ -140,7 +140,7 @@ pub struct NativeArtifact {
     pub origin: PluginOrigin,
     /// The executable's name in its package.
     pub executable: String,
-    /// The path of the executable, or of its package if that is packed.
+    /// The path of the executable, or of the zip file that contains it.
     pub file: PathBuf,
     /// The hash of its package; `None` for a development override.
     pub package_hash: Option<PackageHash>,
@@ -184,11 +184,11 @@ impl fmt::Display for PluginOrigin {
 
 /// How an artifact is checked against the lock file.
 ///
-/// A lock file by Terraform records hashes of native packages only. An embedded plugin does not
-/// match any of them, but it can be replaced only together with the `wardian` binary, which the
+/// A lock file written by Terraform records only hashes of native packages. An embedded plugin does
+/// not match any of them, but it can be replaced only together with the `wardian` binary, which the
 /// user trusts by running it. So its hash is added, as Terraform adds the hashes of additional
-/// platforms. A file in a mirror can be replaced by any user with write access, and the lock file
-/// detects the replacement.
+/// platforms. Any user with write access can replace a file in a mirror, and the lock file detects
+/// the replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
     /// A hash that the lock file does not contain is added, and the addition is reported.
@@ -243,7 +243,8 @@ pub struct OpenedPackage {
 }
 
 impl OpenedPackage {
-    /// Returns an embedded plugin as a package. Hashes only one line, and reads no files.
+    /// Returns an embedded plugin as a package, without reading files. Only one line of text is
+    /// hashed.
     pub fn embedded(plugin: &EmbeddedPlugin) -> Self {
         Self {
             artifact: PluginArtifact::Component(ComponentArtifact::embedded(plugin)),

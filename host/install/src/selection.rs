@@ -63,8 +63,8 @@ pub enum LockFilePolicy {
     /// The lock file is updated to the selection.
     #[default]
     Update,
-    /// A new provider or version is an error. A new hash is only reported, and changed constraints
-    /// are ignored (`-lockfile=readonly`).
+    /// A new provider or version causes an error. A new hash is only reported, and changed
+    /// constraints are ignored (`-lockfile=readonly`).
     ReadOnly,
 }
 
@@ -84,12 +84,12 @@ pub struct Selection {
     /// The difference between the new and the current content.
     pub lock_change: LockChange,
     pub notices: Vec<Notice>,
-    /// The native programs that would replace a component that was in use, with the version of the
+    /// Providers whose component would be replaced by a native program, with the version of the
     /// component. Only the user can allow such a program to run.
     pub replaced_components: BTreeMap<ProviderAddress, Version>,
 }
 
-/// The required change of the lock file.
+/// The required change to the lock file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockChange {
     /// The file does not need to be written.
@@ -159,7 +159,7 @@ impl fmt::Display for Notice {
 /// `data_directory` is searched for a locked version that is no longer in any source.
 ///
 /// # Errors
-/// One error for each provider that is not available, or one error for the lock file.
+/// Returns one error for each provider that is not available, or one error for the lock file.
 pub fn select(
     requirements: &Requirements,
     lock: &LockFile,
@@ -255,8 +255,8 @@ impl Selector<'_> {
     }
 
     /// Returns the version of the component that the lock file selects, if the plugin is a native
-    /// program. If the locked package is no longer available, the provider is assumed to have used
-    /// a component if one is available.
+    /// program. If the locked package is no longer available, it is assumed to be a component if
+    /// the catalogue contains a component of the provider.
     fn replaced_component(&self, address: &ProviderAddress, plugin: &SelectedPlugin) -> Option<Version> {
         let entry = self.lock.providers.get(address)?;
         if !matches!(plugin.artifact, PluginArtifact::Native(_)) || plugin.reason == SelectionReason::Locked {

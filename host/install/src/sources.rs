@@ -202,7 +202,7 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// Adds plugin directories, for provisioners that only a name identifies.
+    /// Adds plugin directories, for provisioners that are identified only by a name.
     #[must_use]
     pub fn with_plugin_directories(mut self, directories: PluginDirectories) -> Self {
         let scope = ProviderFilter {

@@ -61,7 +61,7 @@ impl Monitor {
     }
 
     /// Whether accesses are written to an audit log. If not, a caller can omit the description of
-    /// an access that must be fast.
+    /// an access in code that must be fast.
     pub fn is_recording(&self) -> bool {
         self.inner.log.is_enabled()
     }
@@ -89,7 +89,7 @@ impl Monitor {
         self.settle(call, request, Some(address), decision)
     }
 
-    /// Checks an access again after it has begun, for an address to which its host name resolves.
+    /// Checks an access that has already begun, for an address to which its host name resolves.
     ///
     /// # Errors
     /// If policy does not grant it. The denial is recorded.

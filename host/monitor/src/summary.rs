@@ -23,7 +23,7 @@ const MAX_LINE_LENGTH: u64 = 16 << 20;
 pub struct Summary {
     /// Totals by plugin address.
     pub plugins: BTreeMap<String, PluginSummary>,
-    /// The numbers of lines that are not records, from 1: lines that are incomplete because a run
+    /// Line numbers, from 1, of lines that are not records: lines that are incomplete because a run
     /// was killed, or other text.
     pub unreadable: Vec<u64>,
     pub records: u64,

@@ -186,7 +186,7 @@ fn environment_variables_are_granted_by_name() {
     }
 }
 
-/// If an audit log is requested, an access that cannot be recorded must not be performed.
+/// Verifies that an access that cannot be recorded is not performed if an audit log is requested.
 #[cfg(target_os = "linux")]
 #[test]
 fn access_is_denied_if_log_is_full() {
@@ -244,7 +244,7 @@ fn concurrent_runs_write_complete_lines() {
     assert_eq!(records(&path).len(), 2_000);
 }
 
-/// A policy that is synthesized from one access of each kind allows exactly these accesses.
+/// Verifies that a policy synthesized from one access of each kind allows exactly these accesses.
 #[test]
 fn synthesized_policy_allows_the_same_run() {
     let logged = Logged::new();

@@ -99,7 +99,7 @@ impl Drop for Report {
     }
 }
 
-/// The body of a response. While it exists, its request is counted by the request limiter.
+/// The body of a response. While it exists, it holds a permit of the request limiter.
 pub struct ResponseBody {
     incoming: Incoming,
     left: u64,

@@ -36,7 +36,7 @@ pub struct HttpLimits {
 pub struct Timeouts {
     /// Time limit for resolving the host and connecting, including TLS.
     pub connect: Duration,
-    /// Time limit from the end of connecting to the first byte of the response.
+    /// Time limit from the opening of the connection to the first byte of the response.
     pub first_byte: Duration,
     /// Time limit between two chunks of the response.
     pub between_bytes: Duration,
@@ -95,7 +95,7 @@ impl Client {
     }
 
     /// Sends a request with an absolute URI, and waits for the response head. Redirects are not
-    /// followed. `authority` must allow the request, and is notified of its end.
+    /// followed. `authority` must allow the request, and records its end.
     ///
     /// # Errors
     /// If the request is not allowed, or there is no response.
@@ -166,8 +166,8 @@ impl Client {
     }
 }
 
-/// Returns the method that is checked and sent. Servers treat methods as case sensitive, but some
-/// also accept `get`, so the method that is sent must be the one that policy allowed.
+/// Returns the method that is checked and sent. Methods are case-sensitive, but some servers also
+/// accept `get`, so the method that is sent must be exactly the method that policy allowed.
 fn upper_case(method: &Method) -> Result<Method, NetworkError> {
     if method.as_str().bytes().any(|byte| byte.is_ascii_lowercase()) {
         let upper = method.as_str().to_ascii_uppercase();
@@ -198,7 +198,7 @@ async fn exchange(
     }
 }
 
-/// Returns the access request for which the authority is asked.
+/// Returns the access request on which the authority decides.
 fn request_to_decide(
     uri: &Uri,
     method: &Method,
@@ -230,7 +230,7 @@ fn request_to_decide(
     Ok(access)
 }
 
-/// Converts the head of a request to the one that is sent over the connection.
+/// Converts the head of a request to the head that is sent over the connection.
 fn prepare_head(
     parts: &mut http::request::Parts,
     access: &NetworkRequest,

@@ -50,7 +50,7 @@ impl Connector<'_> {
         Ok(Connection { address: Some(address), ..connection })
     }
 
-    /// Connects to a proxy, and for HTTPS through a tunnel to the host of a request.
+    /// Connects to a proxy and, for HTTPS, to the host of a request through a tunnel.
     pub(crate) async fn connect_through_proxy(
         &self,
         proxy: &Proxy,

@@ -30,7 +30,8 @@ pub enum NetworkError {
     /// The request has a header that the host adds.
     #[error("the host adds the header {0} for this destination, so the plugin must not set it")]
     CredentialHeader(String),
-    /// The limit of concurrent requests is reached, and none of them ended within the timeout.
+    /// The number of concurrent requests has reached its limit, and none of the requests ended
+    /// within the timeout.
     #[error("timed out waiting for one of {0} concurrent requests to finish")]
     LimitReached(usize),
     /// Connecting timed out.

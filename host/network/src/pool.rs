@@ -30,8 +30,8 @@ pub(crate) struct Endpoint {
 /// An open connection.
 pub(crate) struct Connection {
     pub(crate) sender: SendRequest<BoxedBody>,
-    /// The address of the peer; `None` through a proxy. Each later request is checked for this
-    /// address.
+    /// The address of the peer; `None` through a proxy. Each later request is checked again with
+    /// this address.
     pub(crate) address: Option<IpAddr>,
 }
 

@@ -69,7 +69,7 @@ impl ProxySettings {
     /// Reads the proxy variables; `variable` returns the value of a variable.
     ///
     /// # Errors
-    /// If a proxy is invalid: a typing error must not cause requests to bypass the proxy.
+    /// If a proxy is invalid, because a typing error must not cause requests to bypass the proxy.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ProxyError> {
         let first = |names: &[&'static str]| {
             names.iter().find_map(|name| Some((*name, variable(name).filter(|value| !value.is_empty())?)))

@@ -17,8 +17,8 @@ pub struct RequestLimiter {
     limit: usize,
 }
 
-/// A place in the queue. A caller that waits for several responses one after the other takes its
-/// tickets in that order: otherwise responses that are not read yet could hold all permits, and the
+/// A place in the queue. A caller that waits for several responses in turn must take its tickets in
+/// that order. Otherwise, responses that have not been read yet could hold all permits, and the
 /// awaited request would never be sent.
 pub struct Ticket {
     waiting: Acquire,

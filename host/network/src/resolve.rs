@@ -22,7 +22,7 @@ pub trait Resolver: Send + Sync + 'static {
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// The system's resolver: hosts file, name servers, but no search domains.
+/// The system's resolver: the hosts file and name servers, without search domains.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemResolver;
 

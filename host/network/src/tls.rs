@@ -40,7 +40,7 @@ pub enum TlsError {
     /// The TLS library could not be configured.
     #[error("{0}")]
     Setup(rustls::Error),
-    /// The host name cannot occur in a certificate.
+    /// The host name is not valid in a certificate.
     #[error("a certificate cannot be issued for this host name")]
     Name,
     #[error("{0}")]
@@ -90,7 +90,7 @@ impl TlsRoots {
 /// Loads the system's root certificates.
 ///
 /// # Errors
-/// The reason, if the system has none.
+/// Returns the reason if the system has no root certificates.
 pub fn system_roots() -> Result<RootCertStore, String> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();

@@ -67,9 +67,10 @@ impl AddressRange {
         self.first.is_ipv4() == address.is_ipv4() && masked(address, self.prefix) == self.first
     }
 
-    /// Whether a rule with this effect applies to an address. A wide range grants no metadata
-    /// address. A grant of IPv4 addresses also includes IPv6 addresses that certainly contain one
-    /// of them, and a denial includes those that may contain one.
+    /// Whether a rule with this effect applies to an address. A range grants a metadata address
+    /// only if it contains no other address. A grant of IPv4 addresses includes IPv6 addresses that
+    /// certainly contain one of them, and a denial also includes IPv6 addresses that may contain
+    /// one of them.
     pub(crate) fn matches(self, address: IpAddr, effect: Effect) -> bool {
         let address = canonical(address);
         let embedded = match address {
@@ -89,7 +90,7 @@ impl AddressRange {
         }
     }
 
-    /// Whether no address that a rule allows is in both ranges.
+    /// Whether the ranges have no address in common that a rule could allow.
     pub(crate) fn excludes(self, other: Self) -> bool {
         if self.first.is_ipv4() == other.first.is_ipv4() {
             return !self.covers(other) && !other.covers(self);

@@ -74,8 +74,8 @@ pub enum CapabilityRequestError {
     /// The name of the capability or of an argument is invalid.
     #[error("{0:?} is not a name in policies")]
     InvalidName(String),
-    /// The string cannot occur in a policy or misleads a reader, for example because it contains a
-    /// control character.
+    /// The string cannot occur in a policy or would mislead a reader, for example because it
+    /// contains a control character.
     #[error("the value of \"{0}\" contains characters that policies do not allow")]
     InvalidString(String),
     /// The reason is missing or too long.
@@ -109,7 +109,7 @@ impl CapabilityRequest {
         }
     }
 
-    /// Creates a request of a user, who need not give a reason; see [`CapabilityRequest::new`].
+    /// Creates a request on behalf of a user, without a reason; see [`CapabilityRequest::new`].
     ///
     /// # Errors
     /// If the request is not a valid rule.
@@ -215,15 +215,15 @@ impl CapabilityRequest {
     }
 }
 
-/// Returns whether a string is displayed unambiguously. Invisible characters, and characters that
-/// change the text direction, make it look like another string.
+/// Returns whether a string is displayed unambiguously. With invisible characters, or characters
+/// that change the text direction, a string can look like a different string.
 fn is_unambiguous(text: &str) -> bool {
     escape(text, Extent::Line) == text
 }
 
-/// Returns a host in the form in which it is shown: a rule with a letter that looks like another one
-/// would be written to the policy in a form that the user has not seen. An invalid host is unchanged,
-/// and rejected with the rule.
+/// Returns a host in canonical form, so that the policy contains the host in the form that the user
+/// has seen, even if a letter looks like another letter. An invalid host is returned unchanged, and
+/// rejected together with the rule.
 fn canonical_host(host: &str) -> String {
     HostPattern::parse(host).map_or_else(|_| host.to_owned(), |pattern| pattern.to_string())
 }

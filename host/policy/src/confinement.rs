@@ -33,10 +33,11 @@ pub(crate) struct GrantedPorts {
 }
 
 impl PluginPolicy {
-    /// Returns the confinement of the plugin if it is native code that must be confined.
+    /// Returns the confinement of the plugin, for use if it is a native plugin that must be
+    /// confined.
     ///
     /// # Errors
-    /// The denial for the first granted directory that contains a denied path.
+    /// Returns the denial for the first granted directory that contains a denied path.
     pub fn native_confinement(&self) -> Result<NativeConfinement, Box<Denial>> {
         let mut confinement = NativeConfinement::default();
         for (path, access) in self.directories() {

@@ -69,7 +69,7 @@ pub enum DenialReason {
     NoGrant,
     /// There is no policy file.
     NoPolicy,
-    /// The name is granted, but not the address that it resolves to.
+    /// The name is granted, but not the address to which it resolves.
     Address {
         /// The resolved address.
         address: IpAddr,
@@ -83,7 +83,7 @@ pub enum DenialReason {
         /// The line that grants the directory.
         location: SourceLocation,
     },
-    /// No plugin may write the path, whatever the rules.
+    /// No plugin may write the path, regardless of the rules.
     ReadOnly(PathBuf),
 }
 
@@ -110,8 +110,8 @@ impl Denial {
         }
     }
 
-    /// Returns the line that denies the request, that grants the name but not the address, or that
-    /// grants the directory but not its protected files.
+    /// Returns the line that denies the request. If the name is granted but not the address, or the
+    /// directory but not its protected files, returns the line of that grant.
     pub fn rule(&self) -> Option<&SourceLocation> {
         match &self.reason {
             DenialReason::Rule { location, .. } | DenialReason::ProtectedClass { location } => Some(location),

@@ -34,17 +34,17 @@ pub struct Explanation {
     pub plugin: ProviderAddress,
     /// The files, from the highest level down.
     pub files: Vec<ExplainedFile>,
-    /// Effective grants; denials apply in addition.
+    /// Effective grants. Denials apply in addition.
     pub allowed: Vec<Explained>,
     pub denied: Vec<Explained>,
     /// Grants without effect, since another file does not grant the access.
     pub without_effect: Vec<Explained>,
-    /// Whether the list of grants is incomplete because there are too many rules to combine.
+    /// Whether the list of grants is incomplete, because there are too many rules to combine.
     pub is_cut_short: bool,
     /// Limits and deterministic mode.
     pub settings: Settings,
-    /// How native code is treated, and the line that sets it; without a line, the treatment follows
-    /// from the default actions of the files.
+    /// How native plugins are treated, and the line that sets this. Without a line, it follows from
+    /// the default actions of the files.
     pub native: (NativePlugins, Option<SourceLocation>),
     pub credentials: Vec<ExplainedCredential>,
 }
@@ -74,7 +74,7 @@ pub struct Explained {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedCredential {
     pub header: String,
-    /// The source of the secret, never the secret.
+    /// The source of the secret, never the secret itself.
     pub source: CredentialSource,
     /// The hosts to which the credential is sent.
     pub hosts: Vec<String>,

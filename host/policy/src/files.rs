@@ -21,8 +21,9 @@ const MAX_FILE_SIZE: u64 = 1 << 20;
 pub struct PolicyPaths {
     /// The organisation's file at its fixed path; optional.
     pub system: Option<PathBuf>,
-    /// Another file of the organisation, from an environment variable; it must exist. This file
-    /// does not replace the file at the fixed path: otherwise a variable could disable that file.
+    /// Another file of the organisation, at the path in an environment variable. It must exist. It
+    /// does not replace the file at the fixed path, since otherwise a variable could disable that
+    /// file.
     pub from_environment: Option<PathBuf>,
     /// The user's file; optional.
     pub user: Option<PathBuf>,
@@ -40,7 +41,7 @@ impl PolicyPaths {
 /// Reads all policy files.
 ///
 /// # Errors
-/// All problems of all files.
+/// Returns all problems of all files.
 pub fn load(policy_paths: &PolicyPaths) -> Result<Policy, Diagnostics> {
     let mut problems = Diagnostics::new();
     let mut files = Vec::new();
@@ -77,7 +78,7 @@ pub fn load(policy_paths: &PolicyPaths) -> Result<Policy, Diagnostics> {
 /// Reads a policy file; returns [`None`] if it does not exist. `name` is its display name.
 ///
 /// # Errors
-/// If it cannot be read, and all problems of its content.
+/// Returns an error if the file cannot be read, or all problems of its content.
 pub fn read_file(
     level: Level,
     path: &Path,

@@ -15,7 +15,7 @@ use std::fmt;
 
 pub(crate) const MAX_PATTERN_LENGTH: usize = 1024;
 
-/// Maximum length of a string that is matched with wildcards. Matching a longer string is
+/// Maximum length of a string that is matched with wildcards. A longer string is treated as
 /// undecidable: it matches no rule that allows, and every rule that denies.
 pub(crate) const MAX_TEXT_LENGTH: usize = 64 << 10;
 
@@ -123,7 +123,7 @@ impl Glob {
         }))
     }
 
-    /// Whether no string matches both. May return false negatives, but no false positives.
+    /// Whether no string matches both patterns. May return false negatives, but no false positives.
     pub(crate) fn excludes(&self, other: &Self) -> bool {
         match (self.literal(), other.literal()) {
             (Some(one), Some(two)) => one != two,

@@ -15,7 +15,7 @@ use crate::source_location::SourceLocation;
 pub enum GrantStatus {
     /// The request is granted completely.
     Granted,
-    /// The request is denied at least partly, and a rule in the root module's policy cannot change
+    /// The request is denied at least in part, and no rule in the root module's policy can change
     /// that. The rest is granted.
     Denied(DenialSource),
     /// A rule in the root module's policy can grant everything that is not denied.

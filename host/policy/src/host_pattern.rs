@@ -33,7 +33,7 @@ pub(crate) enum HostPattern {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LabelPattern {
-    /// Whether the pattern also requires one or more additional labels before these.
+    /// Whether the pattern also requires one or more additional labels before `labels`.
     open: bool,
     /// The labels from last to first.
     labels: Box<[Glob]>,
@@ -194,7 +194,8 @@ fn host_of_url(text: &str) -> Option<&str> {
     (!is_range || has_path).then_some(host)
 }
 
-/// Returns whether the text before a slash is an address, so that the pattern is meant as a range.
+/// Returns whether the text before a slash is an address, which means that the pattern is intended
+/// as a range.
 fn is_address(text: &str) -> bool {
     text.parse::<IpAddr>().is_ok()
 }

@@ -9,10 +9,10 @@ pub enum Level {
     /// variable.
     Organisation,
     User,
-    /// The configuration: everyone who can change the configuration can change this file.
+    /// The configuration. Everyone who can change the configuration can change this file.
     RootModule,
-    /// The host itself: default grants for the plugins that it ships. The host's grants apply only
-    /// if all other levels defer, and it denies nothing.
+    /// The host itself: default grants for embedded plugins. These grants apply only if all other
+    /// levels defer, and the host denies nothing.
     Host,
 }
 

@@ -31,7 +31,7 @@ impl PolicyFile {
     /// absolute.
     ///
     /// # Errors
-    /// All problems, with their source spans.
+    /// Returns all problems, with their source spans.
     pub fn parse(level: Level, file: &Arc<SourceFile>, root_module: &Path) -> Result<Self, Diagnostics> {
         let (body, problems) = parse_body(file);
         if problems.has_errors() {

@@ -40,7 +40,7 @@ pub const POLICY_FILE_NAME: &str = "wardian.policy.hcl";
 /// approved declarations.
 pub const CONSENT_LOCK_FILE_NAME: &str = ".wardian.lock.hcl";
 
-/// The names of other files that are protected even if they do not exist.
+/// The names of other files that are protected even before they exist.
 const DEPENDENCY_LOCK_FILE_NAME: &str = ".terraform.lock.hcl";
 const DATA_DIRECTORY_NAME: &str = ".terraform";
 
@@ -168,8 +168,7 @@ impl<'a> GrantedDirectory<'a> {
 
 impl Policy {
     /// Combines files. `root_module` is the absolute base path for relative paths in requests.
-    /// `policies` contains the paths of the files, and the paths at which other files would be
-    /// read.
+    /// `policies` contains the paths of all policy files, including those that do not exist.
     pub fn new(
         root_module: &Path,
         files: impl IntoIterator<Item = PolicyFile>,
@@ -201,10 +200,10 @@ impl Policy {
         }
     }
 
-    /// Applies the restrictions for untrusted configurations: the configuration's own policy
-    /// grants nothing, only the organisation's files grant network access, nothing is started or
-    /// written, no native plugin runs, and `unreadable` paths and everything below them cannot
-    /// be read.
+    /// Applies the restrictions for untrusted configurations: the configuration's own policy grants
+    /// nothing, only the organisation's files grant network access, no programs are started, no
+    /// files are written, no native plugins run, and `unreadable` paths and everything below them
+    /// cannot be read.
     pub fn distrust(&mut self, unreadable: impl IntoIterator<Item = PathBuf>) {
         self.untrusted = Some(Arc::new(UntrustedRestrictions::new(unreadable)));
     }
@@ -215,7 +214,7 @@ impl Policy {
         Arc::make_mut(&mut self.protected).protect(class, path);
     }
 
-    /// Prevents every plugin from writing a path, such as that of the audit log.
+    /// Prevents every plugin from writing a path, such as the path of the audit log.
     pub fn make_read_only(&mut self, path: &Path) {
         self.read_only = self.read_only.iter().cloned().chain([path.to_owned()]).collect();
     }
@@ -245,8 +244,8 @@ impl Policy {
         self.all_plugins.writable.iter().map(PathBuf::as_path)
     }
 
-    /// Determines the directories to which granted paths lead: maps each path in a rule to the path
-    /// without symbolic links.
+    /// Sets the directories to which granted paths must resolve: `targets` maps each path in a rule
+    /// to its path without symbolic links.
     pub fn fix_targets(&mut self, targets: BTreeMap<PathBuf, PathBuf>) {
         self.targets = Arc::new(targets);
     }
@@ -255,9 +254,9 @@ impl Policy {
         &self.files
     }
 
-    /// Returns the limits of expressions that organisation and user set, and those that all files
-    /// set together. Organisation and user are responsible for the machine, and may set higher
-    /// limits than the host's defaults.
+    /// Returns the limits of expressions from the files of organisation and user, and the limits
+    /// from all files. Organisation and user are responsible for the machine, and may set limits
+    /// above the host's defaults.
     pub fn evaluation_settings(&self) -> (EvaluationSettings, EvaluationSettings) {
         let (mut machine, mut all) = (EvaluationSettings::default(), EvaluationSettings::default());
         for file in &self.files {
@@ -293,8 +292,8 @@ impl Policy {
         }
     }
 
-    /// Returns the policy for a plugin whose code the host ships: it includes the host's default
-    /// grants. These grants apply to code, not to a plugin's name.
+    /// Returns the policy for a plugin whose code is shipped with the host, which includes the
+    /// host's default grants. These grants depend on the plugin's code, not on its name.
     pub fn for_trusted_code(&self, plugin: &ProviderAddress) -> PluginPolicy {
         let mut policy = self.for_plugin(plugin);
         let defaults = defaults::host_policy(&self.root_module).map(|file| file.view(plugin));
@@ -305,8 +304,8 @@ impl Policy {
         policy
     }
 
-    /// Returns whether a plugin may make an access. For access by host name this is the first
-    /// check; [`PluginPolicy::decide_at`] is the second.
+    /// Returns whether a plugin may make an access. For an access by host name, this is the first
+    /// check; [`PluginPolicy::decide_at`] is the second check.
     pub fn decide(&self, plugin: &ProviderAddress, request: &AccessRequest) -> Decision {
         self.for_plugin(plugin).decide(request)
     }
@@ -408,8 +407,8 @@ impl PluginPolicy {
     }
 
     /// Returns whether the plugin may make an access to an address to which the request's host
-    /// resolves. This check is required for each address right before connecting to it: the owner
-    /// of a name can change its addresses at any time.
+    /// resolves. This check is required for each address right before connecting to it, since the
+    /// owner of a name can change its addresses at any time.
     pub fn decide_at(&self, request: &AccessRequest, address: IpAddr) -> Decision {
         self.decision(request, Some(address))
     }
@@ -506,8 +505,8 @@ impl PluginPolicy {
         self.untrusted.is_some()
     }
 
-    /// Returns every path that the files or the host mention, granted or denied. Code that opens
-    /// files uses them to detect other names of the same file.
+    /// Returns every path that policy files or the host's defaults contain, granted or denied. Code
+    /// that opens files uses these paths to detect other names of the same file.
     pub fn named_paths(&self) -> BTreeSet<&Path> {
         let rules = self.files.iter().flat_map(|file| &file.rules);
         let named = rules.filter_map(|rule| match &rule.conditions {
@@ -523,21 +522,20 @@ impl PluginPolicy {
         self.protected.paths()
     }
 
-    /// Returns the path without symbolic links to which a granted path must lead, if it has been
-    /// determined.
+    /// Returns the path without symbolic links to which a granted path must resolve, if it is set.
     pub fn target(&self, path: &Path) -> Option<&Path> {
         self.targets.get(path).map(PathBuf::as_path)
     }
 
     /// Returns the directories that a rule grants to any plugin for writing, or to this one by
-    /// default. Their content is not trustworthy. The default grants of other plugins are omitted:
-    /// embedded plugins write only files that the configuration specifies.
+    /// default. Their content is not trustworthy. The default grants of other plugins are omitted,
+    /// since embedded plugins write only files that the configuration specifies.
     pub fn writable_directories(&self) -> impl Iterator<Item = &Path> {
         self.all_plugins.writable.iter().map(PathBuf::as_path)
     }
 
-    /// Returns every path in a rule for any plugin, and in the default grants of this one. A
-    /// plugin does not change what such a path leads to.
+    /// Returns every path in a rule for any plugin, and in the default grants of this one. A plugin
+    /// must not change the file to which such a path resolves.
     pub fn paths_of_all_plugins(&self) -> &BTreeSet<PathBuf> {
         &self.all_plugins.named
     }
@@ -547,8 +545,8 @@ impl PluginPolicy {
         &self.settings
     }
 
-    /// Returns the limits that organisation and user set, independent of the root module. Both are
-    /// responsible for the machine, and may set higher limits than the host's defaults.
+    /// Returns the limits from the files of organisation and user, regardless of the root module.
+    /// Both are responsible for the machine, and may set limits above the host's defaults.
     pub fn machine_limits(&self) -> PluginLimits {
         let mut settings = Settings::default();
         let files = self.files.iter().filter(|file| matches!(file.level, Level::Organisation | Level::User));
@@ -556,9 +554,9 @@ impl PluginPolicy {
         settings.limits
     }
 
-    /// Returns how the plugin is treated if it is native code. A file that does not defer and has
-    /// no setting denies it, since no other rule restricts native code; if no file has a setting, a
-    /// warning is shown.
+    /// Returns how the plugin is treated if it is a native plugin. A file that neither defers nor
+    /// has the setting denies the plugin, since no other rule restricts native plugins. If no file
+    /// has the setting, the plugin runs with a warning.
     pub fn native(&self) -> NativePlugins {
         if self.untrusted.is_some() {
             return NativePlugins::Deny;
@@ -574,9 +572,9 @@ impl PluginPolicy {
         }
     }
 
-    /// Returns the credentials that the host adds to a request, one for each header: if two files
-    /// bind the same header, the credential of the higher level. The plugin must not set these
-    /// headers.
+    /// Returns the credentials that the host adds to a request, one for each header. If two files
+    /// bind the same header, the credential of the higher level is used. The plugin must not set
+    /// these headers.
     pub fn credentials(&self, request: &NetworkRequest) -> Vec<&CredentialBinding> {
         let mut found: Vec<&CredentialBinding> = Vec::new();
         for binding in self.credentials.iter().filter(|binding| binding.matches(request)) {

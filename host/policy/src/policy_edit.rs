@@ -32,8 +32,8 @@ pub fn grant_block(plugin: &ProviderAddress, requests: &[&CapabilityRequest]) ->
     format!("plugin \"{}\" {{\n{}}}\n", plugin.for_display(), render_rules(requests))
 }
 
-/// Adds rules that grant capability requests to the root module's policy: in the last block that is
-/// for this plugin only, or in a new block at the end. Without `text` a new file is created.
+/// Adds rules that grant capability requests to the root module's policy: in the last block for
+/// this plugin only, or in a new block at the end. If `text` is `None`, the result is a new file.
 ///
 /// # Errors
 /// If the text is not a valid policy, before or after the change.
@@ -62,7 +62,7 @@ fn is_for(label: &str, plugin: &ProviderAddress) -> bool {
     PluginPattern::parse(label).is_ok_and(|pattern| pattern.is_exactly(plugin))
 }
 
-/// Whether the only difference between two policies is that the requests are granted.
+/// Whether two policies differ only in the grants of the requests.
 fn has_added(
     old: &PolicyFile,
     new: &PolicyFile,

@@ -62,7 +62,7 @@ pub fn least_privilege_policy(
 /// The accesses of one plugin, as rendered values.
 #[derive(Default)]
 struct PluginAccesses {
-    /// Methods by scheme, port, addresses to list, and host.
+    /// HTTP methods by scheme, port, addresses to list, and host.
     network: BTreeMap<(NetworkKey, String), BTreeSet<String>>,
     files: BTreeMap<PathBuf, NeededFileAccess>,
     environment: BTreeSet<String>,

@@ -61,7 +61,8 @@ impl ProtectedFiles {
         &self.paths
     }
 
-    /// Returns the classes of the files that an access concerns, linear in the path's length.
+    /// Returns the classes of the files that an access concerns. The cost is linear in the length
+    /// of the path.
     pub(crate) fn classes(&self, access: &FileAccess) -> ProtectedClasses {
         let path = fold(access.path());
         let mut classes = access.classes().union(self.classes_of_names(&path));
@@ -96,7 +97,7 @@ impl ProtectedFiles {
     }
 }
 
-/// Returns the classes of the files with a name, wherever they are.
+/// Returns the classes of all files with this name, in any directory.
 pub fn classes_of_file_name(name: &OsStr) -> ProtectedClasses {
     classes_of_name(&fold_name(name))
 }

@@ -72,8 +72,8 @@ impl Rule {
         }
     }
 
-    /// Whether the rule applies to a request. `classes` are those of its files, and `address` is
-    /// the resolved address of its host, if known.
+    /// Whether the rule applies to a request. `classes` are the classes of the request's files, and
+    /// `address` is the resolved address of its host, if known.
     pub(crate) fn matches(
         &self,
         request: &AccessRequest,

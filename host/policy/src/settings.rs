@@ -23,8 +23,8 @@ pub enum NativePlugins {
     Allow,
     /// The plugin runs, with a warning.
     Warn,
-    /// The plugin runs, confined by the kernel to the granted accesses; with a warning if the
-    /// kernel cannot confine it.
+    /// The plugin runs confined by the kernel to the granted accesses. If the kernel cannot confine
+    /// it, it runs with a warning.
     ConfineOrWarn,
     /// The plugin runs only if the kernel can confine it to the granted accesses.
     Confine,
@@ -54,7 +54,7 @@ impl fmt::Display for NativePlugins {
     }
 }
 
-/// Resource limits of a plugin. For an absent limit, the host's default applies.
+/// Resource limits of a plugin. If a limit is absent, the host's default applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PluginLimits {
     /// Memory of an instance, in bytes.
@@ -162,7 +162,7 @@ impl PluginLimits {
     }
 }
 
-/// Limits of the values that expressions produce. They concern a run, not a plugin.
+/// Limits of the values that expressions produce. These limits apply to a run, not to a plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EvaluationSettings {
     /// Bytes of the values of one expression.
@@ -175,7 +175,7 @@ impl EvaluationSettings {
     /// The argument names in a policy.
     pub(crate) const NAMES: [&'static str; 2] = ["expression_size", "total_size"];
 
-    /// Takes the smaller of each limit.
+    /// Reduces each limit to the smaller of the two.
     pub(crate) fn narrow_to(&mut self, other: &Self) {
         narrow(&mut self.expression_size, other.expression_size.as_ref(), |one, two| one < two);
         narrow(&mut self.total_size, other.total_size.as_ref(), |one, two| one < two);
@@ -188,7 +188,7 @@ pub struct Settings {
     pub limits: PluginLimits,
     /// How native code is treated.
     pub native: Option<PolicySetting<NativePlugins>>,
-    /// Whether clocks and randomness give the same values in each run.
+    /// Whether clocks and randomness return the same values in each run.
     pub deterministic: Option<PolicySetting<bool>>,
 }
 

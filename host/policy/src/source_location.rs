@@ -20,8 +20,8 @@ impl fmt::Display for SourceLocation {
     }
 }
 
-/// Finds the lines of one file's spans. [`Span`] can also compute the line, but counts the column
-/// as well, which is too slow for thousands of rules on one long line.
+/// Finds the line numbers of spans in one file. [`Span`] can also compute the line, but it counts
+/// the column as well, and that is too slow for thousands of rules on one long line.
 pub(crate) struct LineIndex {
     name: Arc<str>,
     file: Arc<SourceFile>,

@@ -48,8 +48,8 @@ fn first_call(expression: &Expression) -> Option<Diagnostic> {
     Some(Diagnostic::error("Function calls not allowed", detail).at(span))
 }
 
-/// Formats the error on one line, since the text is an argument, not a file from which an excerpt
-/// could be shown.
+/// Formats the error on one line. The text is an argument, not a file, so no source lines are
+/// shown.
 fn refused(what: &str, found: &Diagnostics) -> FunctionError {
     let first = found.iter().find(|diagnostic| diagnostic.is_error());
     let reason = first.map(ToString::to_string).unwrap_or_default();

@@ -15,11 +15,11 @@ struct Line {
     value: Option<String>,
     /// The number of opened brackets, minus the number of closed ones.
     opened: i64,
-    /// The same number after the equals sign.
+    /// The same difference for the text after the equals sign.
     opened_in_value: i64,
 }
 
-/// Lines, the last of which is being written.
+/// The lines so far. The last line is incomplete.
 #[derive(Default)]
 pub(super) struct Lines {
     done: Vec<Line>,

@@ -10,7 +10,7 @@ use crate::terraform::{self, Fault};
 
 const FILE: &str = "functions.json";
 
-/// Names that the expressions can use.
+/// Declarations of the names that the expressions use.
 const WORLD: &str = r#"
 terraform {
   required_providers {

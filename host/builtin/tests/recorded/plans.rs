@@ -52,7 +52,7 @@ fn with_sorted_paths(state: &mut Json) {
     }
 }
 
-/// Replaces new identifiers, but preserves those in the previous state.
+/// Replaces new identifiers, but preserves those that the previous state contains.
 fn without_new_ids(state: &Json, before: &Json) -> Json {
     let before = before.to_string();
     let is_id = |text: &str| text.len() == 36 && text.matches('-').count() == 4 && !before.contains(text);

@@ -96,7 +96,7 @@ fn read(files: fixture::Files<'_>, directory: &Path) -> Read {
     Read::Object(projection::known(&wardian_value::json::decode(text.as_bytes(), &schema).unwrap()).unwrap())
 }
 
-/// Compares errors. Terraform reports the same problem twice if it occurs in several arguments.
+/// Compares errors. If a problem occurs in several arguments, Terraform reports it several times.
 fn meets(recorded: &[Fault], ours: &[Fault]) -> bool {
     let mut recorded = recorded.to_vec();
     recorded.dedup();

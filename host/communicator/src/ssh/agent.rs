@@ -12,8 +12,8 @@ use tokio::time::timeout;
 
 use super::authentication::{AuthError, AuthOutcome, Authenticator};
 
-/// Time limits for an agent to list its keys, and to make a signature, for which it may ask the
-/// user.
+/// Time limits for an agent to list its keys and to create a signature. An agent may ask the user
+/// to confirm a signature.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 const SIGNATURE_TIMEOUT: Duration = Duration::from_mins(2);
 

@@ -116,7 +116,7 @@ impl Authenticator<'_> {
         }
     }
 
-    /// Returns the hash for an RSA signature: one that the machine supports, and never SHA-1.
+    /// Returns a hash for RSA signatures that the machine supports. SHA-1 is never used.
     pub(crate) async fn rsa_hash(&self, algorithm: &Algorithm) -> Result<Option<HashAlg>, russh::Error> {
         if !matches!(algorithm, Algorithm::Rsa { .. }) {
             return Ok(None);
@@ -245,7 +245,7 @@ impl Authenticator<'_> {
     }
 }
 
-/// A key that signs for its certificate, for RSA with the negotiated hash.
+/// A private key that signs for its certificate. RSA signatures use the negotiated hash.
 struct OwnKey(Arc<PrivateKey>);
 
 pub(crate) struct CannotSign(russh::Error);

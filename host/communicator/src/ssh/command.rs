@@ -17,12 +17,12 @@ use wardian_process::LineBuffer;
 /// Time limit for starting a command.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// After a command has exited, its output is considered complete if nothing is received for this
-/// long, even if a process that it started still holds the output open.
+/// period, even if a process started by the command still holds the output open.
 const QUIET_PERIOD: Duration = Duration::from_secs(1);
 /// The terminal of a command on Unix, with the usual size.
 const TERMINAL: (&str, u32, u32) = ("xterm", 80, 24);
 
-/// The connection of a command's input and output.
+/// How a command's input and output are connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Streams {
     /// A terminal: the command is terminated when the connection ends, and programs that require a

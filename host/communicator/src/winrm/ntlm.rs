@@ -158,7 +158,7 @@ pub(super) fn utf16le(text: &str) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// The example of [MS-NLMP], section 4.2.4.
+    /// Verifies the example in [MS-NLMP], section 4.2.4.
     #[test]
     fn response_matches_ms_nlmp_example() {
         let facts =

@@ -17,8 +17,8 @@ use super::ntlm::utf16le;
 use crate::error::CommunicatorError;
 use crate::source::{Source, SourceKind, Step};
 
-/// Number of bytes per command. The shell accepts lines of 8191 characters, and three bytes become
-/// four characters; each line is decoded separately.
+/// Number of bytes per command. The shell accepts lines of at most 8191 characters, and base64
+/// encodes three bytes as four characters. Each line is decoded separately.
 const CHUNK_SIZE: usize = 5_700;
 /// Maximum size of the retained output of a failed command.
 const MAX_ERROR_OUTPUT: usize = 2 << 10;
@@ -34,7 +34,7 @@ pub(crate) async fn upload_content(
 }
 
 /// Copies a file, or the contents of a directory. As in other WinRM tools, the contents are copied
-/// into `destination` whether or not the source ends with a slash.
+/// into `destination` regardless of whether the source ends with a slash.
 pub(crate) async fn upload_source(
     machine: Arc<Machine>,
     source: &Source,

@@ -150,8 +150,7 @@ async fn pass(mut stream: TcpStream, port: u16) {
     let _ = tokio::io::copy_bidirectional(&mut stream, &mut server).await;
 }
 
-/// Starts a SOCKS proxy that requires the same credentials and forwards all connections to one
-/// port.
+/// Starts a SOCKS proxy that requires `me:secret` and forwards all connections to one port.
 async fn socks_proxy(port: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let here = listener.local_addr().unwrap().port();

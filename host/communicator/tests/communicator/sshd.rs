@@ -39,8 +39,8 @@ fn skipped(reason: &str) -> Option<Sshd> {
 }
 
 impl Sshd {
-    /// Starts an sshd that accepts the key `id` of its directory. Prints a reason and returns
-    /// `None` if this machine has no sshd or does not allow it.
+    /// Starts an sshd that accepts the key `id` in its directory. If this machine has no sshd or
+    /// cannot run it, prints the reason and returns `None`.
     pub fn start(lines: &str) -> Option<Self> {
         Self::start_by(lines, Reached::FromHere, |directory| {
             let mut command = Command::new(SSHD);
@@ -144,7 +144,7 @@ impl Sshd {
         connection(&self.values())
     }
 
-    /// Returns the process ID, which identifies its namespaces.
+    /// Returns the process ID of the sshd, which identifies its namespaces.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

@@ -151,8 +151,8 @@ async fn unreadable_source_is_an_error() {
     }
 }
 
-/// The sshd records the requested commands, and runs them in a directory that serves as the root of
-/// all drives.
+/// In this test, sshd records the requested commands and runs them in a directory that represents
+/// the root of all drives.
 #[tokio::test]
 async fn windows_target_uses_windows_paths() {
     let drives = tempfile::tempdir().unwrap();

@@ -194,7 +194,7 @@ impl Reader<'_> {
         Ok(services)
     }
 
-    /// Returns the blocks of a setting that have one label, such as `host "x" { … }`.
+    /// Returns the blocks of a setting with one label, such as `host "x" { … }`.
     fn labelled<'e>(&self, entry: &'e Entry) -> Result<Vec<(&'e Entry, Vec<&'e Entry>)>> {
         let mut blocks = Vec::new();
         for label in self.block(entry)? {

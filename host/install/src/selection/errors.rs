@@ -84,7 +84,8 @@ pub enum SelectionError {
     /// A mirror cannot be searched.
     #[error("failed to search for {}: {error}", address.for_display())]
     Mirror { address: ProviderAddress, error: MirrorError },
-    /// A legacy address in an old state. Such a provider cannot be installed.
+    /// An old state refers to the provider by a legacy address. Such a provider cannot be
+    /// installed.
     #[error(
         "the state or configuration refers to the provider {address} by a legacy address without a \
          namespace, which cannot be installed; declare its source in required_providers, and change \

@@ -14,7 +14,7 @@ pub(super) struct Survey<'a> {
     pub(super) searched: Vec<SearchedSource>,
 }
 
-/// An available version. Offers are in the order of their installation methods.
+/// An available version from one installation method. Offers are in the order of the methods.
 pub(super) struct Offer<'a> {
     pub(super) version: Version,
     package: OfferedPackage<'a>,

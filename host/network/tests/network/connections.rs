@@ -38,7 +38,7 @@ async fn dropped_response_closes_its_connection() {
     assert_eq!(server.connections(), 3);
 }
 
-/// A server that closes each connection after one response without announcing it.
+/// The server closes each connection after one response, without announcing it in the response.
 #[tokio::test]
 async fn closed_idle_connection_is_replaced() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

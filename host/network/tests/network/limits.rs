@@ -125,7 +125,7 @@ async fn waiting_for_a_permit_times_out() {
     assert!(client.send(get(&server.url("/")), timeouts).await.is_ok());
 }
 
-/// Responses that are not read yet must not block the awaited response.
+/// Verifies that responses that have not been read yet do not block the awaited response.
 #[tokio::test]
 async fn tickets_are_served_in_order() {
     let server = Server::start(|_| text("x".repeat(1_000))).await;
@@ -146,7 +146,7 @@ async fn tickets_are_served_in_order() {
     late.await.unwrap().unwrap();
 }
 
-/// A dropped ticket does not block the queue.
+/// Verifies that a dropped ticket does not block the queue.
 #[tokio::test]
 async fn dropped_ticket_is_removed_from_queue() {
     let patience = Duration::from_mins(1);

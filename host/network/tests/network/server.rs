@@ -139,8 +139,8 @@ impl HttpAuthority for Judge {
     }
 }
 
-/// A resolver with configured names. Each lookup of a name returns its next result, and the last
-/// result repeatedly.
+/// A resolver with configured names. Each lookup of a name returns the next result; after the last
+/// result, it is repeated.
 #[derive(Default)]
 pub struct Names {
     pub answers: HashMap<&'static str, Vec<Vec<IpAddr>>>,

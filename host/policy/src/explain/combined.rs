@@ -27,7 +27,7 @@ pub(crate) enum GrantedAccess {
         access: BTreeSet<FileOperation>,
         protected: ProtectedClasses,
     },
-    /// Only the protected files of some classes, which a rule denies.
+    /// The protected files of some classes only; occurs in denials.
     ProtectedFiles {
         directory: PathBuf,
         access: BTreeSet<FileOperation>,
@@ -52,7 +52,7 @@ pub(crate) struct NetworkDestination {
     pub(super) hosts: Vec<HostPattern>,
     /// Ranges as first and last port; [`None`] means all ports.
     pub(super) ports: Option<Vec<(u16, u16)>>,
-    /// Of each list, one pattern must match.
+    /// One pattern of each list must match.
     pub(super) addresses: Vec<Vec<AddressPattern>>,
 }
 
@@ -263,7 +263,7 @@ impl Pattern for ProgramVariables {
     fn covers(&self, other: &Self) -> bool {
         self.covers(other)
     }
-    /// Two rules always grant a common access: the program without variables.
+    /// Always false, since two rules always grant a common access: the program without variables.
     fn excludes(&self, _other: &Self) -> bool {
         false
     }

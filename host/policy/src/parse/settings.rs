@@ -68,7 +68,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Parses the limits of expressions. If several blocks set a limit, the smallest one counts.
+    /// Parses the limits of expressions. If several blocks set a limit, the smallest value applies.
     pub(super) fn evaluation(&mut self, body: &Body) -> EvaluationSettings {
         let mut all = EvaluationSettings::default();
         for block in body.blocks_of("evaluation") {

@@ -13,7 +13,7 @@ use wardian_address::ProviderAddress;
 use super::is_for;
 use crate::capability_request::CapabilityRequest;
 
-/// Lists whose items a rule grants independently of each other.
+/// Arguments that are lists whose items are granted independently of each other.
 const EXTENSIBLE: [&str; 3] = ["hosts", "directories", "names"];
 
 /// Returns the edited text. `None` if there is no block for the plugin, or if the text cannot be

@@ -8,7 +8,7 @@ pub const MAX_CONTENT_HEADER_LENGTH: usize = 4096;
 
 /// The first bytes of an encrypted plan.
 const SEALED_PLAN: &[u8] = b"WARDIAN-SEALED-";
-/// The first bytes of an archive, and of the first entry in one.
+/// The first bytes of a zip archive, which are also the first bytes of its first entry.
 const ARCHIVE_ENTRY: &[u8] = b"PK\x03\x04";
 /// The length of the header of an archive's entry, and the position of its name's length.
 const ARCHIVE_HEADER_LENGTH: usize = 30;
@@ -21,8 +21,8 @@ const JOURNAL: &[u8] = b"{\"wardian_journal\":";
 const MAX_CHECKSUM_LENGTH: usize = 128;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Returns the class of a file that begins with these bytes, if it is a state, a journal or a
-/// saved plan. Also recognizes the JSON that `show -json` prints of these.
+/// Returns the class of a file that begins with these bytes, if it is a state, a journal or a saved
+/// plan. Also recognizes the JSON that `show -json` prints for states and plans.
 pub fn recognize_content(header: &[u8]) -> Option<ProtectedClass> {
     if header.starts_with(SEALED_PLAN) || is_plan_archive(header) {
         return Some(ProtectedClass::Plans);

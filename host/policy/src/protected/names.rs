@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 
 use wardian_access::{ProtectedClass, ProtectedClasses};
 
-/// Patterns of names, in lower case; `*` matches any characters. `docs/policy.md` repeats them.
+/// Patterns of names, in lower case; `*` matches any characters. `docs/policy.md` also contains
+/// them.
 pub(crate) const NAME_PATTERNS: [(ProtectedClass, &[&str]); 10] = [
     (
         ProtectedClass::Configuration,
@@ -69,7 +70,7 @@ pub(crate) const NAME_PATTERNS: [(ProtectedClass, &[&str]); 10] = [
     (ProtectedClass::Credentials, &["credentials.tfrc.json"]),
 ];
 
-/// Patterns of the settings of the command line.
+/// Patterns of CLI configuration files.
 pub(crate) const CLI_CONFIGURATION_PATTERNS: &[&str] =
     &[".terraformrc", "terraform.rc", ".tofurc", "tofu.rc", "*.tfrc", "*.tfrc.json"];
 
@@ -80,8 +81,8 @@ pub(crate) fn patterns() -> impl Iterator<Item = (ProtectedClass, &'static str)>
     all.flat_map(|(class, patterns)| patterns.iter().map(move |pattern| (class, *pattern)))
 }
 
-/// The patterns by the characters that a name must contain, so that a name is compared with few of
-/// them.
+/// The patterns, indexed by characters that a name must contain, so that a name is compared with
+/// only a few patterns.
 #[derive(Default)]
 struct PatternIndex {
     exact: HashMap<&'static [u8], ProtectedClass>,

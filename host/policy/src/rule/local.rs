@@ -16,8 +16,8 @@ pub(crate) struct FilesystemRule {
     /// Normalized; [`None`] matches every directory.
     pub(crate) directories: Option<Box<[PathBuf]>>,
     pub(crate) access: BTreeSet<FileOperation>,
-    /// The classes of protected files that a grant includes; a denial with classes applies only
-    /// to their files.
+    /// The classes of protected files that a grant includes. A denial with classes applies only to
+    /// files of these classes.
     pub(crate) protected: ProtectedClasses,
 }
 
@@ -83,8 +83,8 @@ impl ProcessRule {
             && self.environment.as_ref().is_none_or(|names| names.matches(start.variables(), effect))
     }
 
-    /// Returns whether a rule that allows includes a program's file that plugins may write: only if
-    /// the rule names that file, or grants every program.
+    /// Returns whether a rule that allows a program also allows it if plugins may write its file.
+    /// That is the case only if the rule names the file or grants every program.
     fn trusts_replaceable_file(&self, program: &str) -> bool {
         self.program.literal().is_some() && program.starts_with('/')
             || grants_all_programs(&self.program, self.arguments.as_ref())

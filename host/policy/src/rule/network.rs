@@ -50,7 +50,7 @@ pub(crate) enum Ports {
 #[derive(Clone, Debug)]
 pub(crate) struct HostSet {
     names: HashSet<Box<str>>,
-    /// By the suffix after the wildcard.
+    /// The patterns with a leading wildcard, by the suffix after it.
     suffixes: HashMap<String, Vec<Depth>>,
     others: Vec<HostPattern>,
     all: Box<[HostPattern]>,
@@ -122,7 +122,7 @@ impl Ports {
 
 impl Destination {
     /// Whether a rule with this effect applies to a host and a port. `address` is the resolved
-    /// address of a name; a host that is an address needs none.
+    /// address if the host is a name.
     pub(crate) fn matches(
         &self,
         host: &Host,

@@ -12,7 +12,7 @@ use super::Effect;
 use crate::glob::Glob;
 
 /// Variables that change what programs execute, load, trust or connect to. An asterisk matches any
-/// characters; case is ignored, because some programs ignore it.
+/// characters. Case is ignored, because some programs ignore it.
 ///
 /// docs/policy.md contains this table.
 pub(crate) const CONTROLLING: &[(&str, &[&str])] = &[
@@ -175,7 +175,8 @@ pub(crate) const CONTROLLING: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Returns whether a rule must name a variable to grant it. Linear in the size of the table.
+/// Returns whether a rule must name a variable to grant it. The cost is linear in the size of the
+/// table.
 pub(crate) fn is_controlling(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     CONTROLLING.iter().flat_map(|(_, patterns)| *patterns).any(|pattern| {
@@ -193,13 +194,13 @@ pub(crate) struct ProgramVariables {
     patterns: Box<[Glob]>,
     /// The patterns of a denial, in upper case: for example, npm reads its variables in any case.
     folded: Box<[Glob]>,
-    /// Whether wildcards grant controlling variables too, because the rule grants every program
-    /// with any arguments, and hence arbitrary code.
+    /// Whether wildcards also grant controlling variables, because the rule grants every program
+    /// with any arguments, and therefore arbitrary code.
     has_full_wildcards: bool,
 }
 
 impl ProgramVariables {
-    /// Creates the patterns of a rule that grants; `grants_all_programs` states whether it grants
+    /// Creates the patterns of a rule that allows. `grants_all_programs` is whether the rule grants
     /// every program with any arguments.
     pub(crate) fn granted(patterns: Vec<Glob>, grants_all_programs: bool) -> Self {
         Self { patterns: patterns.into(), folded: Box::default(), has_full_wildcards: grants_all_programs }
@@ -235,7 +236,7 @@ impl ProgramVariables {
         matching.peek().is_some() && (matching.any(applies) || !is_controlling(name))
     }
 
-    /// Whether this grants every variable that `other` grants. May return false negatives.
+    /// Whether these patterns grant every variable that `other` grants. May return false negatives.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         other.patterns.iter().all(|inner| {
             self.patterns.iter().any(|pattern| {
