@@ -40,7 +40,8 @@ impl<Q, A> Rpc<Q, A> {
         }
     }
 
-    /// Returns the call's name in messages: its name in protocol 6, which is clearer.
+    /// Returns the call's name for messages. This is its name in protocol 6, which is clearer than
+    /// the name in protocol 5.
     pub(crate) fn name(&self) -> &'static str {
         self.six.name()
     }

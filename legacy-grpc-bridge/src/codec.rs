@@ -11,7 +11,7 @@ use prost::Message;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::{Code, Status};
 
-/// The source of a status that reports a response that cannot be decoded.
+/// The source of a status for a response that cannot be decoded.
 #[derive(Debug, thiserror::Error)]
 #[error("its response is not a valid protocol message: {0}")]
 pub(crate) struct Undecodable(prost::DecodeError);

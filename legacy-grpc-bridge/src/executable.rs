@@ -13,8 +13,8 @@ const ELF_BYTE_ORDER: usize = 5;
 /// The kernel's list of additional executable formats and their interpreters.
 const INTERPRETERS: &str = "/proc/sys/fs/binfmt_misc";
 
-/// Returns the format of a file that cannot be executed on this machine. The operating system would
-/// also reject the file, but some functions that start programs then pass the file to a shell.
+/// Returns the format of a file that cannot be executed on this machine. The operating system also
+/// rejects such a file, but some functions that start programs would then pass it to a shell.
 pub(crate) fn foreign(path: &Path) -> Option<String> {
     let mut header = Vec::new();
     File::open(path).ok()?.take(ELF_HEADER_LENGTH).read_to_end(&mut header).ok()?;

@@ -64,7 +64,7 @@ pub(crate) struct Handshake {
     pub(crate) certificate: Option<Vec<u8>>,
 }
 
-/// An error in the line. The text is the continuation of a sentence that begins with "the plugin".
+/// An error in the line. The text continues a sentence that begins with "the plugin".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandshakeError {

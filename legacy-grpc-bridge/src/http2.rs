@@ -27,7 +27,7 @@ pub(crate) trait Bidirectional: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bidirectional for T {}
 
-/// An error of an exchange without a gRPC response.
+/// An error that occurred before a gRPC response was received.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Http2Error {
     /// The connection, or one of its streams, has ended.
@@ -61,7 +61,7 @@ fn describe_error(error: &h2::Error) -> String {
     }
 }
 
-/// An error of establishing HTTP/2.
+/// An error that occurs while HTTP/2 is established.
 pub(crate) type HandshakeError = h2::Error;
 
 /// An HTTP/2 connection. Clones refer to the same connection.
@@ -145,7 +145,7 @@ impl tower_service::Service<http::Request<tonic::body::Body>> for Http2Connectio
     }
 }
 
-/// Rejects a response that is not a gRPC response; other content types are intended for people.
+/// Rejects a response that is not a gRPC response. Other content types are intended for people.
 fn refuse_other_content(response: &http::Response<h2::RecvStream>) -> Result<(), Http2Error> {
     let kind = response.headers().get(http::header::CONTENT_TYPE);
     let kind = kind.map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned());
@@ -159,7 +159,7 @@ fn refuse_other_content(response: &http::Response<h2::RecvStream>) -> Result<(),
 }
 
 /// Sends the body. h2 buffers data that exceeds the window, which is already in memory. An error
-/// here also occurs in the response.
+/// that occurs here is also reported when the response is read.
 async fn send(
     body: tonic::body::Body,
     mut stream: h2::SendStream<Bytes>,

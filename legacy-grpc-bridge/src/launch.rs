@@ -32,7 +32,7 @@ use wardian_plugin::transport::format_seconds;
 use wardian_process::{Confinement, ConfinementError, Prepared, Spawner};
 
 /// The variable that every plugin of the protocol expects in its environment, as evidence that a
-/// program started the plugin, not a person.
+/// host started the plugin, not a person.
 pub(crate) const MAGIC_COOKIE: (&str, &str) =
     ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
 /// Maximum number of bytes of a handshake.
@@ -47,7 +47,7 @@ const EXIT_PATIENCE: Duration = Duration::from_secs(2);
 /// How the connection to a plugin is secured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Security {
-    /// With TLS, for which both sides create certificates.
+    /// With TLS. Both sides create certificates.
     #[default]
     MutualTls,
     /// Not secured, for plugins that do not support TLS. Any program that can access the socket can
@@ -87,15 +87,15 @@ pub struct NativePackage {
     /// An existing directory for sockets. Its path must be short enough for a socket path.
     pub socket_directory: PathBuf,
     pub security: Security,
-    /// The restrictions that the kernel enforces on the process. The access that every program
-    /// needs is added.
+    /// The restrictions that the kernel enforces on the process. The bridge adds the access that
+    /// every program needs.
     pub confinement: Option<Confinement>,
-    /// The hash of the package, if the file was verified against it and the schema depends only on
-    /// the package, so that the schema can be cached between runs.
+    /// The hash of the package, if the file was verified with it and the schema depends only on the
+    /// package. The schema can then be cached between runs.
     pub content: Option<Arc<str>>,
 }
 
-/// An error of starting a plugin or connecting to it.
+/// An error that occurs while a plugin is started or connected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
@@ -113,7 +113,7 @@ pub enum LaunchError {
         /// The description of the file.
         found: String,
     },
-    /// The process must be confined, but cannot be.
+    /// The process must be confined, but this is not possible.
     #[error("{} is not run because it cannot be confined: {problem}", executable.display())]
     Unconfined { executable: PathBuf, problem: ConfinementError },
     /// The process exited without a handshake.
@@ -414,7 +414,7 @@ async fn first_line(stdout: &mut (impl AsyncBufRead + Unpin)) -> Option<String> 
     }
 }
 
-/// Discards the remaining output: an unread pipe blocks the plugin when the pipe is full.
+/// Discards the remaining output, since a full pipe would block the plugin.
 async fn drain(mut stdout: BufReader<ChildStdout>) {
     // The plugin's regular output is received over the connection, so this output is discarded.
     let _ = tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await;

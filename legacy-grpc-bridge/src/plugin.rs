@@ -87,7 +87,7 @@ impl NativePlugin {
         Arc::new(Transport::new(NativeWire::new(Arc::clone(&self.0))))
     }
 
-    /// Terminates the process that no configuration has taken over, and prevents new processes from
+    /// Terminates the process that no provider has configured, and prevents new processes from
     /// being started. Providers with their own processes are closed separately.
     pub async fn close(&self) {
         let before = std::mem::replace(&mut *self.0.unconfigured.lock().await, Unconfigured::Closed);

@@ -49,7 +49,7 @@ pub(crate) struct Running {
     /// The exit status, after the process has ended.
     end: watch::Receiver<Option<Arc<str>>>,
     words: CrashOutput,
-    /// Whether the bridge killed the process, so that the exit status has no meaning.
+    /// Whether the bridge killed the process. In that case, the exit status has no meaning.
     killed: AtomicBool,
     by_us: OnceLock<String>,
     _spawner: Arc<Spawner>,
@@ -138,7 +138,7 @@ impl Drop for Running {
     }
 }
 
-/// The owner of the process, who terminates it.
+/// The owner of the process, which terminates it.
 pub(crate) enum Owner {
     /// The bridge, which started the process.
     Us(Running),
@@ -154,8 +154,8 @@ impl Owner {
         }
     }
 
-    /// Terminates a process of the bridge, and reports the reason to the other calls of the
-    /// process.
+    /// Terminates a process that the bridge has started, and reports the reason to the other calls
+    /// of the process.
     fn end(&self, why: impl FnOnce() -> String) -> Aftermath {
         let Some(running) = self.running() else { return Aftermath::LeftAlone };
         let _ = running.by_us.set(why());
@@ -320,8 +320,8 @@ impl Process {
         failure::timed_out(limit, aftermath)
     }
 
-    /// Returns the failure for a status, which the plugin returned, or which the termination of its
-    /// process or connection caused.
+    /// Returns the failure for a status that either the plugin returned or the end of its process
+    /// or connection caused.
     async fn failed(&self, status: Status, largest_answer: usize) -> PluginFailure {
         let source = std::error::Error::source(&status);
         if source.is_some_and(|source| source.is::<Undecodable>()) {
@@ -366,8 +366,8 @@ impl Process {
         failure::error_status(status.code(), status.message())
     }
 
-    /// Terminates the process when its calls have ended. First requests the process to exit, if
-    /// possible.
+    /// Terminates the process when its calls have ended. If possible, first requests the process to
+    /// exit.
     pub(crate) async fn shut_down(&self) {
         let closing = self.closing.swap(true, Ordering::AcqRel);
         let Some(running) = self.owner.running() else { return };

@@ -284,7 +284,7 @@ impl ConfigurationCalls for NativeWire {
     }
 }
 
-/// Returns the private data that a provider requests to be stored.
+/// Converts the private data that a provider returns for storage.
 fn private(bytes: &[u8]) -> PrivateBytes {
     bytes.into()
 }

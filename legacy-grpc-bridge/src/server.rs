@@ -40,7 +40,7 @@ use crate::tls::{Identity, IdentityError};
 
 pub use multiplex::{MultiplexError, Multiplexed};
 
-/// Time that a plugin serves without a connection before it exits.
+/// Time that a plugin waits without a connection before it exits.
 const LONELINESS: Duration = Duration::from_secs(10);
 /// Time to send the last response before the process exits.
 const FAREWELL: Duration = Duration::from_millis(50);
@@ -59,7 +59,7 @@ pub struct HostHandshake {
     pub socket_directory: PathBuf,
 }
 
-/// An error of serving a plugin.
+/// An error that occurs while a plugin is served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
@@ -90,7 +90,7 @@ pub enum ServeError {
 /// handshake is written to `out`.
 ///
 /// # Errors
-/// If serving cannot start. Later errors are returned to the host as errors of calls.
+/// If the plugin cannot be served. Later errors are returned to the host as errors of its calls.
 pub async fn serve(
     provider: Arc<dyn Provider>,
     versions: &[ProtocolVersion],
@@ -144,7 +144,7 @@ fn choose(ours: &[ProtocolVersion], theirs: Option<&str>) -> ProtocolVersion {
     ours.iter().copied().find(known).unwrap_or_else(lowest)
 }
 
-/// The number of connected clients, and their end.
+/// The number of connected clients, and the request to exit.
 struct Guests {
     service: Arc<Service>,
     acceptor: Option<Arc<Acceptor>>,

@@ -98,8 +98,8 @@ impl Shared {
         Ok(process)
     }
 
-    /// Returns a process for the exclusive use of the caller. Calls of other providers that are in
-    /// progress on it are still completed.
+    /// Returns a process for the exclusive use of the caller. Calls of other providers that are
+    /// already in progress are still completed.
     pub(crate) async fn to_configure(&self, context: &CallContext) -> Result<Arc<Process>, PluginFailure> {
         {
             let mut unconfigured = self.unconfigured.lock().await;
@@ -131,7 +131,8 @@ impl Shared {
         Ok(process)
     }
 
-    /// Returns the schema, from the cache of an earlier run, or requested from the plugin once.
+    /// Returns the schema. It comes from the cache of an earlier run, or is requested from the
+    /// plugin once.
     pub(crate) async fn schema(
         &self,
         context: &CallContext,

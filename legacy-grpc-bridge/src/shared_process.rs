@@ -35,7 +35,7 @@ impl SharedProcess {
 pub(crate) struct SharedProcesses(Mutex<HashMap<Vec<u8>, Weak<SharedProcess>>>);
 
 impl SharedProcesses {
-    /// Returns the process for a request, or a new one if no existing process can still serve.
+    /// Returns the process for a request, or a new one if there is no usable process.
     pub(crate) fn for_request(&self, request: Vec<u8>) -> Arc<SharedProcess> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, shared| shared.strong_count() > 0);

@@ -53,8 +53,8 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Creates a key, and a certificate that practically never expires, since it is discarded
-    /// together with the process.
+    /// Creates a key and a certificate. The certificate practically never expires, since it is
+    /// discarded together with the process.
     pub(crate) fn new() -> Result<Self, IdentityError> {
         let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256)?;
         let mut params = CertificateParams::new([SERVER_NAME.to_owned()])?;

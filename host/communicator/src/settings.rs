@@ -57,7 +57,7 @@ pub struct SshSettings {
     pub target: Hop,
     /// The jump host.
     pub bastion: Option<Hop>,
-    /// The proxy in front of the first machine.
+    /// The proxy through which the first machine is reached.
     pub proxy: Option<Proxy>,
     /// Whether to use keys from an agent.
     pub agent: AgentUse,
@@ -114,7 +114,7 @@ pub enum AgentUse {
     Never,
 }
 
-/// The proxy in front of the first machine.
+/// The proxy through which the first machine is reached.
 #[derive(Clone, Debug)]
 pub struct Proxy {
     pub scheme: ProxyScheme,

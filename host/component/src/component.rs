@@ -53,7 +53,7 @@ enum Frame {
 /// Counts the elements of an expanded component.
 ///
 /// # Errors
-/// If the bytes cannot be parsed, or a count is above its limit.
+/// If the bytes cannot be parsed or a count exceeds its limit.
 pub fn check(bytes: &[u8], limits: &ComponentLimits) -> Result<ComponentCounts, CheckError> {
     read(bytes, limits, Code::Counted)
 }
@@ -62,7 +62,7 @@ pub fn check(bytes: &[u8], limits: &ComponentLimits) -> Result<ComponentCounts, 
 /// time, and is sufficient before imports and exports are read.
 ///
 /// # Errors
-/// If the bytes cannot be parsed, or a count is above its limit.
+/// If the bytes cannot be parsed or a count exceeds its limit.
 pub fn check_structure(bytes: &[u8], limits: &ComponentLimits) -> Result<ComponentCounts, CheckError> {
     read(bytes, limits, Code::Skipped)
 }

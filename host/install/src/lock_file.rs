@@ -79,7 +79,7 @@ impl LockFile {
     /// Reads a lock file. A missing file is treated as an empty one.
     ///
     /// # Errors
-    /// All problems of the file.
+    /// Returns all problems of the file.
     pub fn load(path: &Path) -> Result<LoadedLockFile, LockFileError> {
         let bytes = match read_regular(path, MAX_LOCK_FILE_SIZE) {
             Ok(bytes) => bytes,
@@ -93,7 +93,7 @@ impl LockFile {
     /// Parses a lock file. The path is used only in messages.
     ///
     /// # Errors
-    /// All problems of the file.
+    /// Returns all problems of the file.
     pub fn parse(text: &str, path: &Path) -> Result<LoadedLockFile, LockFileError> {
         read::parse(text, path)
     }

@@ -118,7 +118,7 @@ pub(crate) struct PluginRules {
 pub struct Policy {
     files: Vec<PolicyFile>,
     protected: Arc<ProtectedFiles>,
-    /// Paths that no plugin can write, whatever the rules.
+    /// Paths that no plugin can write, regardless of the rules.
     read_only: Arc<[PathBuf]>,
     root_module: PathBuf,
     untrusted: Option<Arc<UntrustedRestrictions>>,
@@ -319,7 +319,7 @@ pub struct PluginPolicy {
     pub(crate) settings: Settings,
     pub(crate) credentials: Vec<Arc<CredentialBinding>>,
     protected: Arc<ProtectedFiles>,
-    /// Paths that no plugin can write, whatever the rules.
+    /// Paths that no plugin can write, regardless of the rules.
     read_only: Arc<[PathBuf]>,
     untrusted: Option<Arc<UntrustedRestrictions>>,
     targets: Arc<BTreeMap<PathBuf, PathBuf>>,

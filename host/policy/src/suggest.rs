@@ -136,8 +136,8 @@ pub(crate) fn list<'a>(texts: impl IntoIterator<Item = &'a str>) -> Option<Strin
     Some(format!("[{}]", quoted?.join(", ")))
 }
 
-/// Renders a string literal, if parsing it returns the same string: parsing normalizes Unicode,
-/// so that some strings cannot be represented. Control characters are not allowed in a policy.
+/// Renders a string literal, if parsing it returns the same string. Parsing normalizes Unicode, so
+/// some strings cannot be represented. Control characters are not allowed in a policy.
 pub(crate) fn string_literal(text: &str) -> Option<String> {
     if text.chars().any(char::is_control) {
         return None;

@@ -22,7 +22,7 @@ impl UntrustedRestrictions {
         Self { unreadable: unreadable.into_iter().collect() }
     }
 
-    /// Returns the reason why a request is denied, whatever the files grant.
+    /// Returns the reason why a request is denied regardless of the files' grants.
     pub(crate) fn denial_reason(
         &self,
         request: &AccessRequest,
@@ -43,7 +43,8 @@ impl UntrustedRestrictions {
         }
     }
 
-    /// A parent directory is not hidden: each of its entries is checked separately.
+    /// Whether a path is hidden. A parent directory of a hidden path is not hidden, since each of
+    /// its entries is checked separately.
     fn is_hidden(&self, path: &Path) -> bool {
         self.unreadable.iter().any(|hidden| is_within(path, hidden))
     }
@@ -57,7 +58,7 @@ impl UntrustedRestrictions {
     }
 }
 
-/// Whether no file of a class can be read: it is secret, or often contains a secret.
+/// Whether files of a class cannot be read, because they are secret or often contain secrets.
 fn is_hidden_class(class: ProtectedClass) -> bool {
     class.protects_against(FileOperation::Read)
         || matches!(

@@ -132,7 +132,7 @@ fn denial_of_higher_level_is_reported() {
     assert_eq!(by.to_string(), "wardian.policy.hcl:3 denies it");
 }
 
-/// An arbitrary valid request.
+/// Generates arbitrary valid requests.
 fn any_asked() -> impl Strategy<Value = CapabilityRequest> {
     fn some(of: &'static [&'static str]) -> impl Strategy<Value = Vec<&'static str>> {
         prop::collection::vec(prop::sample::select(of), 0..3)
@@ -178,7 +178,7 @@ fn any_asked() -> impl Strategy<Value = CapabilityRequest> {
     )
 }
 
-/// Returns whether the only change is that lines were added.
+/// Returns whether `new` differs from `old` only in added lines.
 fn holds_all_lines(new: &str, old: &str) -> bool {
     let mut lines = new.lines();
     old.lines().all(|wanted| lines.any(|line| line == wanted))

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use support::{parse, plugin, project, request};
 use wardian_policy::Level;
 
-/// A generous limit: tests run unoptimized and in parallel.
+/// A generous time limit, since tests run unoptimized and in parallel.
 const SOON: Duration = Duration::from_secs(20);
 
 #[test]

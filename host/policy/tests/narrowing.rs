@@ -41,7 +41,7 @@ proptest! {
         }
     }
 
-    /// Checks the same for arbitrary requests, including the restrictions for untrusted
+    /// Checks the same relations for arbitrary requests, including the restrictions for untrusted
     /// configurations.
     #[test]
     fn lower_level_never_grants_more_for_any_request(

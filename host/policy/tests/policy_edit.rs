@@ -116,7 +116,7 @@ fn keeps_crlf_line_ends() {
     );
 }
 
-/// An escape sequence is not encoded as it was written, so that the text is not edited in place.
+/// The encoder changes escape sequences, so the text cannot be edited in place.
 #[test]
 fn inserts_text_if_layout_would_change() {
     check(

@@ -38,7 +38,7 @@ const EVERYTHING: &str = r#"plugin "*" {
 }
 "#;
 
-/// A request, and the address that its name resolved to.
+/// A request, and the address to which its name resolved.
 type CapabilityRequest = (AccessRequest, Option<IpAddr>);
 
 fn asked() -> impl Strategy<Value = CapabilityRequest> {
@@ -58,7 +58,7 @@ fn host(request: &AccessRequest) -> Option<&Host> {
     }
 }
 
-/// Returns whether granting one request includes the other.
+/// Returns whether a grant of one request includes the other request.
 fn means((used, led): &CapabilityRequest, (request, address): &CapabilityRequest) -> bool {
     let names_it = match (used, request) {
         // A granted directory includes everything below it.

@@ -26,8 +26,8 @@ pub fn escape(text: &str, extent: Extent) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Escapes the deceptive characters of a text, and appends the result. Plain text, which is nearly
-/// all text, is copied in one piece.
+/// Escapes the deceptive characters of a text, and appends the result. Nearly all text is plain,
+/// and is copied in one piece.
 pub(crate) fn push_escaped(text: &str, extent: Extent, shown: &mut String) {
     let mut rest = text;
     let mut before = None;
@@ -54,7 +54,7 @@ pub(crate) fn push_escaped(text: &str, extent: Extent, shown: &mut String) {
     }
 }
 
-/// Returns the part of a text before the first character that needs a closer look.
+/// Returns the part of a text before the first character that may have to be escaped.
 fn plain_prefix(text: &str, extent: Extent) -> &str {
     let is_kept = |byte: u8| is_plain(byte) || (extent == Extent::Lines && matches!(byte, b'\n' | b'\t'));
     let length = text.bytes().position(|byte| !is_kept(byte)).unwrap_or(text.len());

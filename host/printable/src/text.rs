@@ -5,7 +5,8 @@ use std::fmt;
 
 use crate::escape::{Extent, escape, push_escaped};
 
-/// Human-readable text: literals in the source code, and other text without deceptive characters.
+/// Human-readable text: literals in the source code, and other text whose deceptive characters are
+/// escaped.
 ///
 /// [`PrintableText`] does not implement `Display`, so that `format!` cannot turn it into a string
 /// whose origin is unknown.
@@ -16,8 +17,8 @@ pub struct PrintableText(Cow<'static, str>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrintableLine<'a>(&'a str);
 
-/// An argument of [`printable!`](crate::printable): escaped as text within one line, unless it is
-/// printable already.
+/// An argument of [`printable!`](crate::printable). It is escaped as text within one line, unless
+/// it is already printable text.
 pub trait Printable {
     /// Appends the value to printable text.
     fn append_to(&self, text: &mut PrintableText);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A program that is to be run, with its arguments and options.
+/// A program to run, with its arguments and options.
 #[derive(Clone)]
 pub struct Command {
     /// A bare name, an absolute path, or a path relative to `directory`.
@@ -16,8 +16,8 @@ pub struct Command {
     pub arguments: Vec<String>,
     /// The working directory, an absolute path.
     pub directory: PathBuf,
-    /// The working directory itself, if it is open: the program starts there, whatever its path
-    /// leads to by then.
+    /// The open working directory, if there is one. The program starts there, even if the path has
+    /// come to refer to a different directory.
     pub open_directory: Option<Arc<OwnedFd>>,
     /// The complete environment.
     pub environment: Vec<(OsString, OsString)>,
@@ -68,15 +68,14 @@ pub enum Streams {
     /// As two streams, whose relative order is unknown.
     #[default]
     Separate,
-    /// As one stream in the order of writing, which is reported as standard output.
+    /// As one stream in the order of writing. The stream is reported as standard output.
     Combined,
 }
 
 /// How descendants are treated that are still running when the program has exited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DescendantPolicy {
-    /// They continue, like a daemon that was started on purpose, but their output is no longer
-    /// read.
+    /// They continue, as an intentionally started daemon must, but their output is no longer read.
     #[default]
     Detach,
     /// They are killed, unless they have left the session.

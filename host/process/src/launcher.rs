@@ -20,7 +20,7 @@ use crate::error::ProcessError;
 use crate::lookup;
 use crate::spawner::{Guarded, Spawner};
 
-/// Number of retries, and the interval between them, if the executable is still being written.
+/// Number of retries if the executable is still being written, and the interval between them.
 const BUSY_ATTEMPTS: u32 = 5;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 

@@ -9,9 +9,9 @@ use wardian_access::normalize;
 use crate::error::ProcessError;
 
 /// Returns the name that is submitted to the authority: a bare name, or an absolute path without
-/// `.` and `..`. The file system resolves `..`, since the kernel follows a symbolic link before it
-/// opens the parent directory. The last component is not resolved, since programs may depend on the
-/// name with which they are started.
+/// `.` and `..`. `..` is resolved through the file system, since the kernel follows a symbolic link
+/// before it opens the parent directory. The last component is not resolved, since programs may
+/// depend on the name with which they are started.
 ///
 /// # Errors
 /// If the name is empty or not UTF-8.

@@ -15,11 +15,11 @@ use crate::event::CommandEvent;
 use crate::line_buffer::LineBuffer;
 
 /// After the program has exited, its output is considered complete if nothing is received for this
-/// long, even if another process holds the output open.
+/// period, even if another process holds the output open.
 const QUIET_PERIOD: Duration = Duration::from_secs(1);
 /// Limits for the output of other processes after the program has exited: the maximum duration, and
-/// the number of bytes after which it applies. The buffer of a pipe is smaller than this number, so
-/// that the program's own output is complete.
+/// the number of bytes after which it applies. A pipe's buffer is smaller than this number of
+/// bytes, so the program's own output is always complete.
 const MAX_FOREIGN_DURATION: Duration = Duration::from_secs(5);
 const MAX_PIPE_BUFFER: usize = 1 << 20;
 

@@ -23,8 +23,8 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-/// Reads `+ 123` and `- 123`, and kills the remaining groups at the end of its input. The script
-/// ignores the signals that a terminal sends to all processes.
+/// Reads lines such as `+ 123` and `- 123`, and kills the remaining groups at the end of its input.
+/// The script ignores the signals that a terminal sends to all of its processes.
 const GUARD_SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM PIPE
 groups=' '
@@ -229,7 +229,7 @@ impl Shared {
     }
 }
 
-/// The guard shell, which outlives the host briefly. Without a shell, only the kernel's mechanism
+/// The guard: a shell that briefly outlives the host. Without a shell, only the kernel's mechanism
 /// applies.
 #[derive(Default)]
 enum Guard {
@@ -286,12 +286,12 @@ impl Drop for Shell {
     }
 }
 
-/// The largest number of a signal on any supported system.
+/// The largest signal number on any supported system.
 const MAX_SIGNAL: libc::c_int = 64;
 
 /// Gives every signal its default disposition. A process inherits the signals that its parent
 /// ignores, and `nohup`, background jobs of scripts and some CI systems start the host with ignored
-/// signals: programs would then not react to an interrupt.
+/// signals. Without the reset, programs would then not react to an interrupt.
 fn reset_signals() {
     for number in 1..=MAX_SIGNAL {
         #[allow(

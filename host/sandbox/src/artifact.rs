@@ -15,10 +15,10 @@ use crate::output::printable;
 /// The SHA-256 of a component.
 pub type ComponentDigest = [u8; 32];
 
-/// An event while plugins are loaded.
+/// An event during the loading of plugins.
 #[derive(Clone, Debug)]
 pub enum LoadEvent {
-    /// There is no cached code, so the component is being compiled, which takes a while.
+    /// There is no cached code, so the component is being compiled. This takes a while.
     Compiling { plugin: String, bytes: usize },
     /// Compilation has finished.
     Compiled { plugin: String, took: std::time::Duration },
@@ -26,8 +26,8 @@ pub enum LoadEvent {
 
 /// Returns the compiled code of a component, from the code cache if it has an entry.
 ///
-/// `known` is the digest of `bytes`, if the caller has verified it, as for an embedded component:
-/// if the code is cached, the bytes are not read.
+/// `known` is the digest of `bytes`, if the caller has verified it, as for an embedded component.
+/// In that case, the bytes are not read if the code is cached.
 pub(crate) fn read(
     engine: &Engine,
     cache: Option<&CodeCache>,

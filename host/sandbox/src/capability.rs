@@ -148,7 +148,7 @@ pub(crate) fn offers(wanted: &InterfaceName<'_>) -> bool {
     interfaces().any(|offered| offered.serves(wanted))
 }
 
-/// Whether a provisioner may import an interface that a provider may not.
+/// Whether provisioners, but not providers, may import an interface.
 pub(crate) fn offers_provisioners(wanted: &InterfaceName<'_>) -> bool {
     let offered = OF_PROVISIONERS.iter().flat_map(|capability| capability.interfaces());
     offered.into_iter().any(|offered| offered.serves(wanted))

@@ -23,7 +23,8 @@ pub use process::CompilerProcess;
 
 /// Compiles components.
 pub trait Compiler: fmt::Debug + Send + Sync {
-    /// Returns the native code of a component. The caller runs it, so it must come from wasmtime.
+    /// Returns the native code of a component. The caller runs the code, so it must be the output
+    /// of wasmtime.
     ///
     /// # Errors
     /// If the component is invalid, or a limit is reached.
@@ -63,17 +64,19 @@ impl CompileLimits {
     }
 }
 
-/// Returns the time that a component of this many bytes needs beyond a small one.
+/// Returns the time that a component of this many bytes needs in addition to the time of a small
+/// component.
 fn time_for(component: usize) -> Duration {
     Duration::from_millis(u64::try_from(component >> 20).unwrap_or(u64::MAX).saturating_mul(5_000))
 }
 
-/// Returns the memory that a component of this many bytes needs beyond a small one.
+/// Returns the memory that a component of this many bytes needs in addition to the memory of a
+/// small component.
 fn memory_for(component: usize) -> u64 {
     u64::try_from(component).unwrap_or(u64::MAX).saturating_mul(24)
 }
 
-/// Why a component was not compiled.
+/// The reason why a component was not compiled.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
     /// The component is invalid.
@@ -108,7 +111,7 @@ impl CompileError {
     }
 }
 
-/// Compiles in the calling process, without limits of time and memory: for components that the
+/// Compiles in the calling process, without limits on time and memory. Only for components that the
 /// program trusts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InProcess;

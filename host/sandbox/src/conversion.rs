@@ -17,7 +17,8 @@ use crate::output::printable;
 
 /// Maximum number of diagnostics retained from one response.
 const MAX_DIAGNOSTICS: usize = 100;
-/// Maximum number of bytes of all summaries together; also of all details, and of all paths.
+/// Maximum number of bytes of all summaries together. The same maximum applies to all details, and
+/// to all paths.
 const MAX_DIAGNOSTIC_TEXT: usize = 64 << 10;
 
 /// Decodes bytes as a value of a type. Empty bytes are decoded as null.
@@ -54,7 +55,7 @@ pub(crate) fn decode_result(
 }
 
 /// Converts a component's diagnostics, up to the number that a person can be expected to read. If
-/// not all of them fit, errors have precedence over warnings.
+/// there are more, errors take precedence over warnings.
 pub(crate) fn diagnostics(answered: Vec<wit::Diagnostic>) -> PluginDiagnostics {
     let count = answered.len();
     let mut room = DiagnosticRoom {

@@ -23,8 +23,8 @@ use wasmtime::UpdateDeadline;
 
 use crate::limits::{Bound, EffectiveLimits};
 
-/// What the system spends on waking the other thread, and this one again. No thread's clock shows
-/// it while the work is measured.
+/// The time that the system needs to wake the other thread, and then this thread again. It is not
+/// included in either thread's clock during the measurement.
 pub(crate) const HAND_OVER: Duration = Duration::from_micros(25);
 
 /// The call exceeded its limit on CPU time.
@@ -73,13 +73,13 @@ impl CpuClock {
         .await
     }
 
-    /// Does work for the call on another thread, which is charged for its CPU time and for
+    /// Does work for the call on another thread. The call is charged the work's CPU time and
     /// [`HAND_OVER`].
     ///
-    /// Most work ends so early that reading the thread's clock would be too expensive: it is
+    /// Most work ends so early that reading the thread's clock would be too expensive. Such work is
     /// charged by the wall clock, which is cheaper to read. Longer work may have waited for a disk.
-    /// It is charged for the thread's CPU time since the thread's clock was last read, and for no
-    /// more than the time that the work took.
+    /// It is charged by the thread's CPU time since the thread's clock was last read, but at most
+    /// by the elapsed time.
     pub(crate) fn charge_work<T>(&self, work: impl FnOnce() -> T) -> T {
         const SHORT: Duration = Duration::from_micros(50);
         thread_local!(static READ: Cell<Duration> = const { Cell::new(Duration::ZERO) });
@@ -100,8 +100,8 @@ impl CpuClock {
         measured.before = measured.before.saturating_add(time);
     }
 
-    /// Checks the budget. The epoch callback calls this when guest code runs, once for one or
-    /// several epochs that have passed.
+    /// Checks the budget. The epoch callback calls this function when guest code runs, once for all
+    /// epochs that have passed.
     pub(crate) fn tick(&self) -> wasmtime::Result<UpdateDeadline> {
         let now = thread_clock();
         if self.measured().at(now) > self.limit.value {

@@ -11,9 +11,9 @@ const FIBER_STACK: usize = GUEST_STACK + (1 << 20);
 
 /// Creates an engine for components of WASI 0.2.
 ///
-/// On-demand allocation suits a command line: pools reserve terabytes of address space and fail
-/// under `ulimit -v`. A memory's pages are mapped copy-on-write from the compiled artifact, so
-/// that an instance costs only the pages it touches.
+/// On-demand allocation suits a command-line program, since pools reserve terabytes of address
+/// space and fail under `ulimit -v`. A memory's pages are mapped copy-on-write from the compiled
+/// artifact, so an instance uses only the pages that it accesses.
 pub(crate) fn create() -> wasmtime::Result<Engine> {
     let mut config = Config::new();
     config

@@ -35,7 +35,7 @@ pub enum LoadError {
     #[error("{plugin} imports interfaces that it is not allowed to use:\n{}", lines(.imports))]
     Imports {
         plugin: String,
-        /// All such imports.
+        /// All imports that are not allowed.
         imports: Vec<SurplusImport>,
     },
     /// The component does not export the interface of the intended world.
@@ -57,7 +57,7 @@ pub enum LoadError {
     },
 }
 
-/// An import that a plugin may not have.
+/// An import that a plugin must not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SurplusImport {
     /// The import's name as in the component.

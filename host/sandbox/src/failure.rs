@@ -102,8 +102,8 @@ impl Trapped {
     }
 }
 
-/// Returns the names of the guest's functions. Functions without names (in a stripped plugin) are
-/// omitted.
+/// Returns the names of the guest's functions. Functions without names are omitted, as in a
+/// stripped plugin.
 fn functions(backtrace: &WasmBacktrace) -> Vec<String> {
     backtrace
         .frames()

@@ -37,15 +37,15 @@ impl Grants {
     }
 
     /// Returns the access that a monitor's policy grants in a run whose root module is in
-    /// `root_module`, an absolute path. `environment` is the host's; the plugin sees the
-    /// variables that the policy names.
+    /// `root_module`, an absolute path. `environment` is the host's environment; the plugin
+    /// receives the variables that the policy grants.
     ///
-    /// Directories are available under their absolute names, and also under relative ones if they
-    /// are in the root module. A missing directory is not an error: the plugin finds no files in
-    /// it, and can create it if it has write access.
+    /// Directories are available under their absolute names, and also under relative names if they
+    /// are in the root module. A missing directory does not cause an error. The plugin finds no
+    /// files in it, and can create it if it has write access.
     ///
     /// A guest's C library does not distinguish `/tmp/x` from `tmp/x` unless the guest has changed
-    /// to its working directory, which `initial-cwd` and `PWD` name.
+    /// to its working directory, whose name is the value of `initial-cwd` and `PWD`.
     /// `capability/filesystem/implicit_preopens.rs` describes how the paths of other guests are
     /// interpreted.
     pub fn by_policy(

@@ -20,7 +20,7 @@ pub(crate) const PROVIDER: InterfaceName<'static> =
 pub(crate) const PROVISIONER: InterfaceName<'static> =
     InterfaceName { path: "wardian:plugin/provisioner", major: 0, minor: 1 };
 
-/// The interface of types only, which needs no implementation.
+/// The interface that contains only types and needs no implementation.
 const TYPES: InterfaceName<'static> = InterfaceName { path: "wardian:plugin/types", major: 0, minor: 1 };
 
 /// The intended world of a component.

@@ -7,7 +7,7 @@ use std::fmt;
 pub(crate) struct InterfaceName<'a> {
     pub(crate) path: &'a str,
     pub(crate) major: u64,
-    /// Distinguishes semver tracks if `major` is 0.
+    /// The minor version, which distinguishes semver tracks if `major` is 0.
     pub(crate) minor: u64,
 }
 

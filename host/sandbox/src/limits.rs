@@ -11,16 +11,16 @@ use wasmtime::ResourceLimiter;
 /// Limits of one instance and of each call on it.
 #[derive(Clone, Debug)]
 pub struct SandboxLimits {
-    /// CPU time of the compilation of a small component.
+    /// CPU time for the compilation of a small component.
     pub compile_time: Duration,
-    /// Bytes of memory of the compilation of a small component.
+    /// Bytes of memory for the compilation of a small component.
     pub compile_memory: u64,
     /// CPU time of a call.
     pub computation: Duration,
-    /// Time for calls without external access: schemas, validation, state upgrades, moves,
+    /// Duration of calls without external access: schemas, validation, state upgrades, moves,
     /// functions.
     pub local_call: Duration,
-    /// Time for calls that may wait for a remote system.
+    /// Duration of calls that may wait for a remote system.
     pub remote_call: Duration,
     /// Total bytes of an instance's linear memories.
     pub memory: usize,
@@ -144,8 +144,8 @@ impl EffectiveLimits {
 #[error("it wrote more than {} bytes to files{}", .0.value, .0.origin())]
 pub(crate) struct WroteTooMuch(pub(crate) Bound<u64>);
 
-/// A resource that the host refused to an instance. Guests rarely report the reason of a failure,
-/// so the refusal is reported with the trap that follows.
+/// A resource that the host refused to an instance. Guests rarely report the reason for a failure,
+/// so the refusal is reported with the subsequent trap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     Memory { wanted: usize, limit: Bound<usize> },
@@ -166,8 +166,8 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// Counts the memories and tables of a store together, so that many small ones have the same limit
-/// as one large one.
+/// Counts the memories and tables of a store together, so that many small memories have the same
+/// limit as a large one.
 #[derive(Debug)]
 pub(crate) struct MemoryLimiter {
     memory: usize,

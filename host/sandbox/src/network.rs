@@ -16,8 +16,7 @@ use crate::limits::Bound;
 
 /// Default limit of a provider's concurrent requests and connections.
 const CONCURRENT_REQUESTS: u64 = 32;
-/// Default limit of the bytes of one response, or of those that one connection receives in a
-/// call.
+/// Default limit on the number of bytes of one response, or that one connection receives in a call.
 const RESPONSE_SIZE: u64 = 64 << 20;
 
 /// The settings for network access, which a policy must also allow.
@@ -52,7 +51,7 @@ impl fmt::Debug for NetworkOptions {
 
 /// Provides the secrets that policies bind to destinations.
 pub trait Secrets: Send + Sync + 'static {
-    /// Returns the secret that a policy names.
+    /// Returns the secret from a source that is specified in a policy.
     ///
     /// # Errors
     /// If the secret does not exist.
@@ -80,7 +79,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A secret does not exist at the source that a policy names.
+/// A secret does not exist at the source that is specified in a policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct MissingSecret(pub String);

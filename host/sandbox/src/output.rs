@@ -79,7 +79,7 @@ impl Output {
         spoken.call = call;
     }
 
-    /// Returns the call that the output belongs to.
+    /// Returns the call to which the output belongs.
     pub(crate) fn call(&self) -> PluginCall {
         self.lock().call.clone()
     }

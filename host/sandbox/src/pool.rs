@@ -54,7 +54,7 @@ struct Idle {
 /// The configuration of all instances.
 struct Configuration(ConfigureProviderRequest);
 
-/// An instance that is in use. Without [`Lease::give_back`] it is destroyed.
+/// An instance that is in use. It is destroyed unless [`Lease::give_back`] is called.
 pub(crate) struct Lease<'a> {
     pool: &'a Pool,
     needs: Needs,
@@ -87,7 +87,7 @@ impl Pool {
         Ok(answer)
     }
 
-    /// Configures the provider: one instance now, the others when they are created.
+    /// Configures the provider: one instance immediately, and all others when they are created.
     pub(crate) async fn configure(
         &self,
         call: PluginCall,
@@ -107,8 +107,8 @@ impl Pool {
         Ok(diagnostics)
     }
 
-    /// Stops idle instances. A busy instance cannot be stopped: a component of WASI 0.2 executes
-    /// one call at a time.
+    /// Stops idle instances. A busy instance cannot be stopped, since a component of WASI 0.2
+    /// executes one call at a time.
     pub(crate) async fn stop(&self) -> Result<(), PluginFailure> {
         let idle = std::mem::take(&mut self.state().idle);
         for mut idle in idle.into_iter().filter(|idle| idle.configured.is_some()) {
@@ -184,8 +184,8 @@ impl Pool {
 }
 
 impl State {
-    /// Takes the most recently used instance, whose memory is warm. If `wanted` is set, takes an
-    /// instance that is configured, or else one without a configuration.
+    /// Takes the most recently used instance, whose memory is warm. If `wanted` is set, takes a
+    /// configured instance, or else an instance without a configuration.
     fn take(&mut self, wanted: Option<&Arc<Configuration>>) -> Option<Idle> {
         match wanted {
             None => self.idle.pop(),

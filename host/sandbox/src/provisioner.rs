@@ -68,7 +68,8 @@ pub struct ProvisionerGrants {
     pub monitor: Monitor,
     /// Starts the programs.
     pub runner: Arc<Launcher>,
-    /// The root module's directory, an absolute path: the working directory of programs.
+    /// The absolute path of the root module's directory, which is the working directory of
+    /// programs.
     pub directory: PathBuf,
     /// The host's environment. Programs receive the variables that the policy grants; the
     /// provisioner itself receives none.

@@ -32,11 +32,13 @@ use crate::{capability, imports};
 /// Settings for loading and running plugins.
 #[derive(Clone, Debug)]
 pub struct SandboxOptions {
-    /// The directories of the code cache; if absent, each load compiles the component.
+    /// The directories of the code cache. Without them, the component is compiled each time it is
+    /// loaded.
     pub cache: Option<CacheDirectories>,
     /// Limits of an instance and of a call.
     pub limits: SandboxLimits,
-    /// Maximum number of instances, and so of concurrent calls, of one provider configuration.
+    /// Maximum number of instances, and therefore of concurrent calls, of one provider
+    /// configuration.
     pub parallelism: usize,
     /// The settings for network access, which a policy must also allow.
     pub network: NetworkOptions,
@@ -152,10 +154,10 @@ impl Sandbox {
 
     /// Loads a provider from a component's bytes.
     ///
-    /// `name` is its name in messages. `known` is the SHA-256 of `bytes`, if the caller has
-    /// verified it (for an embedded plugin, or a file that has just been checked). `policy` limits
-    /// the compilation; without it, the limits of the host apply. Compiling can take seconds on all
-    /// cores and blocks the thread; `tell` receives the events.
+    /// `name` is the plugin's name in messages. `known` is the SHA-256 of `bytes`, if the caller
+    /// has verified it (for an embedded plugin, or a file that has just been checked). `policy`
+    /// limits the compilation; without it, the host's limits apply. Compilation can take seconds on
+    /// all cores, and blocks the thread. `tell` receives the events.
     ///
     /// # Errors
     /// If the component cannot be read or compiled, or is not a provider that this host can run.

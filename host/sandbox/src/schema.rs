@@ -22,9 +22,9 @@ use crate::bindings::wardian::plugin::types as wit_types;
 use crate::output::printable;
 
 /// Maximum number of attributes and blocks of all schemas together, expanded. The AWS provider has
-/// some hundreds of thousands.
+/// several hundred thousand.
 const MAX_ELEMENTS: usize = 1 << 21;
-/// Maximum number of bytes of all names, types and descriptions of these together, expanded.
+/// Maximum number of bytes of the names, types and descriptions in all schemas together, expanded.
 const MAX_TEXT: usize = 128 << 20;
 /// Maximum nesting of blocks and objects.
 const MAX_SCHEMA_DEPTH: usize = 64;
@@ -527,7 +527,7 @@ mod tests {
         assert!(error.contains("bytes of text"), "{error}");
     }
 
-    /// Checks that copies are counted even if the root block does not reach any large block.
+    /// Checks that copies are counted even if the root block does not refer to any large block.
     #[test]
     fn unused_copies_are_counted() {
         let mut blocks = vec![block(Vec::new(), &[], text(0))];

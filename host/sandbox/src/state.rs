@@ -18,7 +18,7 @@ use crate::limits::MemoryLimiter;
 use crate::network::ProviderNetwork;
 use crate::output::Output;
 
-/// The data of an instance's store, created by [`crate::store`].
+/// The data of an instance's store. [`crate::store`] creates it.
 pub(crate) struct GuestState {
     pub(crate) wasi: WasiCtx,
     pub(crate) files: Files,

@@ -42,8 +42,8 @@ impl Ticker {
     /// Advances epochs until the guard is dropped. Costs two atomic operations, except for the
     /// first call and after a pause.
     ///
-    /// Fails if the system cannot start a thread: a guest that cannot be interrupted must not
-    /// run.
+    /// Returns an error if the system cannot start a thread, since a guest that cannot be
+    /// interrupted must not run.
     pub(crate) fn start(&self) -> Result<Ticking<'_>, String> {
         let thread = self.thread.get_or_init(|| self.spawn()).as_ref().map_err(String::clone)?;
         self.shared.running.fetch_add(1, Ordering::SeqCst);
@@ -84,8 +84,8 @@ impl Shared {
         }
     }
 
-    /// Waits for the next call. A call that starts between the two loads finds `asleep` set and
-    /// unparks the thread; an unpark before the park makes the park return at once.
+    /// Waits for the next call. If a call starts between the two loads, it finds `asleep` set and
+    /// unparks the thread. An unpark before the park causes the park to return immediately.
     fn sleep(&self) {
         self.asleep.store(true, Ordering::SeqCst);
         while self.running.load(Ordering::SeqCst) == 0 && !self.stopped.load(Ordering::SeqCst) {
@@ -116,7 +116,8 @@ mod tests {
 
     use super::*;
 
-    /// Only a store's callback can see epochs advance, so the test checks the thread's own state.
+    /// Only a store's callback can observe that epochs advance, so the test checks the thread's own
+    /// state.
     #[test]
     fn thread_sleeps_when_idle_and_wakes_for_call() {
         let engine = crate::engine::create().unwrap();

@@ -295,8 +295,8 @@ fn move_request(request: &MoveRequest) -> m::move_resource_state::Request {
     }
 }
 
-/// Returns the module's metadata for the provider, or a null; absent if the provider has no
-/// schema for it.
+/// Returns the module's metadata for the provider, or null if the module has none. Returns `None`
+/// if the provider has no schema for metadata.
 pub(super) fn meta(
     schema: &DecodedSchema,
     meta: Option<&Value>,

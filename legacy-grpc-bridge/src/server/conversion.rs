@@ -105,8 +105,8 @@ pub(super) fn deferred(reason: Option<DeferredReason>) -> Option<m::Deferred> {
     Some(m::Deferred { reason: reason.into() })
 }
 
-/// Returns the capabilities of the host. Hosts that are older than the message have no
-/// capabilities.
+/// Returns the capabilities of the host. A host that does not send this message, because it is
+/// older, has no capabilities.
 pub(super) fn capabilities(capabilities: Option<m::ClientCapabilities>) -> ClientCapabilities {
     let capabilities = capabilities.unwrap_or_default();
     ClientCapabilities {

@@ -32,7 +32,7 @@ pub enum MultiplexError {
     /// A provider does not return its schema.
     #[error("cannot get the schema of {name}: {}", .said.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect::<Vec<_>>().join("; "))]
     Schema { name: Arc<str>, said: PluginDiagnostics },
-    /// Two providers have the same name.
+    /// Two providers define the same name.
     #[error("{one} and {other} both have the {kind} {thing}")]
     Conflict {
         /// The kind: `resource`, `function`, ...
@@ -69,7 +69,7 @@ fn is_empty(schema: &Schema) -> bool {
     schema.block.attributes.is_empty() && schema.block.block_types.is_empty()
 }
 
-/// The names of one kind, each with the provider that has it.
+/// The names of one kind, each with the provider that defines it.
 type Owners = BTreeMap<Str, usize>;
 
 /// Several providers that are served as one plugin.

@@ -42,9 +42,9 @@ impl Resource for NullResource {
     }
 }
 
-/// Returns whether the change is more than the addition of null elements. An earlier version of the
-/// provider stored maps without their null elements, and stored null for a map with only null
-/// elements; such an object must not be replaced.
+/// Returns whether the change consists of more than additional null elements. An earlier version of
+/// the provider stored maps without their null elements, and stored null for a map with only null
+/// elements. Such objects must not be replaced.
 fn is_more_than_new_nulls(change: &AttributePlan<'_>) -> bool {
     if !change.planned().is_known() {
         return true;

@@ -89,7 +89,7 @@ impl Update for RandomBytes {
     }
 }
 
-/// Returns a configured number of bytes; an error if it is out of range.
+/// Returns a configured number of bytes, or an error if it is out of range.
 pub(crate) fn byte_count(attribute: &str, count: Option<i64>) -> Result<usize> {
     const MAX_BYTES: usize = 64 << 20;
     count.and_then(|count| usize::try_from(count).ok()).filter(|count| *count <= MAX_BYTES).ok_or_else(|| {

@@ -25,7 +25,7 @@ pub(crate) struct StringRules {
     pub(crate) lower: CharacterClass,
     pub(crate) numeric: CharacterClass,
     pub(crate) special: CharacterClass,
-    /// Special characters that replace the default ones, unless empty.
+    /// Special characters that replace the default special characters, unless this is empty.
     pub(crate) override_special: String,
 }
 

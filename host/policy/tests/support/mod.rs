@@ -49,8 +49,8 @@ pub fn plugin(address: &str) -> ProviderAddress {
     ProviderAddress::parse(address).unwrap()
 }
 
-/// `GET https://a.example`, `tcp://a.example:5432`, `lookup a.example`, `read a/b`,
-/// `write a/b`, `env NAME`, `run [VARIABLE=] PROGRAM ARGUMENTS`, `connect HOST PORT`.
+/// Parses a request: `GET https://a.example`, `tcp://a.example:5432`, `lookup a.example`, `read
+/// a/b`, `write a/b`, `env NAME`, `run [VARIABLE=] PROGRAM ARGUMENTS`, `connect HOST PORT`.
 pub fn request(text: &str) -> AccessRequest {
     let (verb, rest) = text.split_once(' ').unwrap_or((text, ""));
     let file =

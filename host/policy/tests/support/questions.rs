@@ -94,7 +94,7 @@ pub fn file() -> impl Strategy<Value = String> {
         .prop_map(|(otherwise, blocks)| format!("otherwise = \"{otherwise}\"\n{}", blocks.concat()))
 }
 
-/// A file that contains only settings, for plugins that match several blocks.
+/// Generates files that contain only settings, for plugins that match several blocks.
 pub fn settings() -> impl Strategy<Value = String> {
     let set = |name: &'static str, values: &'static [&'static str]| {
         prop::option::of(prop::sample::select(values))
@@ -125,7 +125,7 @@ pub fn settings() -> impl Strategy<Value = String> {
         .prop_map(|(otherwise, blocks)| format!("otherwise = \"{otherwise}\"\n{}", blocks.concat()))
 }
 
-/// An arbitrary request. Some of its words occur in rules.
+/// Generates arbitrary requests. Some of their words also occur in rules.
 pub fn any_request() -> impl Strategy<Value = AccessRequest> {
     let word = || prop::sample::select(&["a", "b", "A", "AB", "-b", "git", "*", "x y", "opt"][..]);
     let name = prop::collection::vec(prop::sample::select(&["a", "b", "example", "other", "c-d"][..]), 1..4)

@@ -85,7 +85,7 @@ fn argument(text: &str) -> Argument {
     }
 }
 
-/// Returns the variables that a format specification names, such as `width` in `<width$`.
+/// Returns the variables that are named in a format specification, such as `width` in `<width$`.
 pub(crate) fn counts(specification: &str) -> impl Iterator<Item = &str> {
     let ends = specification.match_indices('$').map(|(end, _)| end);
     ends.filter_map(|end| {

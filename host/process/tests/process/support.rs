@@ -62,13 +62,12 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Returns the next event of a program.
 ///
 /// # Panics
-/// If the program is silent for longer than the limit. The message contains what the test waits
-/// for.
+/// If there is no event within the limit. The message contains `awaited`.
 pub async fn next_event(running: &mut ChildProcess, awaited: &str) -> Option<CommandEvent> {
     within_limit(running.next_event(), awaited).await
 }
 
-/// Waits for a result. Fails after the limit, with what the test waits for.
+/// Waits for a result. Fails after the limit, with a message that contains `awaited`.
 pub async fn within_limit<T>(result: impl Future<Output = T>, awaited: &str) -> T {
     match tokio::time::timeout(LIMIT, result).await {
         Ok(result) => result,

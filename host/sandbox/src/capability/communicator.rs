@@ -86,13 +86,13 @@ pub struct Connection {
 }
 
 struct Machine {
-    /// An error if the block is invalid: every operation then returns it.
+    /// An error if the block is invalid. Every operation then returns this error.
     shared: Result<Shared, SettingsError>,
     user: Arc<CallAuthority>,
     here: LocalPaths,
 }
 
-/// The state of a connection that an object's provisioners share.
+/// The state of a connection that is shared by the provisioners of an object.
 struct KeptConnection {
     block: Value,
     shared: Result<Shared, SettingsError>,

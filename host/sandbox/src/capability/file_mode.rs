@@ -26,7 +26,7 @@ use crate::interface_name::InterfaceName;
 use crate::state::GuestState;
 
 /// Read, write and execute permissions. A guest cannot set the setuid, setgid and sticky bits,
-/// which would give other users the owner's permissions.
+/// since the first two would give other users the owner's permissions.
 const ALL_MODES: u32 = 0o777;
 
 pub(super) struct FileMode;
@@ -51,7 +51,7 @@ struct Place {
 
 /// Resolves a guest's path, and checks whether the mode may be set there. Directory names are
 /// matched as in a guest's C library: the longest match, or the last of two equal ones. The match
-/// only selects a directory; the access is checked later.
+/// only selects a directory, and the access is checked later.
 fn place(guard: &FileGuard, path: &str, mode: u32) -> Result<Place, ModeError> {
     if mode & !ALL_MODES != 0 {
         return Err(ModeError::Denied(format!("the mode {mode:#o} is beyond {ALL_MODES:#o}")));
@@ -72,8 +72,8 @@ fn place(guard: &FileGuard, path: &str, mode: u32) -> Result<Place, ModeError> {
     Ok(Place { start: Start::PathRoot(beginning), path: or_itself(without_no_steps(path)) })
 }
 
-/// Returns the remainder of the path below the directory. Guests separate names by `/`, whatever
-/// the host's separator is.
+/// Returns the remainder of the path below the directory. Guests separate names with `/`,
+/// regardless of the host's separator.
 fn beneath<'path>(directory: &str, path: &'path str) -> Option<&'path str> {
     if directory.starts_with('/') != path.starts_with('/') {
         return None;

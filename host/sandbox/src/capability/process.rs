@@ -56,7 +56,7 @@ pub(crate) struct Programs {
     pub(crate) monitor: Monitor,
     /// The working directory of programs; absolute.
     pub(crate) directory: PathBuf,
-    /// The environment of programs, unless the plugin sets another one.
+    /// The environment of programs, unless the plugin sets a different environment.
     pub(crate) environment: Vec<(String, String)>,
     /// Whether a stop is requested.
     pub(crate) stopping: watch::Receiver<bool>,
@@ -224,8 +224,8 @@ impl Spawner {
     }
 }
 
-/// Returns whether a plugin may be able to write or replace a program's file: the file is in a
-/// directory that both policy and the system allow a plugin to write.
+/// Returns whether a plugin may be able to write or replace a program's file. That is the case if
+/// the file is in a directory to which both policy and the system allow plugins to write.
 fn is_replaceable(executable: &Path, policy: &PluginPolicy) -> bool {
     let real = executable.canonicalize().ok();
     let paths = [Some(executable), real.as_deref()];

@@ -13,17 +13,17 @@ use std::time::Duration;
 use crate::engine;
 use crate::error::chain;
 
-/// The first argument with which a program becomes the compiler. Time in milliseconds and memory in
-/// bytes follow.
+/// The first argument of a program that acts as the compiler. The next arguments are the limits:
+/// time in milliseconds and memory in bytes.
 pub const COMPILER_ARGUMENT: &str = "--compile-component-from-input";
 
-/// Exit code if the component is invalid; the output of errors explains it.
+/// Exit code if the component is invalid. Standard error contains the reason.
 pub(super) const INVALID: u8 = 3;
-/// Exit code if compilation took too long by the clock.
+/// Exit code if compilation exceeded its wall-clock limit.
 pub(super) const TOO_SLOW: u8 = 4;
 
-/// By the clock, compilation may take this many times its CPU time: other processes may keep the
-/// processors busy.
+/// The wall-clock limit of compilation, as a multiple of its limit on CPU time, since other
+/// processes may keep the processors busy.
 const PATIENCE: u32 = 20;
 
 /// Compiles one component from standard input. `arguments` are those after [`COMPILER_ARGUMENT`].
@@ -76,7 +76,7 @@ fn read() -> io::Result<Vec<u8>> {
     Ok(component)
 }
 
-/// Ends the process when the host closes its input, or ends.
+/// Ends the process when the host closes the input or exits.
 fn end_with_input() {
     std::thread::spawn(|| {
         let _ = io::stdin().lock().read(&mut [0]);
@@ -91,7 +91,8 @@ fn end_after(time: Duration) {
     });
 }
 
-/// Limits the process. Where the system has no such limit, that of the clock remains.
+/// Sets the resource limits of the process. On systems without such limits, only the wall-clock
+/// limit applies.
 #[cfg(target_os = "linux")]
 fn limit(time: Duration, memory: u64) -> io::Result<()> {
     use rustix::process::{Resource, Rlimit, setrlimit};

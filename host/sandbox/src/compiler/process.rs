@@ -13,18 +13,19 @@ use crate::output::printable;
 const MAX_CODE: u64 = 1 << 30;
 /// Maximum length of an error message.
 const MAX_MESSAGE: u64 = 16 << 10;
-/// Maximum number of threads: each takes memory, and the gain becomes small.
+/// Maximum number of threads. Each thread requires memory, and more threads would save little time.
 const MAX_THREADS: usize = 8;
 
-/// Compiles in a process of a program that calls [`run_compiler`](super::run_compiler) if its first
-/// argument is [`COMPILER_ARGUMENT`].
+/// Compiles in a separate process. Its program must call [`run_compiler`](super::run_compiler) if
+/// the first argument is [`COMPILER_ARGUMENT`].
 #[derive(Clone, Debug)]
 pub struct CompilerProcess {
     program: PathBuf,
 }
 
 impl CompilerProcess {
-    /// Uses a program, which must be the calling program itself: the host runs its output.
+    /// Returns a compiler that starts `program`. It must be the calling program itself, since the
+    /// host runs the compiler's output.
     pub fn new(program: PathBuf) -> Self {
         Self { program }
     }
@@ -83,15 +84,15 @@ impl Compiler for CompilerProcess {
     }
 }
 
-/// Sends the component, and returns the input, which must stay open until the child has ended. If
-/// the child ends early, its exit status explains the reason.
+/// Sends the component, and returns the child's input, which must stay open until the child has
+/// ended. If the child ends early, its exit status explains the reason.
 fn send(mut input: ChildStdin, component: &[u8]) -> ChildStdin {
     let length = u64::try_from(component.len()).unwrap_or(u64::MAX);
     let _ = input.write_all(&length.to_le_bytes()).and_then(|()| input.write_all(component));
     input
 }
 
-/// Waits for the child, whose output has ended or is too long.
+/// Waits for the child to end, and kills it first if its output is too long.
 fn end(child: &mut Child, code: usize) -> io::Result<ExitStatus> {
     if u64::try_from(code).unwrap_or(u64::MAX) > MAX_CODE {
         child.kill()?;
@@ -118,7 +119,7 @@ fn explain(status: ExitStatus, message: &str, limits: &CompileLimits) -> Compile
     CompileError::Failed(format!("{status}: {last}"))
 }
 
-/// Whether the system ended the process because of its CPU time.
+/// Whether the system killed the process because it exceeded its CPU time.
 #[cfg(target_os = "linux")]
 fn stopped_by_system(status: ExitStatus) -> bool {
     let signal = std::os::unix::process::ExitStatusExt::signal(&status);

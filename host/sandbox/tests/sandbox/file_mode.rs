@@ -190,7 +190,7 @@ async fn read_only_directory_does_not_change() {
     assert_eq!(fs::read_dir(place.granted()).unwrap().count(), 1);
 }
 
-/// Checks that the component is loaded without grants, as when its schema is requested.
+/// Checks that the component can be loaded without grants, as when its schema is requested.
 #[tokio::test]
 async fn every_path_is_denied_without_a_grant() {
     let provider = provider(short());

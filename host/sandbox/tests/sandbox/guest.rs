@@ -36,7 +36,7 @@ fn directory() -> PathBuf {
     }
 }
 
-/// Returns a launcher that starts programs only for an authority of its own.
+/// Returns a launcher whose own authority denies every program, for use with another authority.
 pub(crate) fn launcher(search_path: &str) -> Arc<Launcher> {
     struct Nobody;
 
@@ -55,7 +55,7 @@ pub(crate) fn launcher(search_path: &str) -> Arc<Launcher> {
     Arc::new(Launcher::new(Arc::new(Nobody), search_path.into()))
 }
 
-/// Limits that tests exceed quickly, but that are not exceeded on a busy machine by accident.
+/// Limits that tests exceed quickly, but that are not exceeded accidentally on a busy machine.
 pub(crate) fn short() -> SandboxLimits {
     SandboxLimits {
         computation: Duration::from_secs(5),
@@ -65,7 +65,7 @@ pub(crate) fn short() -> SandboxLimits {
     }
 }
 
-/// Creates a sandbox whose compiled code all tests share.
+/// Creates a sandbox. All tests share one cache of compiled code.
 pub(crate) fn sandbox(limits: SandboxLimits) -> Sandbox {
     let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let cache = CacheDirectories { code: place.join("code"), key: place.join("key") };

@@ -30,7 +30,7 @@ use wardian_sandbox::SandboxLimits;
 use crate::guest::{object, plan, read_probe, short, text};
 pub(crate) use network::DISGUISES;
 
-/// One attempt and its outcome.
+/// One attack and its outcome.
 struct Attempt {
     wall: &'static str,
     tried: String,

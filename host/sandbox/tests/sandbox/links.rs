@@ -10,7 +10,7 @@ use wardian_plugin::Provider;
 
 use crate::guest::{allow, deny, granted, load, probe, short};
 
-/// A directory that is granted, with another one next to it that is not.
+/// A directory that is granted, next to a directory that is not granted.
 struct Project {
     root: tempfile::TempDir,
 }
@@ -64,8 +64,8 @@ async fn links_lead_only_below_their_directory() {
     assert_eq!(probe(&*provider, "rename:out/link|out/cache/link").await, "renamed");
 }
 
-/// A symbolic link that another program created leads to another file if it is moved to another
-/// directory.
+/// If a symbolic link that another program created is moved to another directory, it leads to a
+/// different file.
 #[tokio::test]
 async fn links_cannot_be_moved_if_their_targets_change() {
     let project = Project::new();
@@ -174,7 +174,7 @@ async fn missing_directory_is_not_created_through_link() {
     assert!(!project.path("elsewhere/c").exists());
 }
 
-/// A path that is granted leads to the same directory during the whole run.
+/// A granted path leads to the same directory during the whole run.
 #[tokio::test]
 async fn missing_directory_is_not_redirected_later() {
     let project = Project::new();

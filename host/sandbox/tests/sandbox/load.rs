@@ -48,7 +48,7 @@ fn component_without_exports_is_not_a_provider() {
     );
 }
 
-/// Imports only state which accesses a component can request; each access is checked when it
+/// Imports only determine which accesses a component can request; each access is checked when it
 /// occurs.
 #[test]
 fn component_with_network_imports_loads_without_a_grant() {
@@ -80,7 +80,7 @@ proptest! {
         load_error(&bytes);
     }
 
-    /// Beginnings of a real component, and copies with a few changed bytes.
+    /// Tests truncated copies of a real component, and copies with a few changed bytes.
     #[test]
     fn damaged_components_are_an_error(
         length in 20_usize..20_000,

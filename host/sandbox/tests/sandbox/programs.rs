@@ -18,7 +18,7 @@ use crate::guest::{embedded, launcher, sandbox, short};
 
 const ADDRESS: &str = "terraform.io/builtin/local-exec";
 
-/// A program that the plugin asks for.
+/// A program that the plugin requests.
 #[derive(Clone, Copy, Default)]
 struct Asked<'a> {
     words: &'a [&'a str],

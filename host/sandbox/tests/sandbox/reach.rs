@@ -78,8 +78,8 @@ async fn working_directory_has_relative_and_absolute_names() {
 }
 
 /// A guest's C library passes `/etc/passwd` as `etc/passwd`. If the guest's working directory
-/// contains that file, it is used; otherwise the guest learns nothing, and the access is recorded
-/// as denied.
+/// contains that file, it is used. Otherwise, the guest receives no information, and the denial is
+/// recorded.
 #[tokio::test]
 async fn absolute_path_without_grant_stays_in_sandbox() {
     let place = Place::new();
@@ -235,7 +235,7 @@ async fn open_files_are_limited() {
     assert_eq!(probe(&*provider, "read:file").await, "content");
 }
 
-/// A policy may apply to many machines; the directory does not exist until it is created.
+/// A policy may apply to many machines, so a granted directory need not exist until it is created.
 #[tokio::test]
 async fn missing_directory_is_created_with_write_access() {
     let place = Place::new();

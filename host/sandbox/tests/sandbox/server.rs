@@ -221,8 +221,8 @@ pub(crate) async fn datagram_server() -> u16 {
     port
 }
 
-/// A resolver with fixed names; each lookup of a name returns its next result, and the last one
-/// repeatedly.
+/// A resolver with fixed names. Each lookup of a name returns the next result; after the last
+/// result, it is repeated.
 #[derive(Default)]
 struct Names {
     answers: HashMap<&'static str, Vec<IpAddr>>,

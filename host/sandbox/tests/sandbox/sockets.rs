@@ -286,7 +286,7 @@ async fn connections_of_concurrent_calls_wait_for_each_other() {
     assert_eq!((heard.connections(), reaching.records().len()), (40, 40));
 }
 
-/// A guest may keep an allowed connection open; the number of open connections is limited.
+/// A guest may keep an allowed connection open, but the number of open connections is limited.
 #[tokio::test]
 async fn open_connections_are_limited() {
     let (port, heard) = echo_server().await;

@@ -14,8 +14,8 @@ use wardian_monitor::{Capability, Use};
 
 use crate::capability::filesystem::{FileError, FileGuard};
 
-/// A call that uses a connection: its plugin's monitor checks the accesses, which are recorded for
-/// the call's resource.
+/// A call that uses a connection. The monitor of its plugin checks the accesses, and records them
+/// for the call's resource.
 pub(super) struct CallAuthority {
     guard: FileGuard,
     used: Mutex<Used>,

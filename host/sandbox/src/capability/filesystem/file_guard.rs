@@ -184,13 +184,13 @@ impl FileGuard {
         Ok(granted.unwrap_or(own))
     }
 
-    /// Whether access to a path is allowed, without beginning one.
+    /// Whether access to a path is allowed. Does not begin the access.
     pub(crate) fn is_allowed(&self, path: &Path, access: FileOperation, extent: AccessExtent) -> bool {
         self.deciding(path, &[], access, extent, ProtectedClasses::NONE)
             .is_ok_and(|request| self.monitor().policy().decide(&request).is_allowed())
     }
 
-    /// Checks a metadata lookup: allowed if the file may be read or written.
+    /// Checks a metadata lookup, which is allowed if the file may be read or written.
     pub(crate) fn look(&self, path: &Path) -> Result<(), FileError> {
         if self.is_allowed(path, FileOperation::Read, AccessExtent::Metadata)
             || self.is_allowed(path, FileOperation::Write, AccessExtent::Metadata)
@@ -201,8 +201,8 @@ impl FileGuard {
     }
 
     /// Returns the denial of a path that leads out of the directory at which it begins. The path is
-    /// denied even if its target is granted, since the target can be reached under its own
-    /// directory's name.
+    /// denied even if its target is granted, since the guest can reach the target under the name of
+    /// the target's own directory.
     pub(crate) fn refuse_outside(&self, path: &Path, access: FileOperation) -> FileError {
         self.refuse(path, access, "the path leads out of the directory at which it begins")
     }
@@ -213,8 +213,8 @@ impl FileGuard {
         self.refuse(path, access, "the path does not begin with the name of a granted directory")
     }
 
-    /// Rejects moving, removing or replacing a file or directory that a rule of a policy names, or
-    /// that contains such a path: the rule would then apply to a different file.
+    /// Rejects an operation that moves, removes or replaces a file or directory if a policy rule
+    /// contains its path or a path below it, since the rule would then apply to a different file.
     pub(crate) fn check_fixed(&self, path: &Path) -> Result<(), FileError> {
         let Some(fixed) = self.0.files.names().fixed_at_or_below(path) else { return Ok(()) };
         let reason = format!("a policy rule names {}, which must not be moved or replaced", fixed.display());
@@ -237,8 +237,8 @@ impl FileGuard {
         self.monitor().reject(&self.call(), Capability::Filesystem, target, reason).into()
     }
 
-    /// Checks a file with several hard links. The file is treated as every file that a policy names
-    /// and that is the same file: access to its content is also checked under those names.
+    /// Checks a file with several hard links. If a policy contains other paths of the same file,
+    /// access to its content is also checked under those paths.
     pub(crate) fn check_hard_links(
         &self,
         path: &Path,
@@ -291,7 +291,7 @@ fn request(
 }
 
 /// A file that a guest has opened. Its accesses end, and are recorded, when the guest has dropped
-/// it and its streams.
+/// the file and its streams.
 ///
 /// If the file is still open when the next call begins, accesses in that call are checked and
 /// recorded for that call.

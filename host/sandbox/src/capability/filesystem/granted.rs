@@ -35,14 +35,15 @@ pub(crate) struct Granted {
 
 /// A directory and everything below it.
 ///
-/// The directory need not exist: a policy may apply to many machines, and a plugin with write
+/// The directory need not exist, since a policy may apply to many machines, and a plugin with write
 /// access may create the directory. It is opened on the first access after it exists. The target of
 /// its path is determined when the directory is granted, and does not change afterwards.
 #[derive(Debug)]
 pub(crate) struct Root {
     path: PathBuf,
     is_writable: bool,
-    /// The path without links: as the policy determines it, else as it was resolved first.
+    /// The path without symbolic links: the target set in the policy, or else the result of the
+    /// first resolution.
     real: Option<PathBuf>,
     writable_directories: Arc<WritableDirectories>,
     opened: OnceLock<Directory>,
@@ -109,7 +110,7 @@ impl GrantedFiles {
         self.top.as_ref()
     }
 
-    /// Returns the root module's path, whether or not it is granted; empty if there is none.
+    /// Returns the root module's path, even if it is not granted. Empty if there is no root module.
     pub(crate) fn root_module(&self) -> &Path {
         &self.root_module
     }
@@ -215,12 +216,12 @@ fn create_unless_exists(directory: &Directory, name: &OsStr, mode: u32) -> io::R
 /// The reason why a granted directory cannot be used.
 #[derive(Debug)]
 pub(crate) enum RootError {
-    /// The path no longer leads to the granted directory.
+    /// The path no longer resolves to the granted directory.
     Changed(String),
     System(io::Error),
 }
 
-/// The names that policies use for a path.
+/// The paths that policies use for files.
 ///
 /// An opened file is identified by its path without symbolic links. A policy may name the same file
 /// by a path with symbolic links; its rules for that name then also apply.

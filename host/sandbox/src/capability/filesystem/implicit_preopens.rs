@@ -29,7 +29,7 @@ pub(crate) enum PathRoot {
     WorkingDirectory,
     /// The root directory, `/`.
     Top,
-    /// One of the two: the guest's path does not distinguish them.
+    /// One of the two. The guest's path does not distinguish them.
     TopOrWorkingDirectory,
 }
 
@@ -104,7 +104,7 @@ pub(crate) enum Start {
 }
 
 impl Start {
-    /// Returns the directory. The same as [`PathRoot::directory`].
+    /// Returns the directory, like [`PathRoot::directory`].
     pub(crate) fn directory(
         &self,
         guard: &FileGuard,

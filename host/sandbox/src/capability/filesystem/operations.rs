@@ -36,7 +36,7 @@ const NEW_DIRECTORY: u32 = 0o777;
 pub(crate) enum Directory {
     /// A granted directory.
     Granted(Arc<Root>),
-    /// A directory that was opened below a granted one.
+    /// A directory that was opened below a granted directory.
     Opened { base: wardian_files::Directory, is_writable: bool },
 }
 
@@ -57,8 +57,8 @@ impl Directory {
         }
     }
 
-    /// The same as [`Directory::base`], but creates a missing granted directory, whose path without
-    /// symbolic links is checked.
+    /// The same as [`Directory::base`], but creates a missing granted directory after checking its
+    /// path without symbolic links.
     fn base_to_write(&self, guard: &FileGuard) -> Result<wardian_files::Directory, FileError> {
         let root = match (self, self.base(guard)) {
             (Self::Granted(root), Err(FileError::System(error)))
@@ -245,7 +245,7 @@ pub(crate) fn create_directory(
     Ok(())
 }
 
-/// Creates a directory and its missing parents. An existing one is left unchanged.
+/// Creates a directory and its missing parents. An existing directory is left unchanged.
 pub(crate) fn create_directories(
     guard: &FileGuard,
     directory: &Directory,
@@ -336,7 +336,7 @@ pub(crate) fn look_at(
     Ok(about)
 }
 
-/// Returns a symbolic link's target, which is a metadata lookup.
+/// Returns a symbolic link's target. This is a metadata lookup.
 pub(crate) fn read_link(guard: &FileGuard, directory: &Directory, path: &str) -> Result<String, FileError> {
     let place = directory.find(guard, path, LastLink::Keep, FileOperation::Read)?;
     guard.look(&place.path())?;
@@ -367,10 +367,10 @@ pub(crate) fn set_times(
 /// Creates a symbolic link to a file in its own directory or below it.
 ///
 /// The target is checked when the symbolic link is followed in the sandbox. However, programs
-/// outside of the sandbox also follow the link, and so does the host when it reads files that a
-/// configuration names. A symbolic link may be moved later, together with any of the directories
-/// that contain it. Therefore its target must be below its directory wherever the link is: the
-/// target is neither absolute nor contains `..`.
+/// outside the sandbox also follow the link, and so does the host when it reads files named by a
+/// configuration. A symbolic link may be moved later, together with any of the directories that
+/// contain it. Therefore, its target must be below its directory wherever the link is moved, so the
+/// target must neither be absolute nor contain `..`.
 pub(crate) fn create_link(
     guard: &FileGuard,
     directory: &Directory,
@@ -435,8 +435,8 @@ pub(crate) struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Checks both paths. A plugin that can read the file under its new name must be allowed to
-    /// read it under its old name.
+    /// Checks both paths. If a plugin can read the file under its new name, it must also be allowed
+    /// to read it under its old name.
     fn decide(
         &self,
         guard: &FileGuard,
@@ -466,8 +466,8 @@ impl Pair<'_> {
     }
 
     /// Checks that no symbolic link that is moved to another directory leads out of the moved
-    /// directory, and that no symbolic link or directory replaces a path that a rule names. A
-    /// regular file may replace such a path.
+    /// directory, and that no symbolic link or directory replaces a path in a rule. A regular file
+    /// may replace such a path.
     fn check_links(guard: &FileGuard, from: &ResolvedPath, to: &ResolvedPath) -> Result<(), FileError> {
         let refuse = |error| match error {
             FileAccessError::Outside { path } => {

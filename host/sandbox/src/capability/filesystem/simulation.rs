@@ -81,8 +81,8 @@ pub struct Simulated {
     pub done: u64,
     /// Files that were opened, and compared with the grants.
     pub opened: u64,
-    /// Links, hard links and renames that succeeded in a directory that both plugins may access,
-    /// or between directories of different plugins.
+    /// Successful symbolic links, hard links and renames in a directory that both plugins may
+    /// access, or between directories of different plugins.
     pub shared: u64,
 }
 
@@ -151,7 +151,7 @@ const TARGETS: [&str; 14] = [
     "../secret",
     "up",
 ];
-/// Directories and files of the world. Files contain their paths.
+/// Directories and files of the simulation. Each file contains its own path.
 const DIRECTORIES: [&str; 8] = [
     "project/out/cache/deep",
     "project/out/a",
@@ -184,10 +184,10 @@ const LINKS: [(&str, &str); 6] = [
 ];
 /// The number of operations after which all files are restored.
 const OPERATIONS_PER_WORLD: u64 = 2_000;
-/// The times at which the paths that exist are listed.
+/// The number of operations after which the existing paths are listed again.
 const OPERATIONS_PER_LISTING: u64 = 16;
 
-/// The path with which an operation can succeed.
+/// The kind of path with which an operation can succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PathKind {
     Any,
@@ -224,7 +224,7 @@ struct World<'a> {
     scope: FileScope,
     confined: FileScope,
     outside: Vec<(PathBuf, u64, Vec<u8>)>,
-    /// The paths in the project that existed a moment ago.
+    /// The paths that existed in the project when it was last listed.
     known: Vec<KnownPath>,
     simulated: Simulated,
 }
@@ -404,7 +404,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Lists the paths that exist in the project, which is one of them.
+    /// Lists the existing paths in the project, including the project directory itself.
     fn list_known(&mut self) {
         let mut known = vec![self.known_path(String::new(), true)];
         let mut next = 0;
@@ -449,7 +449,7 @@ impl<'a> World<'a> {
             .map(|rules| operations.iter().any(|operation| may(rules, &self.project, &path, *operation)))
     }
 
-    /// Does one operation. `None` ends the simulation.
+    /// Performs one operation. Returns `None` at the end of the simulation.
     fn step(&mut self, choices: &mut dyn Choices) -> Result<Option<()>, String> {
         if self.simulated.operations.is_multiple_of(OPERATIONS_PER_LISTING) {
             self.list_known();
@@ -523,8 +523,8 @@ impl<'a> World<'a> {
         Ok(Some(()))
     }
 
-    /// Returns a path relative to the project: in most cases one with which an operation of the
-    /// plugin can succeed.
+    /// Returns a path relative to the project. With most of these paths, an operation of the plugin
+    /// can succeed.
     fn choose_path(&self, index: usize, kind: PathKind, choices: &mut dyn Choices) -> Option<String> {
         let preference = choices.choose(16)?;
         let is_suitable = |known: &&KnownPath| {
@@ -613,8 +613,8 @@ impl<'a> World<'a> {
         Some((root.map_err(|_| ()), path, false))
     }
 
-    /// Returns a path relative to a directory that is held, if it was below it when the handle was
-    /// opened, or else the end of the path.
+    /// Returns a path relative to the directory of a handle, if the path was below the directory
+    /// when the handle was opened. Otherwise, returns the end of the path.
     fn below_held(&self, held: &Directory, path: &str) -> String {
         let absolute = self.project.join(path);
         let rest = match held {
@@ -686,7 +686,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Checks that a file's content is not that of a file which no plugin may read.
+    /// Checks that the content of a file is not the content of a file that plugins must not read.
     fn check_content(&self, content: &str, real: &Path) -> Result<(), String> {
         let Some(file) = FILES.iter().find(|file| content.contains(**file)) else { return Ok(()) };
         let origin = self.root.join(file);
@@ -753,7 +753,7 @@ mod tests {
         simulated.unwrap_or_else(|escape| panic!("seed {seed}: {escape}"))
     }
 
-    /// `cargo xtask hostile files` does many more operations than the other tests.
+    /// `cargo xtask hostile files` runs this test with many more operations.
     #[test]
     fn no_file_is_reached_outside_of_the_grants() {
         let operations = std::env::var("WARDIAN_SIMULATED_OPERATIONS");

@@ -45,8 +45,8 @@ impl RequestAuthority {
         Ok(HttpCredential { name, value })
     }
 
-    /// Returns all credentials of a request. If one of them is missing, the request differs from
-    /// the one that the policy describes, so it is denied.
+    /// Returns all credentials of a request. If one of them is missing, the request would be sent
+    /// without it, so the request is denied.
     fn all_credentials(&self, request: &NetworkRequest) -> Result<Vec<HttpCredential>, Denied> {
         let bindings = self.monitor.policy().credentials(request);
         let credentials = bindings.into_iter().map(|binding| {

@@ -22,7 +22,7 @@ use super::errors::{error_for_guest, log_error};
 pub(super) struct Exchanges(Arc<Mutex<OpenExchanges>>);
 
 struct OpenExchanges {
-    /// The sender is replaced when the operation has ended, which closes the channel.
+    /// The sender is replaced when the operation has ended. That closes the channel.
     work: watch::Sender<()>,
     bodies: HashMap<u64, Weak<Mutex<Option<ResponseBody>>>>,
     next: u64,

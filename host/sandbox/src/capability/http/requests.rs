@@ -13,8 +13,8 @@ use super::exchanges::Exchanges;
 use crate::current_call::CurrentCall;
 use crate::network::ProviderNetwork;
 
-/// Number of bytes of one write to a request body; the same amount can be queued in addition. A
-/// guest can have hundreds of bodies open.
+/// Number of bytes of one write to a request body. The same number of bytes can also be queued. The
+/// number is small, since a guest can have hundreds of open bodies.
 const PORTION: usize = 64 << 10;
 /// Maximum number of characters of an invalid destination in a record.
 const SHOWN: usize = 200;
@@ -47,7 +47,8 @@ type Sending = dyn Future<Output = Result<(http::Response<WasiBody>, Finishing),
 type Finishing = Box<dyn Future<Output = Result<(), Error>> + Send>;
 
 impl WasiHttpHooks for Sender {
-    /// Returns false: the network client sets the `Host` header, from the allowed destination.
+    /// Returns false, because the network client sets the `Host` header from the allowed
+    /// destination.
     fn set_host_header(&mut self) -> bool {
         false
     }

@@ -45,13 +45,13 @@ struct State {
     is_over: bool,
 }
 
-/// A connection, or a peer of datagrams, sent more than allowed.
+/// A connection or a datagram peer has sent more than allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("more than {} bytes were received from this peer in one call{}", .0.value, .0.origin())]
 pub(super) struct ReceivedTooMuch(pub(super) Bound<u64>);
 
 impl Connections {
-    /// Prepares for the next socket, to which subsequent connections belong.
+    /// Prepares for the next socket, to which the next connection will belong.
     pub(super) fn before_connecting(&mut self) {
         self.beginning = None;
     }

@@ -49,7 +49,7 @@ impl Peers {
         }
     }
 
-    /// Prepares for sending datagrams, whose destinations will be recorded.
+    /// Prepares for recording the destinations of the next datagrams.
     pub(super) fn before_sending(&mut self) {
         self.sending = Some(Vec::new());
     }

@@ -50,8 +50,8 @@ impl SocketEgress {
         &self.current_call
     }
 
-    /// Ends the current accesses when a call begins or the operation has ended: subsequent traffic
-    /// is not part of the previous call.
+    /// Ends the current accesses when a call begins or the operation has ended, since subsequent
+    /// traffic is not part of the previous call.
     pub(super) fn end_uses(&self) {
         self.connections().end_uses();
         self.peers().end_uses();
@@ -164,7 +164,7 @@ impl SocketEgress {
         true
     }
 
-    /// Chooses the name, or the address itself, that is checked: a granted one if there is one.
+    /// Chooses the name or the address that is checked. A granted name or address is preferred.
     fn choose_request(&self, scheme: Scheme, address: SocketAddr) -> Option<AccessRequest> {
         let policy = self.current_call.monitor().policy();
         let mut requests = Vec::new();

@@ -18,7 +18,7 @@ use wasmtime_wasi_io::async_trait;
 
 use crate::state::GuestState;
 
-/// The version of the interface, which serves all imports of the same semver track.
+/// The interface with its version. It serves all imports of the same semver track.
 const INTERFACE: &str = "wasi:sockets/ip-name-lookup@0.2.12";
 
 /// The addresses of a name, after it was resolved.

@@ -15,7 +15,7 @@ use super::shadowing;
 use crate::capability::streams::{CountedInput, CountedOutput};
 use crate::state::GuestState;
 
-/// The version of wasmtime's own implementation.
+/// The interface with the version of wasmtime's implementation.
 const INTERFACE: &str = "wasi:sockets/tcp@0.2.12";
 
 type Streams = (Resource<DynInputStream>, Resource<DynOutputStream>);

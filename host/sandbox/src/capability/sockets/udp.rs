@@ -13,7 +13,7 @@ use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView as _};
 use super::shadowing;
 use crate::state::GuestState;
 
-/// The version of wasmtime's own implementation.
+/// The interface with the version of wasmtime's implementation.
 const INTERFACE: &str = "wasi:sockets/udp@0.2.12";
 
 pub(super) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {

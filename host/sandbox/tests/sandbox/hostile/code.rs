@@ -199,7 +199,7 @@ impl Cache {
     }
 }
 
-/// Whether loading compiled the component, so that the cached entry was not run.
+/// Whether loading compiled the component. In that case, the cached entry was not run.
 fn compiles(sandbox: &Sandbox) -> bool {
     let compiled = Cell::new(false);
     let tell = |event| compiled.set(compiled.get() || matches!(event, LoadEvent::Compiled { .. }));
@@ -228,7 +228,7 @@ fn changed_code() -> Attempt {
     Attempt::new("code", "each byte of compiled code flipped", got, first == (true, false) && run == 0)
 }
 
-/// A cache that others can write is not read.
+/// A cache to which other users can write is not read.
 fn open_cache() -> Attempt {
     let cache = Cache::new();
     compiles(&cache.sandbox());

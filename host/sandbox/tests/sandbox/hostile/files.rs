@@ -22,7 +22,7 @@ enum With {
     Fenced,
     /// The project, for reading.
     Reading,
-    /// One directory of the project for reading and writing, and another one for reading.
+    /// One directory of the project for reading and writing, and another directory for reading.
     Two,
 }
 
@@ -204,8 +204,8 @@ pub(super) async fn attempts() -> Vec<Attempt> {
     attempts
 }
 
-/// Whether the probe was denied an access; the provider also tries to open a file when it
-/// returns its schema.
+/// Whether an access of the probe was denied. Denials of the schema call are ignored, in which the
+/// provider also tries to open a file.
 fn is_denied(log: &AuditLog) -> bool {
     log.denials().iter().any(|denied| denied.record.call == "read-data-source")
 }

@@ -19,7 +19,7 @@ pub(super) async fn attempts() -> Vec<Attempt> {
     attempts
 }
 
-/// One configuration's values are not visible to another of the same plugin.
+/// One configuration's values are not visible to another configuration of the same plugin.
 async fn between_configurations() -> Attempt {
     let plugin = load(limits());
     let (one, other) = (plugin.provider(Grants::nothing()), plugin.provider(Grants::nothing()));
@@ -32,7 +32,7 @@ async fn between_configurations() -> Attempt {
     Attempt::new("memory", "state from one configuration to another", got, held)
 }
 
-/// Values of a plugin are not visible to another plugin that is the same component.
+/// Values of a plugin are not visible to another plugin with the same component.
 async fn between_plugins() -> Attempt {
     let one = load(limits()).provider(Grants::nothing());
     let other = load(limits()).provider(Grants::nothing());
@@ -53,7 +53,7 @@ async fn past_a_crash() -> Attempt {
     Attempt::new("memory", "state past a crash", got, held)
 }
 
-/// Access through a file from an earlier call is checked as a new access of the current call: a
+/// Access through a file from an earlier call is checked as a new access of the current call, so a
 /// grant for one resource is not silently used for another.
 async fn a_file_past_its_call() -> Attempt {
     let place = tempfile::tempdir().unwrap();

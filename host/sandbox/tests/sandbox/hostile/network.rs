@@ -46,7 +46,7 @@ pub(crate) const DISGUISES: &[&str] = &[
 struct Round<'a> {
     rules: &'a str,
     probes: Vec<String>,
-    /// Whether the probes reach a decision, or fail before it.
+    /// Whether policy decides on the probes, or they fail before a decision.
     is_decided: bool,
 }
 
@@ -158,8 +158,8 @@ pub(super) async fn attempts() -> Vec<Attempt> {
     attempts
 }
 
-/// The name resolves to an unused address at first, and to this machine's address from the second
-/// lookup on.
+/// Uses a name that resolves to an unused address at first, and to this machine's address from the
+/// second lookup on.
 async fn rebinding(port: u16, before: usize) -> Attempt {
     let reaching = Reaching::with(PUBLIC, limits(), Vec::new());
     let mut got = Vec::new();
