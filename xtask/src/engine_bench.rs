@@ -17,7 +17,7 @@ const PLAN_SHARE: f64 = 1.0 / 100.0;
 const MEMORY_SHARE: f64 = 1.0 / 10.0;
 const APPLY_SHARE: f64 = 1.0 / 25.0;
 
-/// Numbers of resources. For ten times as many resources, the cost may be at most twelve times as
+/// Numbers of resources. With ten times as many resources, the cost may be at most twelve times as
 /// high.
 const SIZES: [u32; 2] = [10_000, 100_000];
 const SLOPE: f64 = 12.0;
@@ -90,7 +90,8 @@ fn apply(directory: &Path, programs: &Programs<'_>) -> Result<Row> {
     Ok(shared("apply of 1000", "ms", wall(&ours), theirs.as_deref().map(wall), APPLY_SHARE))
 }
 
-/// Measures both sizes: first plan, apply, plan without changes, and reading the state.
+/// For both sizes, measures the first plan, the apply, the plan without changes, and the commands
+/// that read the state.
 fn very_many(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
     let mut of_sizes = Vec::new();
     for size in SIZES {

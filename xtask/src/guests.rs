@@ -20,8 +20,8 @@ pub(crate) struct Artifact {
     pub(crate) bytes: u64,
 }
 
-/// Builds the guests with one of these purposes: embedded ones as `target/guests/NAME.wasm`, and
-/// those for tests as `target/guests/test/NAME.wasm`.
+/// Builds the guests with one of these purposes: embedded plugins as `target/guests/NAME.wasm`, and
+/// test plugins as `target/guests/test/NAME.wasm`.
 pub(crate) fn build(
     workspace: &Workspace,
     toolchain: &Toolchain,
@@ -97,7 +97,7 @@ fn compile(workspace: &Workspace, guests: &[&Guest], toolchain: &Toolchain, dire
 }
 
 /// Returns the compiler flags. With `--target`, cargo passes them only to guests, not to build
-/// scripts and macros. They remove this machine's paths from the artifacts, so that the same
+/// scripts and macros. The flags remove this machine's paths from the artifacts, so that the same
 /// sources are compiled to the same bytes on every machine.
 fn flags(workspace: &Workspace, toolchain: &Toolchain) -> Result<String> {
     let mut flags = vec![format!("--remap-path-prefix={}=/wardian", text(&workspace.root)?)];

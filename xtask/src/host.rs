@@ -9,9 +9,9 @@ use crate::workspace::Workspace;
 /// The packages and targets that cargo builds.
 ///
 /// Cargo unifies features over the packages that a command selects, and includes development
-/// dependencies if an example or test is selected. For both selections, the features of third-party
-/// packages are the same as for `cargo test --workspace`, so that all commands use one build of
-/// wasmtime. A test in this module verifies the equality.
+/// dependencies if an example or test is selected. For both selections, third-party packages have
+/// the same features as for `cargo test --workspace`, so that all commands use the same build of
+/// wasmtime. A test in this module verifies this.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Selection {
     /// The `wardian` binary. The SDK has no binary, but its features are those of the plugins.

@@ -79,7 +79,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> 
     Ok(if is_success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Attacks another version and this one, and writes what each attack cost them.
+/// Attacks another version and this version, and writes the costs of each attack.
 fn compare_costs(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let only = "exhaustion/".to_owned();
     let (before, _) = attack(
@@ -105,7 +105,8 @@ fn compare_costs(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     Ok(if is_success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Returns the command that runs tests of the hostile suite, whose names follow.
+/// Returns the command that runs tests of the hostile suite. The caller appends the names of the
+/// tests.
 fn test(workspace: &Workspace, options: &Options) -> Command {
     let binary = options.binary.clone().unwrap_or_else(|| workspace.host_program("wardian"));
     let mut cargo = workspace.cargo();
@@ -117,7 +118,7 @@ fn test(workspace: &Workspace, options: &Options) -> Command {
     cargo
 }
 
-/// Carries out attacks, and returns their verdicts and whether the test passed.
+/// Runs attacks, and returns their verdicts and whether the test passed.
 fn attack(workspace: &Workspace, options: &Options) -> Result<(Tally, bool)> {
     let mut cargo = test(workspace, options);
     cargo

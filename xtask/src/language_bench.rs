@@ -65,8 +65,8 @@ fn many_modules(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
         .collect()
 }
 
-/// Plans one output, for the complete number of elements and for half of it, which should take
-/// about half the time.
+/// Plans one output with all elements and with half of the elements, which should take about half
+/// the time.
 fn long_for(directory: &Path, ours: &Path) -> Result<Vec<Row>> {
     FOR_ELEMENTS
         .into_iter()

@@ -23,8 +23,8 @@ pub(crate) fn ask(terraform: &Path, directory: &Path, arguments: &[&str]) -> Res
 }
 
 /// Compares a state file with Terraform's interpretation of it. Terraform reads a copy in `aside`,
-/// a directory without a configuration: with a configuration, it would require its native providers
-/// to be installed.
+/// a directory without a configuration, since it would otherwise require its native providers to be
+/// installed.
 pub(crate) fn agrees_on_state(terraform: &Path, file: &Path, aside: &Path, our_list: &str) -> Result<()> {
     fs::create_dir_all(aside).with_context(|| format!("could not create {}", aside.display()))?;
     fs::copy(file, aside.join("terraform.tfstate"))

@@ -22,11 +22,12 @@ const REQUESTS: &str = "examples/requests";
 /// The target for the share of policies and audit records in a run of a thousand calls, in percent.
 const ENFORCEMENT_PERCENT: f64 = 2.0;
 const AUDIT_PERCENT: f64 = 5.0;
-/// The target for the additional cost of a request, compared with a native one.
+/// The target for the additional cost of a request, compared with a native request.
 const REQUEST_MICROSECONDS: f64 = 100.0;
 
-/// Number of runs of each kind, which alternate. The minimum CPU time of each kind is used, because
-/// the difference is smaller than the variation that other load on the machine causes.
+/// Number of runs of each kind. Runs of different kinds alternate, and the minimum CPU time of each
+/// kind is used, because the difference is smaller than the variation caused by other load on the
+/// machine.
 pub(crate) const RUNS: usize = 15;
 
 const CONFIGURATION: &str = r#"terraform {
@@ -121,8 +122,8 @@ fn applies(directory: &Path, wardian: &Path) -> Result<Vec<Row>> {
 }
 
 /// Moves the files to another directory, so that the next run creates all of them again. The files
-/// are not deleted: a file system that reuses recently deleted inodes takes longer than a complete
-/// run.
+/// are not deleted, since a file system may reuse recently deleted inodes, and that can take longer
+/// than a complete run.
 fn put_aside(folder: &Path, round: usize) -> Result<()> {
     let made = folder.join("made");
     let count = fs::read_dir(&made).with_context(|| format!("could not read {}", made.display()))?.count();

@@ -40,7 +40,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         .with_context(|| format!("the output of `{}` is not UTF-8", line(command)))
 }
 
-/// Runs a command, and prints and passes each line of its standard output to a function.
+/// Runs a command. Prints each line of its standard output, and passes the line to a function.
 pub(crate) fn each_line(command: &mut Command, mut act: impl FnMut(&str)) -> Result<ExitStatus> {
     let child = command.stdout(Stdio::piped()).spawn();
     let mut child = child.with_context(|| format!("could not start `{}`", line(command)))?;

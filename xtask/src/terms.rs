@@ -33,8 +33,8 @@ pub(crate) fn check_words(workspace: &Workspace) -> Result<ExitCode> {
     Ok(verdict(matches.len(), "rejected synonym", "see the last table of docs/glossary.md"))
 }
 
-/// Prints each public type name that is defined more than once. Fails for a name that the glossary
-/// does not list, and for a name that it lists unnecessarily.
+/// Prints each public type name that is defined more than once. Fails if the glossary does not list
+/// such a name, or lists a name that is defined only once.
 pub(crate) fn check_names(workspace: &Workspace) -> Result<ExitCode> {
     let glossary = Glossary::read(&workspace.root)?;
     let mut definitions = names::Definitions::default();

@@ -142,7 +142,8 @@ impl Sysroot {
         self.directory.join("lib/rustlib").join(TARGET)
     }
 
-    /// The file that is written last, so that an interrupted build is never used as a complete one.
+    /// Returns the path of the file that is written last, so that an incomplete build is never
+    /// used.
     fn stamp(&self) -> PathBuf {
         self.directory.join("compiler")
     }

@@ -77,7 +77,7 @@ fn request_is_described_and_rendered() {
     insta::assert_snapshot!(grant_block(&plugin("example.com/acme/dns"), &[&one, &network(&["a.example"])]));
 }
 
-/// The first letter is Cyrillic.
+/// The first letter of the host is Cyrillic.
 #[test]
 fn internationalized_host_is_written_as_shown() {
     let one = network(&["\u{430}pple.example", "*.\u{430}pple.example", "API.example"]);
@@ -242,7 +242,7 @@ proptest! {
 
 #[test]
 fn hosts_are_written_in_their_canonical_form() {
-    // The first letter is Cyrillic.
+    // The first letter of the first host is Cyrillic.
     let request = network(&["\u{430}pi.example.com", "API.Example.com.", "*.B\u{fc}cher.example"]);
     let written = request.block("allow");
     for host in ["\"xn--pi-6kc.example.com\"", "\"api.example.com\""] {

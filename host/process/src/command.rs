@@ -27,7 +27,7 @@ pub struct Command {
     pub timeout: Option<Duration>,
     /// How standard output and standard error are read.
     pub streams: Streams,
-    /// How descendants are treated that are still running when the program has exited.
+    /// How descendants are treated if they are still running when the program has exited.
     pub descendants: DescendantPolicy,
 }
 
@@ -72,7 +72,7 @@ pub enum Streams {
     Combined,
 }
 
-/// How descendants are treated that are still running when the program has exited.
+/// How descendants are treated if they are still running when the program has exited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DescendantPolicy {
     /// They continue, as an intentionally started daemon must, but their output is no longer read.

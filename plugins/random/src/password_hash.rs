@@ -4,7 +4,7 @@
 /// expensive.
 const COST: u32 = 10;
 
-/// The number of bytes of a password that bcrypt uses; it ignores the remaining bytes.
+/// The number of bytes of a password that bcrypt uses. It ignores all further bytes.
 const MAX_PASSWORD_BYTES: usize = 72;
 
 /// The reason why a password could not be hashed.

@@ -15,7 +15,7 @@ const TAP: usize = 273;
 /// The modulus of the multiplicative generator, which expands a seed to all words.
 const SPREAD_MODULUS: i64 = 0x7fff_ffff;
 
-/// The seed that replaces zero, from which only zeros would be generated.
+/// The seed that replaces zero, since a seed of zero would generate only zeros.
 const SEED_FOR_ZERO: u64 = 89_482_311;
 
 /// The sequence of numbers for a seed.
@@ -58,8 +58,8 @@ impl SeededNumbers {
         word
     }
 
-    /// Returns a number less than `bound`, which must be greater than zero. As in the original,
-    /// bounds of at most 31 bits use only the upper bits.
+    /// Returns a number less than `bound`, which must be greater than zero. As in Go, bounds of at
+    /// most 31 bits use only the upper bits of a word.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         const NARROW: u32 = 31;
         const WIDE: u32 = 63;
@@ -146,8 +146,8 @@ mod tests {
         assert!(order.iter().copied().eq(0..1000));
     }
 
-    /// The table is the generator's state after 7.8e12 steps. The recurrence is linear, so that the
-    /// polynomial of many steps is a power of the polynomial of one step.
+    /// Verifies that the table is the generator's state after 7.8e12 steps. The recurrence is
+    /// linear, so the polynomial of many steps is a power of the polynomial of one step.
     #[test]
     fn start_table_matches_generator() {
         const STEPS: u64 = 7_800_000_000_000;

@@ -154,7 +154,7 @@ fn any_class_enabled() -> Validator {
     })
 }
 
-/// Plans `number` and `numeric`, which are two names of the same argument: if one of them is
+/// Plans `number` and `numeric`, which are two names for the same argument. If one of them is
 /// configured, its value applies to both.
 fn sync_number_and_numeric(change: &mut AttributePlan<'_>) -> Result<()> {
     let configured = |name: &str| change.root_config().get(name).filter(|value| !value.is_null()).cloned();
@@ -188,7 +188,7 @@ pub(crate) fn fill_length(length: &mut Option<i64>, text: Option<&str>) {
     }
 }
 
-/// Returns whether the change is only from "" to null: version 3.4.2 stored "" if nothing was
+/// Returns whether the change is only from "" to null, since version 3.4.2 stored "" if nothing was
 /// configured.
 fn changes_only_empty_to_null(change: &AttributePlan<'_>) -> bool {
     change.config().is_null() && change.prior().as_str() == Some("")

@@ -30,8 +30,8 @@ pub trait Action<Client: 'static = ()>: 'static {
         Ok(())
     }
 
-    /// Starts the action. The host executes the steps one after the other, and shows the progress
-    /// message that each step returns. The first error ends the action.
+    /// Starts the action. The host executes the steps one by one, and shows the progress message
+    /// that each step returns. The first error ends the action.
     fn invoke(&self, config: Self::Config, context: &mut Context<'_, Client>) -> Result<ActionSteps>;
 }
 

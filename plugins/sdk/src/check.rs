@@ -103,7 +103,8 @@ impl Walk<'_> {
     }
 }
 
-/// Calls `check` for each object of a nested attribute or block. The path ends at a set.
+/// Calls `check` for each object of a nested attribute or block. Elements of a set have the path of
+/// the set.
 fn each(single: bool, value: &Value, path: &Path, check: &mut dyn FnMut(&Value, &Path)) {
     match value.view() {
         _ if single => check(value, path),

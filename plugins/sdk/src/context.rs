@@ -21,7 +21,7 @@ pub enum DeferredReason {
     AbsentPrerequisite,
 }
 
-/// One call, independent of the Rust types of its resource.
+/// The data of one call, independent of the Rust types of its resource.
 pub(crate) struct Call {
     pub(crate) client: Rc<dyn Any>,
     pub(crate) state_type: Type,
@@ -94,18 +94,18 @@ impl<Client> Context<'_, Client> {
         self.call.config.as_ref()
     }
 
-    /// Saves the state that has been reached so far. If the operation fails later, exactly this
-    /// state is stored, so that it contains exactly the changes that were made. Unknown values in
-    /// the state are stored as null.
+    /// Saves the current state of an operation. If the operation fails later, exactly this state is
+    /// stored, so it should contain exactly the changes that were made. Unknown values in the state
+    /// are stored as null.
     ///
     /// If an operation fails without having saved a state, the stored state does not change: after
-    /// a create there is no object, after an update or delete it is the prior state.
+    /// a create, no object is stored; after an update or delete, the prior state is kept.
     pub fn save_partial<T: Model>(&mut self, state: &T) -> Result<()> {
         self.call.partial_state = Some(state.encode_value(&self.call.state_type).map_err(Diagnostics::from)?);
         Ok(())
     }
 
-    /// Saves that the object no longer exists, for a delete (or an update that deletes first) that
+    /// Saves that the object no longer exists. For a delete, or an update that deletes first, if it
     /// can still fail.
     pub fn save_deleted(&mut self) {
         self.call.partial_state = Some(Value::null(self.call.state_type.clone()));

@@ -22,7 +22,8 @@ pub trait DataSource<Client: 'static = ()>: 'static {
         Ok(())
     }
 
-    /// Reads the data source. The configuration is wholly known; its values must not be changed.
+    /// Reads the data source. The configuration is wholly known, and its values must not be
+    /// changed.
     fn read(&self, config: Self::State, context: &mut Context<'_, Client>) -> Result<Self::State>;
 }
 

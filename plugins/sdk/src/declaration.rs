@@ -24,7 +24,7 @@ pub enum Capability {
     Environment(Environment),
     /// A request to run a program.
     Process(Process),
-    /// A request to connect to the machine that is provisioned.
+    /// A request to connect to provisioned machines.
     Communicator(Communicator),
 }
 
@@ -50,7 +50,7 @@ pub struct Network {
 pub struct Filesystem {
     /// Directories; `.` is the directory of the configuration. Required.
     pub directories: &'static [&'static str],
-    /// The operations: `read`, `write`. Default: `read`.
+    /// The operations: `read` or `write`. Default: `read`.
     pub access: &'static [&'static str],
     /// Classes of protected files that are included. Default: none.
     pub protected: &'static [&'static str],
@@ -80,7 +80,7 @@ pub struct Process {
     pub reason: &'static str,
 }
 
-/// A request to connect to machines that are provisioned.
+/// A request to connect to provisioned machines.
 #[derive(Clone, Copy, Debug)]
 pub struct Communicator {
     /// Host names and patterns. Required.

@@ -332,7 +332,7 @@ impl Report {
         }
     }
 
-    /// Checks that changing any configurable attribute replaces the object.
+    /// Checks that a change of any configurable attribute replaces the object.
     fn replaced(&mut self, location: &str, contents: &Root) {
         self.replaced_attributes(location, &contents.attributes);
         for block in contents.blocks.iter().filter(|block| !block.force_new) {
@@ -415,7 +415,7 @@ fn has_custom(attribute: &Attribute) -> bool {
     attribute.modifiers.iter().any(|modifier| matches!(modifier, Modifier::Custom(_)))
 }
 
-/// Returns whether the only validator is the one that [`Attribute::integer`] adds.
+/// Returns whether the attribute has only the validator that [`Attribute::integer`] adds.
 fn is_bare_integer(attribute: &Attribute) -> bool {
     matches!(attribute.shape, Shape::Value(Type::Number)) && attribute.validators.len() == 1
 }

@@ -96,8 +96,8 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// Returns `Err` with all diagnostics if one of them is an error, otherwise `Ok`. Without an
-    /// error, warnings are dropped, so report warnings first.
+    /// Returns `Err` with all diagnostics if one of them is an error, and otherwise `Ok`. Without
+    /// an error, warnings are dropped, so report them first.
     pub fn into_result(self) -> Result<()> {
         if self.has_errors() { Err(self) } else { Ok(()) }
     }
@@ -131,8 +131,8 @@ impl From<Diagnostic> for Diagnostics {
     }
 }
 
-/// Allows `?` for any error: its message becomes the summary, and the chain of its causes the
-/// detail. [`Explain::explain`] sets another summary.
+/// Allows `?` for any error. Its message becomes the summary, and the chain of its causes becomes
+/// the detail. [`Explain::explain`] sets a different summary.
 impl<E: Error> From<E> for Diagnostics {
     fn from(error: E) -> Self {
         let detail = error.source().map(with_causes).unwrap_or_default();
@@ -168,7 +168,7 @@ fn with_causes(error: &dyn Error) -> String {
 
 /// Adds the failed operation to an error.
 pub trait Explain<T> {
-    /// Converts the error to a diagnostic with this summary; the error and its causes become the
+    /// Converts the error to a diagnostic with this summary. The error and its causes become the
     /// detail.
     fn explain(self, summary: &str) -> Result<T>;
 }

@@ -24,8 +24,8 @@ pub trait EphemeralResource<Client: 'static = ()>: 'static {
         Ok(())
     }
 
-    /// Opens the resource. Store the data that is needed to renew and close it in the private data
-    /// of the context.
+    /// Opens the resource. Store the data that is required to renew and close it as the private
+    /// data of the context.
     fn open(&self, config: Self::State, context: &mut Context<'_, Client>) -> Result<Opened<Self::State>>;
 
     /// Renews the resource, and returns the time of the next renewal.
@@ -61,7 +61,7 @@ impl<State> Opened<State> {
 pub enum Renew {
     /// The resource does not expire.
     Never,
-    /// The resource must be renewed at this time at the latest.
+    /// The resource must be renewed by this time.
     At(SystemTime),
 }
 

@@ -199,7 +199,7 @@ impl<E: Exported> protocol::Guest for Component<E> {
     }
 }
 
-/// Exports a provider from the component: in `export_provider!(provider)`, `provider` is a function
+/// Exports a provider from the component. In `export_provider!(provider)`, `provider` is a function
 /// without parameters that returns a [`crate::Provider`]. Expands to nothing on targets other than
 /// WebAssembly.
 ///

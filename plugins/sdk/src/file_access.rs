@@ -11,8 +11,8 @@
 
 use std::path::Path;
 
-/// Returns whether the host grants any access to the path, whether or not a file exists there.
-/// The host records a denied path in the audit log.
+/// Returns whether the host grants any access to the path, even if no file exists there. The host
+/// records a denied path in the audit log.
 #[cfg(target_os = "wasi")]
 pub fn is_granted(path: &Path) -> bool {
     // WASI's C library returns this error if the host denies access. Errors of the operating system
@@ -22,14 +22,14 @@ pub fn is_granted(path: &Path) -> bool {
     looked.map_or_else(|error| error.raw_os_error() != Some(NOT_PERMITTED), |_| true)
 }
 
-/// Outside the sandbox, the operating system checks every path.
+/// Returns `true`, since the operating system checks every path outside the sandbox.
 #[cfg(not(target_os = "wasi"))]
 pub fn is_granted(_path: &Path) -> bool {
     true
 }
 
-/// Changes to the working directory that the host reports, so that it is the base of relative
-/// paths.
+/// Changes to the working directory that the host returns, so that relative paths are resolved
+/// against it.
 #[cfg(target_os = "wasi")]
 pub(crate) fn enter_working_directory() {
     if let Some(directory) = wasip2::cli::environment::initial_cwd() {
@@ -38,6 +38,6 @@ pub(crate) fn enter_working_directory() {
     }
 }
 
-/// Outside the sandbox, the process already has a working directory.
+/// Does nothing, since the process already has a working directory outside the sandbox.
 #[cfg(not(target_os = "wasi"))]
 pub(crate) fn enter_working_directory() {}

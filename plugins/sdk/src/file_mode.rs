@@ -12,7 +12,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct WritableFile(host::File);
 
-/// Opens an empty file. A new file has the mode, reduced by the umask; an existing file is
+/// Opens an empty file. A new file gets the mode, reduced by the umask. An existing file is
 /// truncated and keeps its mode.
 pub fn create_file(path: impl AsRef<Path>, mode: u32) -> io::Result<WritableFile> {
     host::create_file(path.as_ref(), mode).map(WritableFile)

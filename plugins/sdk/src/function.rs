@@ -25,7 +25,7 @@ impl FunctionError {
         Self { text: text.to_string(), argument: None }
     }
 
-    /// Creates an error that concerns one argument; the index starts at 0 and includes variadic
+    /// Creates an error that concerns one argument. The index starts at 0 and includes variadic
     /// arguments.
     pub fn argument(index: u64, text: impl Display) -> Self {
         Self { text: text.to_string(), argument: Some(index) }
@@ -173,7 +173,7 @@ impl FunctionBuilder {
         self
     }
 
-    /// Marks the function as deprecated; the text should name the alternative.
+    /// Marks the function as deprecated. The text should name the alternative.
     #[must_use]
     pub fn deprecated(mut self, text: impl Into<String>) -> Self {
         self.signature.deprecation = Deprecation::Message(text.into());

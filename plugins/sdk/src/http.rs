@@ -54,7 +54,7 @@ pub struct Response {
     body: Vec<u8>,
 }
 
-/// The reason why a request has no response, or an invalid one.
+/// The reason why a request has no response or an invalid response.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
@@ -71,7 +71,7 @@ pub enum Error {
         /// The error in the request.
         problem: String,
     },
-    /// No response was received, or an incomplete one.
+    /// No response or only an incomplete response was received.
     Failed {
         /// The method and the URL without its query.
         request: String,
@@ -148,8 +148,8 @@ impl Request {
         }
     }
 
-    /// Sets the timeout for connecting, for the beginning of the response, and for each subsequent
-    /// chunk of it. The limits of the host apply in addition.
+    /// Sets the timeout for the connection, for the beginning of the response, and for each
+    /// subsequent chunk of the response. The host's limits apply in addition.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
@@ -192,7 +192,8 @@ impl Request {
         Error::InvalidRequest { request: self.method_and_url(), problem: problem.into() }
     }
 
-    /// Returns the method, and the URL without its query, which may contain keys and personal data.
+    /// Returns the method and the URL. The query of the URL is omitted, since it may contain keys
+    /// and personal data.
     fn method_and_url(&self) -> String {
         let url = self.url.split(['?', '#']).next().unwrap_or_default();
         format!("{} {url}", self.method)

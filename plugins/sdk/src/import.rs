@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{Diagnostics, Object, Result};
 
-/// An import request, and the attributes of the imported object that are known.
+/// An import request, and the known attributes of the imported object.
 pub struct Import {
     pub(crate) type_name: String,
     pub(crate) id: Option<String>,

@@ -47,10 +47,10 @@ pub struct ListRequest<Config> {
     pub limit: Option<u64>,
 }
 
-/// The results of a list request, which are determined one by one.
+/// The results of a list request, which are produced one by one.
 pub type ListResults<Identity, State> = Box<dyn Iterator<Item = Result<ListResult<Identity, State>>>>;
 
-/// An object that a list found.
+/// An object in the results of a list request.
 pub struct ListResult<Identity, State> {
     /// The identity of the object.
     pub identity: Identity,

@@ -24,7 +24,7 @@ pub(crate) struct Roots {
     pub(crate) planned: Value,
 }
 
-/// The plan of one attribute, as plan modifiers read and change it.
+/// The plan of one attribute, which plan modifiers read and change.
 pub struct AttributePlan<'a> {
     pub(crate) path: &'a Path,
     pub(crate) config: &'a Value,
@@ -35,7 +35,7 @@ pub struct AttributePlan<'a> {
 }
 
 impl AttributePlan<'_> {
-    /// Returns the path of the attribute. It ends at a set.
+    /// Returns the path of the attribute, which ends at the outermost set.
     pub fn path(&self) -> &Path {
         self.path
     }

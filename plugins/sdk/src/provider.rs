@@ -19,8 +19,8 @@ use crate::{Diagnostics, Function, Object, Result, Schema};
 
 /// A provider: its configuration, resources, data sources, functions and other types.
 ///
-/// `Client` is the type that the provider creates from its configuration, and that operations
-/// access with [`crate::Context::client`]; `()` for providers without a client.
+/// `Client` is the type of the value that the provider creates from its configuration, and that
+/// operations access with [`crate::Context::client`]. It is `()` for providers without a client.
 pub struct Provider<Client: 'static = ()> {
     pub(crate) parts: Parts,
     client: PhantomData<fn(Client)>,
@@ -140,14 +140,14 @@ impl<Client: 'static> Provider<Client> {
     }
 
     /// Adds diagnostics about the provider's definition, for a provider that reads its definition
-    /// at run time. They are returned to the host with the schema, and an error ends the run.
+    /// at run time. They are returned to the host with the schema, and an error terminates the run.
     #[must_use]
     pub fn definition_diagnostics(mut self, problems: impl Into<Diagnostics>) -> Self {
         self.parts.problems.append(problems);
         self
     }
 
-    /// Sets the schema of `provider_meta` blocks, in which a module passes data to the provider.
+    /// Sets the schema of `provider_meta` blocks, with which a module passes data to the provider.
     #[must_use]
     pub fn meta_schema(mut self, schema: Schema) -> Self {
         self.parts.meta = Some(fixed(schema));

@@ -16,7 +16,7 @@ use crate::{Context, Diagnostics, IdentitySchema, Model, Object, Result, Schema}
 /// must be `force_new`, which [`crate::assert_valid_provider`] checks.
 pub trait Resource<Client: 'static = ()>: 'static {
     /// The Rust type of an object: a struct with a field for each attribute and block. Use
-    /// `Option<T>` for a value that can be null; in `create` and `update`, a value that the
+    /// `Option<T>` for a value that can be null. In `create` and `update`, a value that the
     /// operation must still compute is also `None`. Use [`Object`] if the schema is built at run
     /// time.
     type State: Model;
@@ -61,14 +61,14 @@ pub trait Resource<Client: 'static = ()>: 'static {
         Err(import.not_supported())
     }
 
-    /// Returns the upgraders of stored states, one for each earlier schema version. Each upgrades
-    /// to the current version.
+    /// Returns the upgraders of stored states, one for each earlier schema version. Each upgrader
+    /// converts to the current version.
     fn state_upgraders(&self) -> Vec<StateUpgrader> {
         Vec::new()
     }
 
-    /// Converts the object of another resource type to one of this type; `None` if the source type
-    /// is not supported.
+    /// Converts an object of another resource type to an object of this type. Returns `None` if the
+    /// source type is not supported.
     fn move_state(&self, source: &MoveSource) -> Result<Option<Self::State>> {
         let _ = source;
         Ok(None)
@@ -115,7 +115,7 @@ impl Plan {
         self.planned.as_ref()
     }
 
-    /// Returns the planned state, so that it can be changed; `None` for a destroy.
+    /// Returns the planned state for modification; `None` for a destroy.
     pub fn planned_mut(&mut self) -> Option<&mut Object> {
         self.planned.as_mut()
     }
@@ -130,7 +130,7 @@ impl Plan {
         self.planned.is_none()
     }
 
-    /// Returns whether the object exists and is not destroyed, whether or not it is changed.
+    /// Returns whether the object exists and is not destroyed, even if it is not changed.
     pub fn is_update(&self) -> bool {
         self.prior.is_some() && self.planned.is_some()
     }

@@ -6,8 +6,8 @@ use wardian_value::{Type, Value};
 
 use crate::{Diagnostics, Result, codec};
 
-/// Decodes stored JSON. Attributes that the type does not have are dropped; absent attributes are
-/// null.
+/// Decodes stored JSON. Attributes that the type does not have are dropped, and absent attributes
+/// become null.
 pub(crate) fn from_json(json: &Json, ty: &Type) -> Result<Value> {
     codec::decode_json(&fit(json, ty), ty)
         .map_err(|error| Diagnostics::error("Unable to read the stored state", error))

@@ -10,7 +10,7 @@ use crate::{Attribute, Block, Diagnostic, Diagnostics, Result, validate};
 /// The `timeouts` of a resource: an optional nested attribute or block with a duration for each
 /// operation, such as `"30m"`.
 ///
-/// A state has the field `timeouts: Option<Timeouts>`; in an operation,
+/// The type of the state has the field `timeouts: Option<Timeouts>`. In an operation,
 /// `Timeouts::create(state.timeouts.as_ref(), default)?` returns the [`Deadline`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeouts {
@@ -25,7 +25,7 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
-    /// Creates the nested attribute `timeouts = { create = "30m" }` for these operations: any of
+    /// Creates the nested attribute `timeouts = { create = "30m" }`. `operations` contains any of
     /// `create`, `read`, `update` and `delete`.
     pub fn attribute(operations: &[&str]) -> Attribute {
         Attribute::nested("timeouts", members(operations))
@@ -109,7 +109,8 @@ impl Deadline {
         self.allowed.saturating_sub(self.start.elapsed())
     }
 
-    /// Returns an error if the deadline has passed; `doing` is the current step in the message.
+    /// Returns an error if the deadline has passed. `doing` describes the current step in the
+    /// message.
     pub fn check(&self, doing: &str) -> Result<()> {
         if self.remaining().is_zero() { Err(self.over(doing)) } else { Ok(()) }
     }

@@ -10,7 +10,7 @@ use crate::{Diagnostics, Result};
 
 type Run = Box<dyn Fn(&Json, &Type) -> Result<Value>>;
 
-/// Upgrades states of one earlier schema version to the current one.
+/// Upgrades states of one earlier schema version to the current version.
 pub struct StateUpgrader {
     pub(crate) from: i64,
     pub(crate) run: Run,
@@ -18,7 +18,7 @@ pub struct StateUpgrader {
 
 impl StateUpgrader {
     /// Creates a state upgrader for version `from` that converts between two Rust types. `Old` is
-    /// decoded from the stored JSON: serde's attributes determine how absent attributes are
+    /// decoded from the stored JSON. Its serde attributes determine how absent attributes are
     /// treated, and unknown attributes are ignored.
     pub fn new<Old: DeserializeOwned, New: Serialize>(
         from: i64,
@@ -36,8 +36,8 @@ impl StateUpgrader {
     }
 
     /// Creates a state upgrader for version `from` that changes the stored JSON. The result is
-    /// decoded with the current schema: attributes that the schema does not have are dropped, and
-    /// absent attributes are null.
+    /// decoded with the current schema. Attributes that the schema does not have are dropped, and
+    /// absent attributes become null.
     pub fn json(from: i64, upgrade: impl Fn(&mut Json) -> Result<()> + 'static) -> Self {
         Self {
             from,
@@ -50,7 +50,7 @@ impl StateUpgrader {
     }
 }
 
-/// The object of another resource type, from which an object is moved.
+/// The source of a move: an object of another resource type.
 pub struct MoveSource {
     pub(crate) provider_address: String,
     pub(crate) type_name: String,

@@ -10,7 +10,7 @@ use wardian_value::{Path, Value, View};
 
 use crate::{Diagnostic, Diagnostics};
 
-/// A validator. Created by the functions of this module.
+/// A validator. The functions of this module create validators.
 pub struct Validator(Run);
 
 type Run = Box<dyn Fn(&ValidationContext<'_>, &mut Diagnostics)>;
@@ -83,8 +83,8 @@ impl ValidationContext<'_> {
     }
 }
 
-/// Checks a value that is set and wholly known with a function. The error of the function is the
-/// requirement: `"must start with a letter"`.
+/// Checks a value with a function, if the value is set and wholly known. The function returns the
+/// requirement as an error: `"must start with a letter"`.
 pub fn custom<M: Display>(check: impl Fn(&Value) -> Result<(), M> + 'static) -> Validator {
     custom_with_context(move |context, diagnostics| {
         if context.value.is_null() || !context.value.is_wholly_known() {
@@ -162,7 +162,7 @@ pub fn range(range: impl RangeBounds<i64>) -> Validator {
     })
 }
 
-/// Requires a number in a range, which may be a fraction.
+/// Requires a number, possibly with a fraction, in a range.
 pub fn float_range(range: impl RangeBounds<f64>) -> Validator {
     let range = (range.start_bound().cloned(), range.end_bound().cloned());
     custom(move |value| {
@@ -211,7 +211,7 @@ pub fn elements(validator: Validator) -> Validator {
     })
 }
 
-/// Applies a validator of strings to each key of a map.
+/// Applies a validator for strings to each key of a map.
 pub fn keys(validator: Validator) -> Validator {
     custom_with_context(move |context, diagnostics| {
         if let View::Map(elements) = context.value.view() {
@@ -326,7 +326,8 @@ fn is_set(context: &ValidationContext<'_>, sibling: &str) -> Option<bool> {
     }
 }
 
-/// Counts how many of the attribute and its siblings are set, and how many are unknown.
+/// Counts how many attributes, of this attribute and its siblings, are set, and how many are
+/// unknown.
 fn count(context: &ValidationContext<'_>, siblings: &[String]) -> (usize, usize) {
     let own = if context.value.is_known() { Some(!context.value.is_null()) } else { None };
     let all = siblings.iter().map(|name| is_set(context, name)).chain([own]);

@@ -74,7 +74,8 @@ pub(crate) fn schema() -> Schema {
 }
 
 impl Configuration {
-    /// Returns the client. This never fails: an operation that needs an unknown value reports it.
+    /// Returns the client. This never fails, since an operation reports an error if it needs an
+    /// unknown value.
     #[expect(clippy::unnecessary_wraps, reason = "the signature that `Provider::with_config` requires")]
     pub(crate) fn into_client(self) -> Result<MockClient> {
         let storage = match self.use_only_state {
@@ -126,7 +127,7 @@ impl MockClient {
         self.data_directory.as_ref().ok_or_else(|| unknown_configuration("the directory of data sources"))
     }
 
-    /// Returns the error that the configuration requests for an operation.
+    /// Returns the error that an operation must return according to the configuration.
     pub(crate) fn configured_failure(&self, operation: Operation, id: &str) -> Result<()> {
         let listed = |ids: &Vec<String>| ids.iter().any(|one| one == id);
         if !self.fail_on.iter().any(|(when, ids)| *when == operation && listed(ids)) {

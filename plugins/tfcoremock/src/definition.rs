@@ -46,7 +46,7 @@ pub(crate) enum Kind {
     Nested(Nesting, Attributes),
 }
 
-/// Which of configuration and provider set an attribute.
+/// Whether the configuration or the provider sets an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     Required,

@@ -62,8 +62,8 @@ struct JsonAttribute {
     skip_nested_metadata: bool,
 }
 
-/// Returns the types that a file defines, in addition to `others`. If the file does not exist,
-/// returns no types.
+/// Returns the types in a definition file, whose names must differ from those in `others`. If the
+/// file does not exist, returns no types.
 pub(crate) fn read(
     file: &Path,
     others: &BTreeMap<String, Definition>,
@@ -196,7 +196,7 @@ impl Reader {
         read
     }
 
-    /// Reads an attribute; `None`, after reporting the error, if its type is invalid.
+    /// Reads an attribute. If its type is invalid, reports the error and returns `None`.
     fn attribute(&mut self, written: JsonAttribute) -> Option<Attribute> {
         let presence = self.presence(&written);
         let visibility = if written.sensitive { Visibility::Sensitive } else { Visibility::Shown };
@@ -325,8 +325,8 @@ impl Reader {
     }
 }
 
-/// Returns the value of a computed attribute. If an object in it does not set a member, the member
-/// has the value of its own attribute.
+/// Returns the value of a computed attribute. If an object in the value does not set a member, the
+/// member gets the value from its own definition.
 fn filled(mut value: StoredValue, attribute: &JsonAttribute) -> StoredValue {
     let each = |all: Option<Vec<StoredValue>>, element: &Option<Box<JsonAttribute>>| match element {
         Some(element) => all.map(|all| all.into_iter().map(|one| filled(one, element)).collect()),

@@ -11,8 +11,8 @@ use wardian_sdk::file_mode;
 use crate::stored_value::StoredObject;
 
 const DIRECTORY_MODE: u32 = 0o700;
-/// Maximum number of attempts to create a directory while another process removes it because it is
-/// empty.
+/// Maximum number of attempts to create a directory, since another process may remove the directory
+/// while it is empty.
 const ATTEMPTS: usize = 8;
 
 /// A directory of resource or data source files. It may not exist.
@@ -32,7 +32,7 @@ pub(crate) enum FileError {
     /// An object with this identifier already exists.
     #[error("{} already exists: another resource has this ID", .0.display())]
     Exists(PathBuf),
-    /// The content is not an object in JSON.
+    /// The content is not a JSON object.
     #[error("{} is not a resource in JSON: {cause}", .path.display())]
     Malformed { path: PathBuf, cause: serde_json::Error },
     /// The operating system reported an error.

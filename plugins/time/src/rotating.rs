@@ -79,8 +79,8 @@ impl Rotation {
         }
     }
 
-    /// Returns the rotation time, and its text. If several arguments are set, the last of them in
-    /// this list applies, for compatibility: days, hours, minutes, months, timestamp, years.
+    /// Returns the rotation time and its text. If several arguments are set, the last one in this
+    /// order applies, for compatibility: days, hours, minutes, months, timestamp, years.
     fn after(self, base: Timestamp) -> Result<(Timestamp, String)> {
         let sum = if self.years != 0 {
             base.plus_date(self.years, 0, 0)
@@ -185,7 +185,7 @@ impl Resource for Rotating {
         rotated(plan, text, base)
     }
 
-    /// Returns no object after its rotation time, so that the plan creates a new one.
+    /// Returns no object after its rotation time, so that the plan creates a new object.
     fn read(&self, state: State, _: &mut Context<'_>) -> Result<Option<State>> {
         if let Some(text) = state.rotation_rfc3339.as_deref().filter(|text| !text.is_empty()) {
             parse("rotation_rfc3339", text)?;

@@ -77,7 +77,7 @@ impl Timestamp {
         self.seconds
     }
 
-    /// Returns whether this is later than `other`.
+    /// Returns whether this timestamp is later than `other`.
     pub(crate) fn is_after(self, other: Self) -> bool {
         (self.seconds, self.nanoseconds) > (other.seconds, other.nanoseconds)
     }
@@ -171,7 +171,7 @@ fn after(rest: &mut &[u8], separator: u8, range: std::ops::RangeInclusive<i64>) 
     digits(rest, 2).filter(|value| range.contains(value))
 }
 
-/// Parses a fraction of a second in nanoseconds; 0 without one.
+/// Parses a fraction of a second and returns it in nanoseconds; 0 if there is none.
 fn fraction(rest: &mut &[u8]) -> Option<u32> {
     let [b'.' | b',', after @ ..] = *rest else { return Some(0) };
     let count = after.iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -109,7 +109,7 @@ impl Running {
         }
     }
 
-    /// Sends the signal of Ctrl-C.
+    /// Sends the signal that Ctrl-C sends.
     pub fn interrupt(&self) {
         self.signal(Signal::INT);
     }

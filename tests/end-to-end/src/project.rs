@@ -49,7 +49,7 @@ impl Seen {
     /// Asserts that the command succeeded.
     ///
     /// # Panics
-    /// If the command failed, with its output.
+    /// If the command failed. The message contains its output.
     #[track_caller]
     pub fn success(self) -> Self {
         self.ended_with(0)
@@ -183,7 +183,7 @@ fn common() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/end-to-end")
 }
 
-/// Splits a line like a shell, as far as tests need: `'…'` preserves spaces.
+/// Splits a line into words like a shell. Of the shell's syntax, only `'…'` is supported.
 pub(crate) fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (index, part) in line.split('\'').enumerate() {

@@ -25,7 +25,7 @@ struct Case {
     /// Commands to run first. Their results are ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     before: Vec<String>,
-    /// Files to replace after these commands.
+    /// Files to replace after each `apply` of these commands.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     then: BTreeMap<String, String>,
     /// The command, its arguments separated by spaces.
@@ -36,8 +36,8 @@ struct Case {
     /// The command's standard input.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     input: String,
-    /// The reason why the result does not match yet; empty if the result must match. A matching
-    /// case with a reason is also an error, so that the reason is removed.
+    /// The reason why the result does not match yet; empty if the result must match. A case with a
+    /// reason that matches is also an error, so that outdated reasons are removed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     open: String,
     #[serde(default)]
@@ -122,7 +122,7 @@ impl Case {
         project
     }
 
-    /// Writes the files that replace others after the first `apply`.
+    /// Writes the files of `then` if the command is an `apply`.
     fn write_then(&self, project: &Project, line: &str) {
         if line.starts_with("apply") {
             for (path, text) in &self.then {

@@ -37,7 +37,7 @@ impl Terraform {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Returns the output of a command in a directory, whether or not it fails.
+    /// Returns the output of a command in a directory, even if the command fails.
     ///
     /// # Panics
     /// If the command cannot be started.
@@ -69,8 +69,8 @@ impl Terraform {
         command
     }
 
-    /// Runs a command on a copy of a project's state in an empty directory. With the configuration,
-    /// Terraform would require native providers.
+    /// Runs a command on a copy of a project's state in an empty directory, since Terraform would
+    /// require native providers if the directory contained the configuration.
     ///
     /// # Panics
     /// If the command fails.

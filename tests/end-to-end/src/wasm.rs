@@ -21,7 +21,7 @@ fn vector(count: usize, item: &[u8]) -> Vec<u8> {
     [number(count), item.repeat(count)].concat()
 }
 
-/// Nested components, each with several instances of the next one.
+/// Nested components, each of which instantiates the next one several times.
 pub fn nested_components(depth: usize, instances: usize) -> Vec<u8> {
     let mut component = COMPONENT.to_vec();
     for _ in 0..depth {
@@ -32,7 +32,7 @@ pub fn nested_components(depth: usize, instances: usize) -> Vec<u8> {
     component
 }
 
-/// Nested components whose innermost one has instances of a core module.
+/// Nested components, of which the innermost one instantiates a core module.
 pub fn nested_modules(depth: usize, instances: usize) -> Vec<u8> {
     let module = [section(1, MODULE), section(2, &vector(instances, &[0, 0, 0]))].concat();
     let mut component = [COMPONENT, &module].concat();
@@ -104,7 +104,7 @@ pub fn nested_blocks(depth: usize) -> Vec<u8> {
     module_of_functions(1, &body)
 }
 
-/// Tables of branches that all lead to the same block.
+/// Branch tables in which all branches lead to the same block.
 pub fn branch_tables(count: usize, targets: usize) -> Vec<u8> {
     let mut body = vec![0];
     for _ in 0..count {

@@ -43,8 +43,8 @@ fn raw(state: &RawState) -> String {
     }
 }
 
-/// Returns an object whose ID contains the state of another object in a form that no search for
-/// its values finds.
+/// Returns an object whose ID contains the state of another object, encoded so that a search for
+/// its values does not find them.
 pub(crate) fn steal(state: RawState) -> Vec<u8> {
     let text: String = raw(&state).bytes().map(|byte| format!("{byte:02x}")).collect();
     with(&Value::empty_object(), &[("id", Value::from(text.as_str()))])

@@ -21,7 +21,7 @@ static CALLS: AtomicU32 = AtomicU32::new(0);
 /// A file that stays open after its call.
 static HELD_FILE: Mutex<Option<File>> = Mutex::new(None);
 
-/// Runs a probe; `input` is a verb, a colon and its object.
+/// Runs a probe. `input` is a verb, a colon and its object.
 pub(crate) fn probe(input: &str) -> String {
     let calls = CALLS.fetch_add(1, Ordering::Relaxed) + 1;
     let (verb, object) = input.split_once(':').unwrap_or((input, ""));
@@ -139,7 +139,7 @@ fn clocks() -> String {
     format!("{:?} {}", now.unwrap_or_default(), start.elapsed().as_millis() >= 20)
 }
 
-/// Writes its configuration to an output that others could read.
+/// Writes text to an output that other plugins or users could read.
 fn write_to(place: &str, what: &str) -> String {
     match place {
         "log" => log::write(log::Level::Warn, "tells", what, &[]),

@@ -16,7 +16,7 @@ static HELD: Mutex<Option<File>> = Mutex::new(None);
 /// A text from an earlier call.
 static KEPT: Mutex<String> = Mutex::new(String::new());
 
-/// Runs a chain; `other` runs the verbs that this module does not define.
+/// Runs a chain. `other` runs the verbs that this module does not define.
 pub(crate) fn run(chain: &str, mut other: impl FnMut(&str, &[&str]) -> String) -> String {
     let mut lines = Vec::new();
     for (index, step) in chain.split('\u{1e}').enumerate() {
@@ -224,8 +224,8 @@ fn find_in_memory(process: &str, pattern: &str) -> io::Result<String> {
     Ok("not found".into())
 }
 
-/// Reads a file of every process, and returns the text after `pattern` in the first that contains
-/// it.
+/// Reads a file of every process in procfs, and returns the text after `pattern` in the first file
+/// that contains it.
 fn search_processes(file: &str, pattern: &str) -> io::Result<String> {
     for name in list("/proc")?.iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())) {
         let Ok(bytes) = fs::read(format!("/proc/{name}/{file}").replace("PID", name)) else { continue };

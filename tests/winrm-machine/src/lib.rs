@@ -101,7 +101,7 @@ impl Certified {
 }
 
 impl Server {
-    /// Starts the machine in its own thread, for synchronous tests.
+    /// Starts the machine in a separate thread, for synchronous tests.
     pub fn start_in_thread(proof: Proof, tls: Option<TlsAcceptor>) -> Self {
         let (sender, started) = std::sync::mpsc::channel();
         std::thread::spawn(move || {

@@ -22,7 +22,7 @@ use crate::workspace::Workspace;
 const SSHD: &str = "/usr/sbin/sshd";
 const BYTES: u64 = 100_000_000;
 const TIMES: usize = 5;
-/// The target, as a multiple of the time of `scp`.
+/// The target: the maximum time, as a multiple of the time of `scp`.
 const MAX_RATIO: f64 = 2.0;
 
 /// A server that runs until it is dropped.

@@ -203,8 +203,8 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 }
 
 impl Trial<'_> {
-    /// Checks that a plugin whose schema protocol 5 cannot express reports the error and does not
-    /// start.
+    /// Checks that a plugin reports an error and does not start if protocol 5 cannot express its
+    /// schema.
     fn refused(&self, report: &mut Report) -> Result<()> {
         report.step("init");
         let refusal = "nested attribute, which protocol 5 cannot express";

@@ -43,8 +43,8 @@ impl Definitions {
         }
     }
 
-    /// Lists the repeated names. A name that is repeated but not in `accepted` is a problem, and so
-    /// is a name in `accepted` that is not repeated.
+    /// Lists the repeated names. A repeated name that is not in `accepted` is a problem, and so is
+    /// a name in `accepted` that is not repeated.
     pub(crate) fn report(&self, accepted: &BTreeSet<String>) -> Report {
         let mut report = Report { lines: Vec::new(), problems: 0 };
         for (name, places) in self.0.iter().filter(|(_, places)| places.len() > 1) {

@@ -2,7 +2,7 @@ use wardian_sdk::testing::{PlannedAction, config, json};
 
 use super::{action, random};
 
-/// Asserts the action for a change of `keepers` from the stored to the configured value.
+/// Asserts the planned action if `keepers` change from the stored to the configured value.
 #[track_caller]
 fn check(stored: serde_json::Value, configured: serde_json::Value, expected: PlannedAction) {
     let uuid = "0af5b0f4-9a53-4b0e-8a8a-4d0f9f2f9f11";

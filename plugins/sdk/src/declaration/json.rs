@@ -18,7 +18,7 @@ pub const fn encode<const N: usize>(needed: &[Capability]) -> [u8; N] {
     writer.bytes
 }
 
-/// A buffer, and the length of the output without the limit of the buffer.
+/// A buffer, and the length of the complete output, which may exceed the buffer.
 struct Writer<const N: usize> {
     bytes: [u8; N],
     length: usize,

@@ -6,8 +6,9 @@ pub(crate) const ATTR: &str = "$wardian::Attr";
 
 /// A value that can be null or unknown, for a field of a state.
 ///
-/// `Option<T>` is sufficient if a value is never unknown, and in `create` and `update`: there, an
-/// unknown value is one that the operation must compute, and is passed as `None`.
+/// `Option<T>` is sufficient if a value is never unknown. It is also sufficient in `create` and
+/// `update`, since an unknown value is a value that these operations must compute, and is passed as
+/// `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename = "$wardian::Attr")]
 pub enum Attr<T> {

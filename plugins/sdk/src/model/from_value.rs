@@ -14,7 +14,7 @@ use super::dynamic::DYNAMIC;
 use super::error::{Failure, ModelError};
 use crate::codec;
 
-/// How an unknown value that the Rust type cannot represent is treated.
+/// How an unknown value is treated if the Rust type cannot represent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknowns {
     /// An error is returned.
@@ -313,8 +313,8 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     }
 }
 
-/// Returns the names of a struct's fields, which are determined by attempting to deserialize it;
-/// `None` for types that are not structs with a fixed list of fields.
+/// Returns the names of a struct's fields, which are recorded during an attempt to deserialize it.
+/// Returns `None` for types that are not structs with a fixed list of fields.
 pub(crate) fn struct_fields<T: DeserializeOwned>() -> Option<&'static [&'static str]> {
     let fields = Cell::new(None);
     // The deserialization always fails, but the probe has then recorded the requested fields.

@@ -90,8 +90,8 @@ impl Object {
         self.value.get(name).is_some_and(|value| !value.is_known())
     }
 
-    /// Decodes the attribute to a Rust type: `Attr<T>` if it can be unknown, `Option<T>` if it can
-    /// be null.
+    /// Decodes the attribute to a Rust type. Use `Attr<T>` if it can be unknown, and `Option<T>` if
+    /// it can be null.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
         let Some(value) = self.value.get(name) else {
             return Err(no_attribute(name));

@@ -12,8 +12,8 @@ use super::dynamic::DYNAMIC;
 use super::error::{Failure, ModelError};
 use crate::codec;
 
-/// Encodes `value` as a value of type `ty`. Attributes without a field are null; a field without an
-/// attribute is an error.
+/// Encodes `value` as a value of type `ty`. Attributes without a field become null; a field without
+/// an attribute causes an error.
 pub(crate) fn to_value<T: Serialize + ?Sized>(value: &T, ty: &Type) -> Result<Value, ModelError> {
     value.serialize(Target(ty)).map_err(|failure| failure.0)
 }

@@ -8,8 +8,8 @@ use super::machine::{Machine, MachineApi, RemoteError};
 /// Number of bytes of a program's output that error messages can contain.
 const MAX_OUTPUT_TAIL: usize = 8 << 10;
 
-/// The context of a provisioner call: shows text, runs programs, and gives access to the machine
-/// that is provisioned.
+/// The context of a provisioner call. It shows text, runs programs, and provides access to the
+/// provisioned machine.
 pub struct ProvisionContext<'a> {
     host: &'a mut dyn HostApi,
 }
@@ -93,9 +93,9 @@ pub struct Command {
     pub program: String,
     /// The arguments, without the program's name.
     pub arguments: Vec<String>,
-    /// The working directory; by default, that of the root module.
+    /// The working directory. Default: the root module's directory.
     pub directory: Option<String>,
-    /// Environment variables, which have precedence over the variables that policy grants.
+    /// Environment variables, which take precedence over the variables that policy grants.
     pub environment: Vec<(String, String)>,
 }
 

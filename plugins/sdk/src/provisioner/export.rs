@@ -96,7 +96,7 @@ struct Host<'a> {
     machine: Option<ConnectedMachine<'a>>,
 }
 
-/// The machine that is provisioned.
+/// The provisioned machine.
 struct ConnectedMachine<'a>(&'a Connection);
 
 struct RemoteProcess(remote::RemoteCommand);
@@ -237,7 +237,7 @@ impl<E: Exported> protocol::Guest for Component<E> {
     }
 }
 
-/// Exports a provisioner from the component: in `export_provisioner!(provisioner)`, `provisioner`
+/// Exports a provisioner from the component. In `export_provisioner!(provisioner)`, `provisioner`
 /// is a function without parameters that returns a [`crate::provisioner::Provisioner`]. Expands to
 /// nothing on targets other than WebAssembly.
 ///

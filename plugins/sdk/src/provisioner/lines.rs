@@ -7,8 +7,8 @@ const MAX_LINE: usize = 64 << 10;
 #[derive(Default)]
 pub(super) struct Lines {
     begun: Vec<u8>,
-    /// Whether the last byte was a carriage return that ended a line. A line feed directly after it
-    /// is part of the same line break.
+    /// Whether the last byte was a carriage return that ended a line. A line feed that immediately
+    /// follows is part of the same line break.
     after_return: bool,
 }
 

@@ -6,9 +6,8 @@ use super::context::{CommandOutput, OutputTail, ProcessEvent};
 use super::lines::Lines;
 use super::{ExitStatus, HostApi};
 
-/// The machine in the connection block. The host connects to it when it is first used, with
-/// credentials that are not passed to the plugin; all provisioners of an object share the
-/// connection.
+/// The machine in the connection block. The host connects to it on first use, with credentials that
+/// are not passed to the plugin. All provisioners of an object share the connection.
 pub struct Machine<'a> {
     host: &'a mut dyn HostApi,
 }
@@ -127,8 +126,8 @@ impl<'a> Machine<'a> {
         Ok(self.remote()?.platform())
     }
 
-    /// Returns the path for a script on the machine: a new one for each call, unless the connection
-    /// block sets it.
+    /// Returns the path for a script on the machine. Each call returns a new path, unless the
+    /// connection block sets the path.
     ///
     /// # Errors
     /// If the configuration has no connection block.
@@ -197,9 +196,9 @@ impl<'a> Machine<'a> {
         self.remote()?.upload(path, content, mode)
     }
 
-    /// Copies a local file or directory to the machine, if policy allows reading it. A directory
-    /// is copied into the directory `destination`, under its own name; if `source` ends with a
-    /// slash, only its contents are copied.
+    /// Copies a local file or directory to the machine, if policy allows reading it. A directory is
+    /// copied into the directory `destination` under its own name. If `source` ends with a slash,
+    /// only the contents of the directory are copied.
     ///
     /// # Errors
     /// If not everything was copied.

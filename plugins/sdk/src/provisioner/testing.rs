@@ -97,8 +97,8 @@ impl ProvisionerHarness {
         self
     }
 
-    /// Adds the result of the next operation on the machine: the output and the exit code of a
-    /// command. For other operations, only success or failure is relevant.
+    /// Adds the result of the next operation on the machine. For a command, this is its output and
+    /// exit code; for other operations, only success or failure is relevant.
     #[must_use]
     pub fn with_machine_result(mut self, answer: Result<(&str, i32), RemoteError>) -> Self {
         if let Some(machine) = &mut self.machine {
@@ -112,7 +112,7 @@ impl ProvisionerHarness {
         self
     }
 
-    /// Validates a configuration, given as JSON. Absent arguments are null.
+    /// Validates a configuration in JSON. Absent arguments are null.
     pub fn validate<P: Provisioner>(provisioner: P, config: &str) -> Diagnostics {
         let service = Service::new(provisioner);
         match config_of(&service, config) {

@@ -9,8 +9,8 @@ use crate::validate::{self, Validator};
 
 /// An attribute of a schema, a nested attribute or a block.
 ///
-/// A constructor for its type creates it, and chained calls set its properties. By default, an
-/// attribute is optional.
+/// Create an attribute with the constructor for its type, and set its properties with chained
+/// calls. By default, an attribute is optional.
 pub struct Attribute {
     pub(crate) name: String,
     pub(crate) shape: Shape,
@@ -104,8 +104,8 @@ impl Attribute {
         Self::new(name, Type::object(attributes))
     }
 
-    /// Creates an attribute of any type, which the configuration determines (in a state,
-    /// [`crate::Dynamic`]).
+    /// Creates an attribute whose type is determined by the configuration. In a state, its type is
+    /// [`crate::Dynamic`].
     pub fn dynamic(name: impl Into<String>) -> Self {
         Self::new(name, Type::Dynamic)
     }
@@ -198,7 +198,7 @@ impl Attribute {
         self
     }
 
-    /// Makes the attribute write-only: its value exists only in the configuration, which
+    /// Makes the attribute write-only. Its value exists only in the configuration, which
     /// [`crate::Context::config`] returns.
     #[must_use]
     pub fn write_only(mut self) -> Self {
@@ -213,7 +213,7 @@ impl Attribute {
         self
     }
 
-    /// Marks the attribute as deprecated; the text should name the alternative.
+    /// Marks the attribute as deprecated. The text should name the alternative.
     #[must_use]
     pub fn deprecated(mut self, text: impl Into<String>) -> Self {
         self.deprecation = Deprecation::Message(text.into());
@@ -252,7 +252,7 @@ impl Attribute {
         self
     }
 
-    /// Keeps the value after it was set, instead of planning "known after apply" whenever another
+    /// Keeps the value once it is set, instead of planning "known after apply" whenever another
     /// attribute changes.
     #[must_use]
     pub fn use_state_for_unknown(mut self) -> Self {
@@ -260,8 +260,8 @@ impl Attribute {
         self
     }
 
-    /// Adds a plan modifier. Modifiers are applied in the order in which they are added, those of a
-    /// nested attribute before those of the attributes in it.
+    /// Adds a plan modifier. Modifiers are applied in the order in which they are added. Those of
+    /// an attribute are applied before those of the attributes nested in it.
     #[must_use]
     pub fn modify_plan(
         mut self,

@@ -101,7 +101,7 @@ impl Block {
         self
     }
 
-    /// Marks the block as deprecated; the text should name the alternative.
+    /// Marks the block as deprecated. The text should name the alternative.
     #[must_use]
     pub fn deprecated(mut self, text: impl Into<String>) -> Self {
         self.contents.deprecation = Deprecation::Message(text.into());
@@ -122,7 +122,7 @@ impl Block {
         self
     }
 
-    /// Adds a block type inside this one.
+    /// Adds a block type nested in this block type.
     #[must_use]
     pub fn block(mut self, block: Self) -> Self {
         self.contents.blocks.push(block);

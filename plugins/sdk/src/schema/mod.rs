@@ -59,7 +59,7 @@ impl Schema {
         self
     }
 
-    /// Marks the schema as deprecated; the text should name the alternative.
+    /// Marks the schema as deprecated. The text should name the alternative.
     #[must_use]
     pub fn deprecated(mut self, text: impl Into<String>) -> Self {
         self.root.deprecation = Deprecation::Message(text.into());

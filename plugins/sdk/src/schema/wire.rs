@@ -16,7 +16,7 @@ pub(crate) fn schema_record(schema: &Schema) -> wire::Schema {
 }
 
 /// A list whose entries are reserved before their contents are built, so that an index always
-/// refers to a later entry. At the end, every entry is filled.
+/// refers to a later entry. Every entry is filled when the list is complete.
 #[derive(Default)]
 struct Flat {
     blocks: Vec<Option<wire::Block>>,
@@ -94,7 +94,7 @@ impl Flat {
     }
 }
 
-/// Converts an index. A schema with 2^32 blocks would exceed the memory.
+/// Converts an index. A schema with 2^32 blocks would not fit into memory.
 fn index(place: usize) -> u32 {
     u32::try_from(place).unwrap_or(u32::MAX)
 }

@@ -38,7 +38,8 @@ impl Service {
         protocol::PlanActionResponse { diagnostics: diagnostics_record(diagnostics), deferred }
     }
 
-    /// Returns the steps of an action. An error before the first step is returned as the only step.
+    /// Returns the steps of an action. If an error occurs before the first step, it is returned as
+    /// the only step.
     pub(crate) fn invoke_action(&self, request: &protocol::ActionRequest) -> ActionSteps {
         let started = find(&self.parts.actions, &request.action_type, "action").and_then(|action| {
             let mut call = self.call(&Type::Dynamic)?;

@@ -30,8 +30,8 @@ impl Service {
         }
     }
 
-    /// Keeps those attributes of the stored identity that the schema still contains. This is
-    /// sufficient for all identities that this library can define.
+    /// Keeps the attributes of the stored identity that are still in the schema. This is sufficient
+    /// for all identities that this library can define.
     fn upgraded_identity(&self, request: &protocol::UpgradeResourceIdentityRequest) -> Result<Vec<u8>> {
         let resource = find(&self.parts.resources, &request.type_name, "resource")?;
         let identity = resource.part.identity().ok_or_else(|| {
@@ -64,8 +64,8 @@ fn identity_record(identity: &IdentitySchema) -> protocol::IdentitySchema {
     }
 }
 
-/// Returns the identity at the start of a call: the one that the host sent, or one with null
-/// attributes; `None` for resources without an identity schema.
+/// Returns the identity at the start of a call: the identity from the host, or an identity with
+/// null attributes. Returns `None` for resources without an identity schema.
 pub(super) fn starting(schema: Option<&IdentitySchema>, known: Option<&Vec<u8>>) -> Result<Option<Object>> {
     let Some(schema) = schema else { return Ok(None) };
     let ty = schema.ty();

@@ -8,7 +8,7 @@ use crate::bindings::wardian::plugin::types;
 use crate::list::{AnyListResults, ListRequest, ListResult, ListTypes};
 use crate::{Diagnostics, Result};
 
-/// A list in progress; the host fetches its results in batches.
+/// A list request in progress. The host fetches its results in batches.
 pub(crate) struct ListCursor {
     found: AnyListResults,
     left: Option<u64>,

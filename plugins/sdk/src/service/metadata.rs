@@ -7,7 +7,7 @@ use crate::function::{Function, Parameter};
 use crate::schema::{deprecation, description, schema_record};
 
 impl Service {
-    /// The optional calls of the protocol, all of which this library implements.
+    /// Returns the optional calls of the protocol that this library implements.
     fn capabilities() -> protocol::ServerCapabilities {
         protocol::ServerCapabilities {
             plan_destroy: true,

@@ -21,7 +21,7 @@ enum Source {
     Hcl(String),
 }
 
-/// Creates a configuration from JSON; `config(json!({})).unknown("name")`.
+/// Creates a configuration from JSON: `config(json!({})).unknown("name")`.
 pub fn config(json: Json) -> Config {
     Config { source: Source::Json(json), unknown: Vec::new() }
 }
@@ -113,7 +113,8 @@ fn blocks(block: &Block, json: &Json) -> Result<Value> {
     }
 }
 
-/// Converts JSON to the values of a configuration: arrays become tuples, objects become objects.
+/// Converts JSON to the values of a configuration. Arrays become tuples, and objects become
+/// objects.
 fn dynamic(json: &Json) -> Value {
     match json {
         Json::Null => Value::null(wardian_value::Type::Dynamic),

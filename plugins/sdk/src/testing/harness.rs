@@ -19,7 +19,7 @@ pub struct ProviderHarness {
     service: Service,
 }
 
-/// An object, as a host stores it.
+/// An object in the form in which a host stores it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     object: Object,
@@ -139,7 +139,7 @@ impl ProviderHarness {
         checked.map_or_else(|failed| failed.diagnostics, diagnostics)
     }
 
-    /// Plans a configuration, with a prior state or as the creation of an object.
+    /// Plans a configuration. Without a prior state, plans the creation of an object.
     pub fn plan(
         &self,
         type_name: &str,
@@ -339,7 +339,7 @@ impl ProviderHarness {
             .ok_or_else(|| Diagnostics::error("Cannot import non-existent remote object", id).into())
     }
 
-    /// Loads an object from a state file: JSON that was stored with a schema version.
+    /// Loads an object from a state: JSON that was stored with this schema version.
     pub fn load_state(&self, type_name: &str, version: i64, json: &Json) -> Result<State, HarnessError> {
         let resource = self.resource(type_name)?;
         let ty = resource.ty();
@@ -435,7 +435,7 @@ fn decode(bytes: &[u8], ty: &Type) -> Result<Value, Diagnostics> {
     codec::decode(bytes, ty).map_err(|error| Diagnostics::error("Response does not match the schema", error))
 }
 
-/// Returns the warnings if there are no errors; otherwise returns an error.
+/// Returns the warnings if there are no errors, and otherwise an error.
 fn passed(records: Vec<types::Diagnostic>) -> Result<Diagnostics, HarnessError> {
     let diagnostics = diagnostics(records);
     if diagnostics.has_errors() { Err(diagnostics.into()) } else { Ok(diagnostics) }

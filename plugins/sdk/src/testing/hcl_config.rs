@@ -8,7 +8,7 @@ use super::config::Config;
 use crate::schema::{Block, BlockNesting, Root};
 use crate::{Diagnostics, Explain as _, Result};
 
-/// Creates a configuration from HCL, the language that the users of the provider write.
+/// Creates a configuration from HCL, the language of the provider's users.
 ///
 /// Expressions can contain operators, templates, conditionals and `for` expressions, but no
 /// references and no function calls. Numbers have 64 bits. Errors, including syntax errors, are

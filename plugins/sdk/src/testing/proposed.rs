@@ -70,7 +70,7 @@ fn attribute_value(attribute: &Attribute, prior: &Value, config: &Value) -> Valu
     }
 }
 
-/// Returns whether the value contains an object that only a configuration can have set.
+/// Returns whether the value contains an object that can come only from a configuration.
 fn was_configured(nesting: Nesting, inner: &[Attribute], prior: &Value) -> bool {
     let object = |value: &Value| {
         inner.iter().any(|attribute| {
@@ -152,7 +152,7 @@ fn collection(single: bool, prior: &Value, config: &Value, merge: Merge<'_>, mat
     }
 }
 
-/// Returns whether a prior element differs from the configured one only in attributes that the
+/// Returns whether a prior element differs from the configured element only in attributes that the
 /// provider may set.
 fn could_come_from(attributes: &[Attribute], prior: &Value, config: &Value) -> bool {
     attributes.iter().all(|attribute| {

@@ -6,7 +6,7 @@ use crate::{
     MoveSource, Provider, Resource, Result, Schema, StateUpgrader, Type, Update,
 };
 
-/// A resource type whose operations fail depending on the object's name.
+/// A resource type whose operations fail or succeed depending on the object's name.
 struct Fragile;
 
 #[derive(Serialize, Deserialize)]

@@ -4,11 +4,12 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// The position of a diagnostic without one.
+/// The text that replaces a missing position of a diagnostic.
 pub const NOWHERE: &str = "nowhere";
 
-/// Pairs of summaries: if the first is reported for a line, Terraform may report the second as a
-/// consequence, and only the first is compared. The same applies to diagnostics without a file.
+/// Pairs of summaries. If the first summary is reported for a line, Terraform may report the second
+/// one as a consequence, and only the first is compared. The same applies to diagnostics without a
+/// file.
 const ECHOES: [(&str, &str); 9] = [
     ("Variables not allowed", "Unsuitable value type"),
     ("Function calls not allowed", "Unsuitable value type"),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::answer::{Answer, NOWHERE};
 
-/// One configuration and its expected diagnostics. In its file:
+/// One configuration and its expected diagnostics. The format of its file:
 ///
 /// ```text
 /// The purpose of the case, if the name does not state it.
@@ -85,12 +85,12 @@ impl Case {
         case
     }
 
-    /// Writes the case with another answer.
+    /// Writes the case with a new answer.
     pub fn rewrite(&self, answer: &Answer) {
         fs::write(&self.path, format!("{}-- answer --\n{answer}{}", self.before, self.behind)).unwrap();
     }
 
-    /// Returns the difference between an answer and the expected one.
+    /// Returns the difference between an answer and the expected answer.
     pub fn compare(&self, ours: &Answer) -> Option<String> {
         let mut expected = self.answer.lines.clone();
         let mut report = String::new();

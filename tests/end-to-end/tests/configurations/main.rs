@@ -40,7 +40,7 @@ fn invalid_configurations_match_terraform() {
     compare("invalid", "invalid");
 }
 
-/// These handwritten cases use later versions of the language, which the recorded version of
+/// These handwritten cases use features of later language versions, which the recorded version of
 /// Terraform does not support.
 #[test]
 fn configurations_of_later_versions_have_expected_diagnostics() {

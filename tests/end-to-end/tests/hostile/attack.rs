@@ -11,20 +11,20 @@ pub enum Verdict {
     Held,
     /// The goal that the attacker reached.
     Escaped(String),
-    /// What the attack cost the host. The attack succeeded if that exceeds the bound.
+    /// The cost of the attack for the host. The attack succeeded if its cost exceeds the maximum.
     Cost(Cost),
-    /// The machine lacks something that the attack requires.
+    /// The machine does not support the attack.
     Unavailable(String),
 }
 
-/// The cost of a command to the host.
+/// The cost of a command for the host.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     /// The highest resident memory, in bytes.
     pub memory: u64,
-    /// CPU time, which does not depend on other programs.
+    /// CPU time, since it does not depend on other programs.
     pub time: Duration,
-    /// Whether the command was killed because it took too much of either.
+    /// Whether the command was killed because it exceeded its memory or time.
     pub is_killed: bool,
 }
 
@@ -47,12 +47,12 @@ impl fmt::Display for Cost {
     }
 }
 
-/// What hostile input may cost the host.
+/// The maximum cost of hostile input for the host.
 const MAX_MEMORY: u64 = 512 << 20;
 const MAX_TIME: Duration = Duration::from_secs(30);
 
 impl Verdict {
-    /// Returns what the attacker obtained, if the attack succeeded.
+    /// Returns the attacker's gain if the attack succeeded.
     pub fn obtained(&self) -> Option<String> {
         match self {
             Self::Held | Self::Unavailable(_) => None,
@@ -62,7 +62,7 @@ impl Verdict {
     }
 }
 
-/// A verdict, or the reason why the attack could not be carried out.
+/// A verdict, or the reason why the attack could not be run.
 pub type Outcome = Result<Verdict, String>;
 
 type Run = Box<dyn Fn() -> Outcome + Send + Sync>;
@@ -70,7 +70,7 @@ type Run = Box<dyn Fn() -> Outcome + Send + Sync>;
 pub struct Attack {
     pub family: &'static str,
     pub name: String,
-    /// Whether the attack uses much memory or time, so that it runs alone.
+    /// Whether the attack uses much memory or time, and must therefore run alone.
     pub is_heavy: bool,
     pub run: Run,
 }

@@ -154,7 +154,7 @@ fn usage(pid: u32) -> (u64, Duration) {
     (memory, cpu)
 }
 
-/// Returns the CPU time of a process and its children that have ended.
+/// Returns the CPU time of a process and of its terminated children.
 fn cpu_time(pid: u32) -> Duration {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let Some((_, fields)) = stat.rsplit_once(") ") else { return Duration::ZERO };

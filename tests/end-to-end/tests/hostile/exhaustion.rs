@@ -80,8 +80,8 @@ fn components(table: &mut Table) {
     }
 }
 
-/// Returns a package with the hostile component and other entries, each of some megabytes of
-/// zeros.
+/// Returns a package with the hostile component and other entries, each of which consists of
+/// megabytes of zeros.
 fn package(others: &[(&str, usize)]) -> Result<Vec<u8>, String> {
     let component = fs::read(wardian_end_to_end::test_guest("hostile").ok_or("no component")?)
         .map_err(|error| error.to_string())?;
@@ -210,7 +210,7 @@ fn expressions(table: &mut Table) {
     }
 }
 
-/// Operations of a plugin that the host performs.
+/// Operations that the host performs for a plugin.
 fn operations(table: &mut Table) {
     fn fill(directory: &std::path::Path, count: usize, length: usize) -> Result<(), String> {
         fs::create_dir_all(directory).map_err(|error| error.to_string())?;
@@ -360,7 +360,7 @@ fn pipes(table: &mut Table) {
     }
 }
 
-/// Commands that do not exit when the user requests it.
+/// Commands that do not exit when the user interrupts them.
 fn signals(table: &mut Table) {
     const LIMIT: Duration = Duration::from_secs(25);
     let at = |seconds: u64, signal| Kill { after: Duration::from_secs(seconds), signal };

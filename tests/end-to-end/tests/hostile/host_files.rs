@@ -74,8 +74,8 @@ fn links(table: &mut Table) {
     }
 }
 
-/// Two symbolic links whose results must not differ: the target of one exists, and the target of
-/// the other does not.
+/// Two symbolic links for which the results must not differ, although the target of only one of
+/// them exists.
 fn oracles(table: &mut Table) {
     for (name, expression) in [
         ("listing", "join(\",\", fileset(\".\", \"probe*\"))"),

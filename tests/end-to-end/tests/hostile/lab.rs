@@ -13,7 +13,7 @@ use wardian_end_to_end::{Project, test_guest};
 use crate::attack::ensure;
 use crate::bounded::{self, Kill, MAX_TIME, Run};
 
-/// The content of every file that no plugin has access to.
+/// The content of each file that plugins must not access.
 pub const SECRET: &str = "S3CRET-of-the-victim";
 
 /// Two addresses of the same component.

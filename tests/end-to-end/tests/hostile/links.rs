@@ -329,8 +329,8 @@ fn nested_grants(table: &mut Table) {
     });
 }
 
-/// The steps that create a symbolic link to `outside` in the directory `out`, in a directory for
-/// which its target is inside.
+/// The steps that create a symbolic link to `outside` in the directory `out`. The link is created
+/// in a directory where its target is inside `out`, and is then moved.
 const PLANT_DIRECTORY: &[&str] =
     &["make-all¦out/1/2", "symlink¦../../outside¦out/1/2/l", "rename¦out/1/2/l¦out/d"];
 const PLANT_FILE: &[&str] =

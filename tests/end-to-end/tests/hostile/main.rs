@@ -44,7 +44,7 @@ use attack::{Attack, Outcome, Verdict};
 
 /// The minimum number of attacks that must have succeeded in `before.txt`.
 const MIN_ATTACKS: usize = 120;
-/// One of this number of attacks is in the sample.
+/// The sample contains one of this number of attacks.
 const SAMPLE: u64 = 4;
 
 fn table() -> Vec<Attack> {
@@ -100,7 +100,7 @@ fn listed(name: &str) -> BTreeMap<String, String> {
     lines.filter_map(|line| line.split_once(": ")).map(|(name, rest)| (name.into(), rest.into())).collect()
 }
 
-/// Runs attacks: light ones on all processors, then each heavy one alone.
+/// Runs light attacks on all processors, and then each heavy attack alone.
 fn carry_out(attacks: &[Attack]) -> Vec<(&Attack, Outcome)> {
     let outcomes = Mutex::new(Vec::new());
     let one = |attack| {
@@ -179,7 +179,7 @@ fn every_attack_fails() {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// Checks that every attack is recorded, and that enough of them succeeded before.
+/// Checks that every attack is recorded, and that enough attacks succeeded without a defense.
 #[test]
 fn attacks_are_recorded() {
     let before = listed("before.txt");
@@ -193,8 +193,8 @@ fn attacks_are_recorded() {
     }
 }
 
-/// Merges results into the recorded ones. An attack that could not run is recorded as such: its
-/// target did not exist in that version.
+/// Merges results into the recorded results. An attack that could not run is also recorded, since
+/// its target did not exist in that version.
 fn record(outcomes: &[(&Attack, Outcome)]) {
     let mut before = listed("before.txt");
     let known: BTreeSet<String> = table().iter().map(Attack::full_name).collect();

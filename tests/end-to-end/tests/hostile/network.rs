@@ -21,7 +21,7 @@ pub fn attacks() -> Table {
     table
 }
 
-/// A policy that allows a host, with more conditions, and denies some.
+/// Returns a policy that allows a host with additional conditions, and denies other destinations.
 fn policy(allow: &str, deny: &str) -> String {
     format!("plugin \"{NETWORK}\" {{\n  allow network {{\n    {allow}\n  }}\n  {deny}\n}}\n")
 }
@@ -159,7 +159,7 @@ fn methods(table: &mut Table) {
     }
 }
 
-/// A name server on an address of loopback, which knows names of one domain.
+/// A name server on a loopback address that resolves the names of one domain.
 fn name_server() -> Result<Option<String>, String> {
     static NEXT: AtomicU8 = AtomicU8::new(1);
     let address = format!("127.77.{}.{}", std::process::id() % 250, NEXT.fetch_add(1, Ordering::Relaxed));

@@ -12,7 +12,7 @@ use wardian_end_to_end::{test_guest, wasm};
 use crate::attack::{Cost, Verdict};
 use crate::lab::Lab;
 
-/// The number of components that are tried with the tests.
+/// The number of components that the regular tests try.
 const SAMPLE: usize = 12;
 
 /// A pseudo-random sequence (xorshift64*).
@@ -30,7 +30,7 @@ impl Choices {
         usize::try_from(self.next() >> 16).unwrap_or_default() % limit.max(1)
     }
 
-    /// Returns a number whose magnitude is random as well, so that small ones are as frequent as
+    /// Returns a number whose magnitude is also random, so that small numbers are as frequent as
     /// large ones.
     fn up_to(&mut self, limit: usize) -> usize {
         let bits = limit.ilog2() as usize + 1;
@@ -39,7 +39,7 @@ impl Choices {
     }
 }
 
-/// Returns a component that costs much for its size, or a damaged real one.
+/// Returns a component that is expensive for its size, or a damaged real component.
 fn component(choices: &mut Choices, real: &[Vec<u8>]) -> Vec<u8> {
     match choices.below(9) {
         0 => wasm::nested_components(choices.up_to(30), choices.up_to(8)),
@@ -122,7 +122,7 @@ fn random_components_stay_within_the_limits() {
     assert!(tried > 0);
 }
 
-/// Keeps a component that is above a limit, for its analysis.
+/// Writes a component that exceeds a limit to a file for analysis.
 fn keep(bytes: &[u8]) {
     let path = std::env::temp_dir().join("wardian-component-above-limits.wasm");
     if fs::write(&path, bytes).is_ok() {

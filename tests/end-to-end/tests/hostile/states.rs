@@ -21,7 +21,7 @@ fn state() -> String {
     )
 }
 
-/// Attacks of a plugin that has access to the root module's directory.
+/// Attacks by a plugin that has access to the root module's directory.
 fn plugins(table: &mut Table) {
     let read = |table: &mut Table,
                 name: &str,
@@ -274,7 +274,8 @@ fn with_password() -> Result<(Lab, String), String> {
 
 const PASSWORD: &str = "resource \"random_password\" \"p\" {\n  length = 24\n  special = false\n}\nresource \"terraform_data\" \"t\" {\n  input = random_password.p.result\n}\noutput \"o\" {\n  value = random_password.p.result\n  sensitive = true\n}\n";
 
-/// Returns whether a text contains the password, also with separators, backwards or in hexadecimal.
+/// Returns whether a text contains the password, possibly with separators, backwards or in
+/// hexadecimal.
 fn shows(text: &str, password: &str) -> bool {
     let plain: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
     let backwards: String = password.chars().rev().collect();

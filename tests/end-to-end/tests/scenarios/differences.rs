@@ -7,7 +7,7 @@ use similar::TextDiff;
 
 use crate::scenario::{Scenario, Side};
 
-/// Returns the differences, except for lines that differ on purpose.
+/// Returns the differences, except for lines that differ deliberately.
 pub fn between(scenario: &Scenario, expected: &str, seen: &str) -> Option<String> {
     let mut report = String::new();
     let expected = without(scenario, Side::Terraform, expected, &mut report);
@@ -30,7 +30,7 @@ pub fn between(scenario: &Scenario, expected: &str, seen: &str) -> Option<String
     (!report.is_empty()).then_some(report)
 }
 
-/// Removes positions of errors for which the expected result has no position: an additional
+/// Removes positions of errors for which the expected result has no position, since an additional
 /// position is not a difference.
 fn placed_as(expected: &str, seen: &str) -> String {
     let mut placed = String::new();

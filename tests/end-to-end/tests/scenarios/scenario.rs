@@ -24,8 +24,8 @@ use std::path::{Path, PathBuf};
 /// ```
 ///
 /// A plan that is saved as `NAME` by `-out=NAME` is shown as JSON directly after it. If a
-/// configuration calls modules, `init` runs, unrecorded, before the first command after a
-/// change.
+/// configuration calls modules, `init` runs before the first command after a change, and its result
+/// is not recorded.
 #[derive(Debug)]
 pub struct Scenario {
     /// The group and the file's name without extension.
@@ -54,7 +54,7 @@ pub struct CommandLine {
     pub line: String,
     pub variables: Vec<(String, String)>,
     pub input: String,
-    /// Whether the order of steps is compared: the command does nothing concurrently.
+    /// Whether the order of steps is compared, because the command performs no steps concurrently.
     pub in_order: bool,
 }
 

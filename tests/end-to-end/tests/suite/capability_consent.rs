@@ -143,8 +143,8 @@ fn plugin_inspect_reads_the_content_of_packages() {
     );
 }
 
-/// The declaration that the SDK's macro writes is still in the component after compiling and
-/// linking.
+/// Verifies that the declaration written by the SDK's macro is still in the component after
+/// compiling and linking.
 #[test]
 fn embedded_plugins_declare_their_capabilities() {
     let project = Project::new(&[]);
@@ -160,7 +160,8 @@ fn embedded_plugins_declare_their_capabilities() {
     }
 }
 
-/// The default grants of embedded plugins need no consent, and no file is written.
+/// Verifies that the default grants of embedded plugins require no consent, and that no file is
+/// written.
 #[test]
 fn embedded_plugins_need_no_consent() {
     let project = Project::new(&[(

@@ -2,7 +2,7 @@
 
 use wardian_end_to_end::{Project, assert_seen};
 
-/// `keepers` and lengths, so that the output contains no random values.
+/// A configuration whose output contains only `keepers` and lengths, not random values.
 pub(crate) const MAIN: &str = r#"
 terraform {
   required_providers {

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use wardian_end_to_end::Project;
 
-/// A password of a single repeated letter, so that the test can find it. The provider `tfcoremock`
-/// is configured with a part of the password, which its errors reveal.
+/// The password consists of a single repeated letter, so that the test can find it. The provider
+/// `tfcoremock` is configured with a part of the password, and its errors reveal this part.
 const MAIN: &str = r#"
 terraform {
   required_providers {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use regex::Regex;
 use wardian_end_to_end::Project;
 
-/// The maximum memory use; a program that buffers the output would exceed it.
+/// The maximum memory use. A program that buffers all output would exceed it.
 const MAX_MEMORY: u64 = 100 << 20;
 const MUCH_OUTPUT: u64 = 256 << 20;
 
@@ -31,7 +31,7 @@ fn page() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/provisioners.md")
 }
 
-/// Compares a section of the page, which is between two comments, with the result.
+/// Compares a section of the page, between two comments, with the result.
 fn assert_page(part: &str, seen: &str) {
     let text = fs::read_to_string(page()).unwrap();
     let (begin, end) = (format!("<!-- {part}: begin -->\n"), format!("<!-- {part}: end -->"));
@@ -51,7 +51,7 @@ fn project(block: &str) -> Project {
     Project::new(&[("main.tf", &main), ("wardian.policy.hcl", POLICY)])
 }
 
-/// Returns the processes that the run left behind, which have its home directory.
+/// Returns the processes that the run left behind. They are identified by its home directory.
 fn left(project: &Project) -> Vec<i32> {
     let home = format!("HOME={}\0", project.path("home").display());
     let mut found = Vec::new();

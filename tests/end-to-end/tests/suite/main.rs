@@ -54,7 +54,7 @@ mod workspaces;
 #[cfg(unix)]
 mod write_errors;
 
-/// Without a declaration here, a test file would never run.
+/// Verifies that every test file is declared here, since the tests in other files would never run.
 #[test]
 fn every_test_file_is_a_module() {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite");

@@ -52,7 +52,7 @@ fn init_rejects_invalid_component_in_mirror() {
     assert!(!project.has(".terraform.lock.hcl"));
 }
 
-/// A component from a mirror is recorded in the lock file; a different file is not loaded.
+/// A component from a mirror is recorded in the lock file, and a different file is not loaded.
 #[test]
 fn replaced_component_is_not_loaded() {
     let Some(hostile) = test_guest("hostile") else { return };

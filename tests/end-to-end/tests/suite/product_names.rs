@@ -8,7 +8,7 @@ use wardian_end_to_end::{Project, assert_recorded_with_files, binary};
 
 const DATA: &str = "resource \"terraform_data\" \"a\" {\n  input = 1\n}\n";
 
-/// Called as `terraform`, the program prints what Terraform prints. Lines of progress may be in any
+/// If the program is run as `terraform`, it prints Terraform's output. Progress lines may be in any
 /// order.
 #[test]
 fn output_as_terraform_matches_terraform() {

@@ -106,7 +106,7 @@ fn killed_run_leaves_tainted_object_and_no_process() {
     assert_eq!(status(&project, "a"), "whole");
 }
 
-/// Returns whether the process still runs `sleep`: its ID may have been reused.
+/// Returns whether the process still runs `sleep`, since its ID may have been reused.
 fn is_asleep(pid: &str) -> bool {
     let command = fs::read(Path::new("/proc").join(pid).join("cmdline")).unwrap_or_default();
     command.starts_with(b"sleep")

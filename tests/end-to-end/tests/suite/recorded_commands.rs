@@ -132,8 +132,8 @@ fn plan_and_state_json_match_terraform() {
     assert_recorded_with_files("plans", sorted, |_, _| None);
 }
 
-/// The keys, their order and the messages must match; for diagnostics, only the members that do not
-/// depend on the wording. Events of different objects may be in any order.
+/// The keys, their order and the messages must match. Of diagnostics, only the members that do not
+/// depend on the wording must match. Events of different objects may be in any order.
 #[test]
 fn json_events_of_runs_match_terraform() {
     let sorted = |out: String| {

@@ -4,7 +4,8 @@ use wardian_end_to_end::{Project, assert_seen_text};
 
 const WIDTHS: [&str; 2] = ["80", "60"];
 
-/// Runs a command for a width, and returns its output. Lines of files and of plans are not broken.
+/// Runs a command with a terminal width, and returns its output. Lines of files and plans are not
+/// wrapped.
 fn screen(project: &Project, line: &str, width: &str) -> String {
     let seen = project.run_with(line, "", &[("COLUMNS", width)]);
     format!("{}{}", seen.out, seen.errors)

@@ -31,8 +31,8 @@ fn skipped(reason: &str) -> Option<Sshd> {
 }
 
 impl Sshd {
-    /// Starts a server that accepts the key `id` in its directory. Returns `None`, after printing
-    /// the reason, if sshd is not installed or not allowed on this machine.
+    /// Starts a server that accepts the key `id` in its directory. If this machine has no sshd or
+    /// cannot run it, prints the reason and returns `None`.
     pub fn start() -> Option<Self> {
         Self::start_with("")
     }
@@ -124,9 +124,10 @@ impl Sshd {
         let _ = Command::new("pkill").args(["-KILL", "-P", &self.child.id().to_string()]).status();
     }
 
-    /// Creates a project with a configuration whose words in capitals are replaced: `KEY` with a
-    /// connection block that contains the right key, `PORT`, `PASSWORD`, `THERE` with a directory
-    /// on the machine, `PLACE` with the directory of the machine's own files.
+    /// Creates a project with a configuration in which words in capitals are replaced: `KEY` with a
+    /// connection block that contains the right key, `PORT` and `PASSWORD` with their values,
+    /// `THERE` with a directory on the machine, and `PLACE` with the directory of the machine's own
+    /// files.
     pub fn project(&self, configuration: &str) -> Project {
         let project = Project::new(&[("main.tf", &self.filled(configuration))]);
         for name in ["id", "other", "host.pub", "other.pub"] {

@@ -105,8 +105,8 @@ fn untrusted_configuration_cannot_read_a_key() {
     assert_eq!(denied, expected.map(|(plugin, target)| (plugin.to_owned(), target.to_owned())));
 }
 
-/// A trusted configuration can read the key in the same ways, so the untrusted configurations do
-/// not fail for another reason.
+/// A trusted configuration can read the key in the same ways. This shows that the untrusted
+/// configurations do not fail for another reason.
 #[test]
 fn trusted_configuration_can_read_the_key() {
     let project = project();
@@ -171,8 +171,8 @@ fn sidecar_and_data_files_must_not_link_outside() {
     }
 }
 
-/// Tests a state that a backend names, and a state that the untrusted directory claims was
-/// initialized.
+/// Tests a state specified by a backend, and a state that is recorded as initialized in the
+/// untrusted directory.
 #[test]
 fn state_outside_the_untrusted_directory_is_not_used() {
     let state = format!(
@@ -208,7 +208,7 @@ fn symlink_does_not_reveal_whether_a_file_exists() {
     }
 }
 
-/// Files that options name are not written through an untrusted symbolic link.
+/// Files named by options are not written through untrusted symbolic links.
 #[cfg(unix)]
 #[test]
 fn output_is_not_written_through_untrusted_symlinks() {

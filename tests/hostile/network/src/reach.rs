@@ -36,7 +36,7 @@ pub(crate) fn reach_out(verb: &str, object: &str) -> String {
     }
 }
 
-/// Sends a request: `METHOD|URL`, then headers as `name=value`, each after another `|`.
+/// Sends a request: `METHOD|URL`, followed by headers as `|name=value`.
 fn http(object: &str) -> String {
     let mut parts = object.split('|');
     let method = parts.next().unwrap_or_default();

@@ -246,7 +246,8 @@ async fn protocol_5_works_over_tcp_without_tls() {
     everything("5,tcp", Security::Plain).await;
 }
 
-/// A host and a plugin, each with the client side of the bridge, are connected by its server side.
+/// The bridge's server side serves a plugin that its client side has launched, and a host calls it
+/// through the client side.
 #[tokio::test(flavor = "multi_thread")]
 async fn served_plugin_matches_its_backend() {
     let executable = std::path::Path::new(env!("CARGO_BIN_EXE_wardian-native-plugin"));

@@ -10,7 +10,7 @@ use wardian_value::{Type, Value};
 
 use crate::{thing, thing_type};
 
-/// The time at which a call is possible.
+/// When a call is possible, relative to the configuration of the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum When {
     /// Before the provider is configured, or while it is configured.
@@ -264,7 +264,7 @@ pub(crate) fn apply() -> ApplyRequest {
 /// Calls that served plugins support, but that the host does not make to native plugins.
 const ANSWERED: [&str; 2] = ["GetMetadata", "GetFunctions"];
 
-/// The page lists each call of the protocol, by both of its names.
+/// Verifies that the page lists each call of the protocol with both of its names.
 #[test]
 fn documentation_lists_every_call() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");

@@ -31,7 +31,7 @@ const CALL_FAULTS: &[(&str, &str, &str)] = &[
     ("status", "returns a gRPC error", "Plugin failed: "),
 ];
 
-/// Faults before the first call, each with a way to start `fake` or a script.
+/// Faults before the first call, each with the plugin that causes it.
 const START_FAULTS: &[(&str, Start)] = &[
     ("was built for Terraform before 0.7", Start::Script("echo '2|unix|/tmp/plugin'; exec sleep 60")),
     ("was built for Terraform 0.7 to 0.11", Start::Script("echo '1|4|unix|/tmp/plugin'; exec sleep 60")),
@@ -196,7 +196,8 @@ async fn documentation_lists_error_of_every_fault() {
     assert_eq!(recorded, table, "WARDIAN_RECORD=1 writes the table into docs/native-plugins.md");
 }
 
-/// Each error names the plugin, the call and the resource, and no process remains.
+/// Verifies that each error names the plugin, the call and the resource, and that no process
+/// remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_fault_names_plugin_call_and_resource() {
     let mut all = Vec::new();

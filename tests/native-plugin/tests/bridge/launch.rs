@@ -17,7 +17,7 @@ async fn refusal(plugin: &NativePlugin) -> String {
     only(&message)
 }
 
-/// Returns the error for a script; its path is replaced by `FILE`.
+/// Returns the error for a script. Its path is replaced with `FILE`.
 async fn about(text: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     let path = script(&directory, text);
