@@ -76,7 +76,6 @@ impl AddressKind {
         }
     }
 
-    /// Returns the kind of an address.
     pub fn from_address(address: IpAddr) -> Self {
         let address = canonical(address);
         if METADATA.contains(&address) {

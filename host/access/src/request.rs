@@ -180,7 +180,6 @@ impl fmt::Display for NetworkRequest {
     }
 }
 
-/// An operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileOperation {
     /// Reads a file or lists a directory.
@@ -206,7 +205,6 @@ impl FileOperation {
     }
 }
 
-/// The extent of a file access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessExtent {
     /// The existence, type, size and times of the file, but not its content.

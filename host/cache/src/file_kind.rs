@@ -16,7 +16,6 @@ pub const WASM_HEADER_LENGTH: u64 = 8;
 /// The number of bytes that [`elf_processor`] reads.
 pub const ELF_HEADER_LENGTH: u64 = 20;
 
-/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A WebAssembly component.

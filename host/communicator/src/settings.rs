@@ -50,7 +50,6 @@ pub enum ConnectionMethod {
     WinRm(Box<WinRmSettings>),
 }
 
-/// Settings of an SSH connection.
 #[derive(Clone, Debug)]
 pub struct SshSettings {
     /// The machine to provision.

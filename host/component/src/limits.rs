@@ -65,7 +65,6 @@ impl Default for ComponentLimits {
     }
 }
 
-/// The counts of a component.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ComponentCounts {
     pub nesting: u64,

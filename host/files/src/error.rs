@@ -22,7 +22,7 @@ pub enum FileAccessError {
     PluginLink {
         /// The path of the symbolic link.
         link: PathBuf,
-        /// The directory.
+        /// The writable directory.
         directory: PathBuf,
     },
     /// The file is neither a regular file nor a directory.

@@ -55,7 +55,6 @@ pub enum LinkRule<'a> {
     NoPluginLinks(&'a WritableDirectories),
 }
 
-/// A resolved path.
 #[derive(Debug)]
 pub struct ResolvedPath {
     /// The directory that contains the file.

@@ -35,7 +35,7 @@ pub enum GrantedPathError {
     PluginLink {
         /// The path of the symbolic link.
         link: PathBuf,
-        /// The directory.
+        /// The writable directory.
         directory: PathBuf,
     },
     /// The path cannot be opened.

@@ -147,7 +147,6 @@ pub struct LockFileProblem {
     pub kind: LockFileProblemKind,
 }
 
-/// A kind of problem in a lock file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockFileProblemKind {

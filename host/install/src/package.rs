@@ -146,7 +146,6 @@ pub struct NativeArtifact {
     pub package_hash: Option<PackageHash>,
 }
 
-/// The origin of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PluginOrigin {
     /// Embedded in the `wardian` binary.
@@ -199,7 +198,6 @@ pub enum Trust {
     Unlocked,
 }
 
-/// The location of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackageLocation {
     /// A directory that contains the plugin.

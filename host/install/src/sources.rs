@@ -60,7 +60,6 @@ pub struct ProviderInstallation {
     pub methods: Vec<InstallationMethod>,
 }
 
-/// One installation method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstallationMethod {
     pub kind: InstallationMethodKind,

@@ -38,7 +38,6 @@ struct Inner {
 }
 
 impl Monitor {
-    /// Creates a monitor with a policy and an audit log.
     pub fn new(policy: PluginPolicy, identity: PluginIdentity, log: Arc<AuditLog>) -> Self {
         Self { inner: Arc::new(Inner { policy, identity, log }) }
     }

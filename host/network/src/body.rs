@@ -111,7 +111,6 @@ pub struct ResponseBody {
     _permit: Permit,
 }
 
-/// Limits of a response body.
 #[derive(Clone, Debug)]
 pub(crate) struct BodyLimits {
     pub(crate) endpoint: String,

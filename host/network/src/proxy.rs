@@ -89,7 +89,6 @@ impl ProxySettings {
         })
     }
 
-    /// Returns the proxy for a request.
     pub(crate) fn for_request(&self, request: &NetworkRequest) -> Option<&Proxy> {
         let proxy = match request.scheme() {
             Scheme::Https => self.https.as_ref(),

@@ -51,7 +51,6 @@ pub enum RuleArgument {
     List(Vec<String>),
 }
 
-/// A requested capability.
 #[derive(Clone, Debug)]
 pub struct CapabilityRequest {
     capability: String,

@@ -33,7 +33,6 @@ use crate::rule::{Conditions, Effect, Rule};
 use crate::settings::{EvaluationSettings, NativePlugins, PluginLimits, Settings};
 use crate::untrusted::UntrustedRestrictions;
 
-/// Name of a policy file.
 pub const POLICY_FILE_NAME: &str = "wardian.policy.hcl";
 
 /// Name of the consent lock file, which is next to the dependency lock file and records the

@@ -48,7 +48,6 @@ pub(crate) fn resolve_name(program: &str, directory: &Path) -> Result<String, Pr
         .map_err(|_| ProcessError::InvalidName(program.to_owned()))
 }
 
-/// Whether the path is normalized.
 fn is_normalized(path: &Path) -> bool {
     let parts = path.components();
     let has_only_names =

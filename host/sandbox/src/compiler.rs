@@ -41,7 +41,6 @@ pub struct CompileLimits {
 }
 
 impl CompileLimits {
-    /// Returns the limits of the host.
     pub(crate) fn of_host(host: &SandboxLimits, component: usize) -> Self {
         Self {
             time: Bound::of_host(host.compile_time.saturating_add(time_for(component))),

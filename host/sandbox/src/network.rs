@@ -58,7 +58,6 @@ pub trait Secrets: Send + Sync + 'static {
     fn read(&self, source: &CredentialSource) -> Result<Secret, MissingSecret>;
 }
 
-/// A secret string.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 

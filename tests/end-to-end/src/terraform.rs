@@ -9,7 +9,6 @@ use serde_json::Value;
 use crate::Project;
 use crate::project::words;
 
-/// The path of Terraform.
 #[derive(Debug)]
 pub struct Terraform(PathBuf);
 

@@ -16,7 +16,6 @@ pub(crate) struct Program {
     pub(crate) environment: Vec<(String, String)>,
 }
 
-/// The result of a command.
 pub(crate) struct CommandResult {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,

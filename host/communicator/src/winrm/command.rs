@@ -33,7 +33,6 @@ pub(crate) struct WinRmCommand {
 }
 
 impl WinRmCommand {
-    /// Starts a command.
     pub(crate) async fn start(machine: Arc<Machine>, command: &str) -> Result<Self, CommunicatorError> {
         let message = machine.envelope().command(command);
         let answer =

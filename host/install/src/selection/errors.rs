@@ -40,7 +40,6 @@ pub enum SelectionError {
         address: ProviderAddress,
         /// The requirements.
         required_by: Vec<RequiredBy>,
-        /// The searched sources.
         searched: Vec<SearchedSource>,
     },
     /// The locked version no longer meets the constraints.
@@ -68,7 +67,6 @@ pub enum SelectionError {
         address: ProviderAddress,
         /// The version in the lock file.
         locked: Version,
-        /// The searched sources.
         searched: Vec<SearchedSource>,
     },
     /// The lock file does not allow the package.

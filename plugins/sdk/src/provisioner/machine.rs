@@ -42,7 +42,7 @@ pub trait MachineApi {
     /// Copies a file or directory to the machine.
     ///
     /// # Errors
-    /// If not everything was copied.
+    /// If not all files were copied.
     fn upload_path(&mut self, source: &str, destination: &str) -> Result<(), RemoteError>;
 }
 
@@ -201,7 +201,7 @@ impl<'a> Machine<'a> {
     /// only the contents of the directory are copied.
     ///
     /// # Errors
-    /// If not everything was copied.
+    /// If not all files were copied.
     pub fn upload_path(&mut self, source: &str, destination: &str) -> Result<(), RemoteError> {
         self.remote()?.upload_path(source, destination)
     }

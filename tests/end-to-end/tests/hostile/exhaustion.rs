@@ -25,7 +25,6 @@ pub fn attacks() -> Table {
 
 const MEBIBYTE: u64 = 1 << 20;
 
-/// Returns the cost of a run.
 fn cost(run: &Run) -> Outcome {
     let cost = Cost::from(run);
     let is_busy = run.killed == Some("time") && run.cpu < Duration::from_millis(1500);

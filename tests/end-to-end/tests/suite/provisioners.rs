@@ -19,7 +19,6 @@ plugin "terraform.io/builtin/local-exec" {
 }
 "#;
 
-/// Returns a resource with provisioners.
 fn resource(name: &str, provisioners: &[&str]) -> String {
     let mut text = format!("resource \"terraform_data\" \"{name}\" {{\n");
     for block in provisioners {

@@ -8,7 +8,6 @@ use wardian_end_to_end::Project;
 
 use crate::sshd::Sshd;
 
-/// Returns a resource with this body.
 fn resource(body: &str) -> String {
     format!("resource \"terraform_data\" \"a\" {{\n{body}\n}}\n")
 }

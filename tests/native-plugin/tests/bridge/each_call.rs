@@ -36,7 +36,6 @@ const fn named_otherwise(call: EachCall, name_in_five: &'static str) -> EachCall
     EachCall { name_in_five, ..call }
 }
 
-/// All calls.
 pub(crate) const CALLS: [EachCall; 26] = [
     named_otherwise(call("GetProviderSchema", When::Unconfigured, false), "GetSchema"),
     call("GetResourceIdentitySchemas", When::Unconfigured, false),

@@ -28,7 +28,6 @@ struct OpenExchanges {
     next: u64,
 }
 
-/// An exchange that has begun.
 pub(super) struct Begun {
     going: Arc<Mutex<OpenExchanges>>,
     work: watch::Receiver<()>,
