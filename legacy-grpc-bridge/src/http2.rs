@@ -158,8 +158,8 @@ fn refuse_other_content(response: &http::Response<h2::RecvStream>) -> Result<(),
     }
 }
 
-/// Sends the body. h2 buffers data that exceeds the window, which is already in memory. An error
-/// that occurs here is also reported when the response is read.
+/// Sends the body. h2 buffers the data that exceeds the window; the data is in memory anyway. An
+/// error that occurs here is also reported when the response is read.
 async fn send(
     body: tonic::body::Body,
     mut stream: h2::SendStream<Bytes>,

@@ -8,7 +8,7 @@
 //!
 //! This crate does not depend on configuration, state, the engine or a terminal, reads no
 //! environment variables, and receives every path from its caller. A native plugin is not
-//! sandboxed: it has the same access as its user.
+//! sandboxed, and has the same access as its user unless it is confined.
 //!
 //! Invariants:
 //! - a process has only the environment variables that the caller passes and those that the

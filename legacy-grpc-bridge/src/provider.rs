@@ -5,7 +5,7 @@
 //! the plugin's own diagnostics.
 //!
 //! The submodules contain the calls by topic; this module contains the calls that concern the whole
-//! provider, and the trait.
+//! provider, and the implementation of the trait.
 
 mod listing;
 mod reading;

@@ -6,7 +6,7 @@
 //! logged at the level that it begins with in brackets, or at debug; lines of a Go panic are logged
 //! at error. Sensitive values that the process recently received are redacted in all lines.
 //!
-//! The stream is always read to its end, in bounded memory, whether or not it is logged.
+//! The stream is always read to its end, in bounded memory, even if it is not logged.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -7,8 +7,8 @@
 //! The verification in this module compares the bytes, and then verifies the signature of the TLS
 //! handshake with the certificate's key.
 //!
-//! The bridge's own key is P-256, which Go and plugins whose TLS library does not support P-521
-//! accept.
+//! The bridge's own key is P-256, which Go accepts and which plugins also accept if their TLS
+//! library does not support P-521.
 
 use std::sync::Arc;
 

@@ -111,7 +111,7 @@ impl Bench<'_> {
         process_stats::run(&mut self.command(program, directory, command), PROCESSES)
     }
 
-    /// Returns a row with the values of Terraform and Wardian, whose target is a multiple of
+    /// Returns a row with the values of Terraform and Wardian. The target is a multiple of
     /// Terraform's value.
     fn row(&self, what: &str, unit: &str, share: f64, take: impl Fn(&Path) -> Result<f64>) -> Result<Row> {
         let terraform = self.terraform.map(&take).transpose()?;

@@ -26,7 +26,7 @@ const SLOPE: f64 = 12.0;
 const PLAN_MILLISECONDS: f64 = 8_000.0;
 const READ_MILLISECONDS: f64 = 2_000.0;
 
-/// Number of runs of Wardian for each command, of which the median is used. One run of Terraform is
+/// Number of runs of Wardian for each command. The median is used. One run of Terraform is
 /// sufficient, since its cost is a hundred times as high.
 const RUNS: usize = 5;
 const LARGE_RUNS: usize = 3;

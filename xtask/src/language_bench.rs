@@ -20,7 +20,7 @@ const MODULES_SHARE: f64 = 1.0 / 20.0;
 const FOR_MILLISECONDS: f64 = 200.0;
 const FOR_ELEMENTS: [u32; 2] = [50_000, 100_000];
 
-/// Number of runs of Wardian for each command, of which the median is used.
+/// Number of runs of Wardian for each command. The median is used.
 const RUNS: usize = 5;
 
 /// Measures everything in subdirectories of `directory`.
@@ -65,8 +65,8 @@ fn many_modules(directory: &Path, programs: &Programs<'_>) -> Result<Vec<Row>> {
         .collect()
 }
 
-/// Plans one output with all elements and with half of the elements, which should take about half
-/// the time.
+/// Plans one output with all elements, and with half of the elements. The latter should take about
+/// half the time.
 fn long_for(directory: &Path, ours: &Path) -> Result<Vec<Row>> {
     FOR_ELEMENTS
         .into_iter()

@@ -16,8 +16,8 @@ pub(crate) struct Measurement {
     pub(crate) peak_bytes: u64,
 }
 
-/// Runs a program to completion, which must succeed. Its standard output is discarded; its standard
-/// error is included in the error.
+/// Runs a program to completion. The program must succeed. Its standard output is discarded; its
+/// standard error is included in the error.
 pub(crate) fn once(command: &mut Command) -> Result<Measurement> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let started = Instant::now();

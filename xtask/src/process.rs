@@ -1,4 +1,4 @@
-//! Runs other programs, with errors that show the command.
+//! Runs other programs. Errors contain the command.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, ExitStatus, Stdio};

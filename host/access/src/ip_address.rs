@@ -1,8 +1,8 @@
 //! IP addresses: their canonical form and their kind.
 //!
-//! A name does not determine an address: the owner of a name can make it resolve to `127.0.0.1`.
-//! Therefore, each address to which a name resolves is also matched against the rule. A rule
-//! without `addresses` allows only *public* addresses.
+//! A name does not determine an address, since the owner of a name can make it resolve to
+//! `127.0.0.1`. Therefore, each address to which a name resolves is also matched against the rule.
+//! A rule without `addresses` allows only *public* addresses.
 //!
 //! | kind | addresses |
 //! |---|---|

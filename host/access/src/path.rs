@@ -1,7 +1,7 @@
 //! Lexical normalization of paths.
 //!
-//! Symbolic links are not resolved here: a file is opened below a directory handle, so
-//! that no link leads out of that directory.
+//! Symbolic links are not resolved here. Files are opened below a directory handle, so no link can
+//! lead out of that directory.
 
 use std::path::{Component, Path, PathBuf};
 

@@ -80,7 +80,7 @@ impl Arguments {
     /// Converts a backend configuration: a wholly known object or map, or null.
     ///
     /// # Errors
-    /// A description of the problem, which is the end of a sentence.
+    /// Returns a description of the problem, as the end of a sentence.
     pub(crate) fn from_config(config: &Value, backend: &dyn Backend) -> Result<Self, String> {
         let known = backend.arguments();
         let configured = match config.view() {

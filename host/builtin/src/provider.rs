@@ -25,8 +25,8 @@ pub struct BuiltInProvider {
 }
 
 impl BuiltInProvider {
-    /// Creates a provider for the root module in this directory, which must be absolute. Relative
-    /// paths of state files are resolved against it.
+    /// Creates a provider for the root module in this directory. The directory must be absolute.
+    /// Relative paths of state files are resolved against it.
     pub fn new(root_directory: impl Into<PathBuf>) -> Self {
         Self { state_files: StateFiles { root_directory: root_directory.into(), gate: FileGate::default() } }
     }

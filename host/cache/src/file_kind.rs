@@ -4,9 +4,9 @@
 //! |---|---|
 //! | `\0asm` 0d 00 01 00 | a component |
 //! | `\0asm` 01 00 00 00 | a core module: an error, because it must first be converted to a component |
-//! | anything else | a native plugin; if only components are allowed, an error that states the kind |
+//! | anything else | a native plugin; if only components are allowed, an error with the kind |
 //!
-//! Performs no I/O.
+//! This module performs no I/O.
 
 use std::fmt;
 

@@ -38,7 +38,8 @@ pub(crate) fn read_or_create(directory: &Path) -> Result<[u8; blake3::KEY_LEN], 
     }
 }
 
-/// Reads the key, if it exists. A file that is not a key is removed, which invalidates all entries.
+/// Reads the key, if it exists. A file that is not a key is removed, and all entries become
+/// invalid.
 fn read_key(path: &Path) -> Result<Option<[u8; blake3::KEY_LEN]>, CacheError> {
     let unusable = |source| CacheError::Unusable { path: path.to_path_buf(), source };
     let mut file = match File::open(path) {

@@ -1,4 +1,4 @@
-//! Tunnels through a proxy, which resolves the target's name.
+//! Opens tunnels through a proxy. The proxy resolves the target's name.
 
 use std::io;
 use std::net::IpAddr;

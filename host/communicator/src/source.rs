@@ -273,8 +273,7 @@ mod tests {
 
     use super::*;
 
-    /// An authority that allows all files below a directory, except for one file, which it
-    /// identifies by its inode.
+    /// An authority that allows all files below a directory, except for the file with one inode.
     struct Below {
         root: PathBuf,
         writable: PathBuf,

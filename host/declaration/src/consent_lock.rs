@@ -1,13 +1,13 @@
 //! The consent lock file: the declarations of plugins that a user has approved.
 //!
 //! The file is stored next to the dependency lock file; Terraform ignores it. For each plugin with
-//! a declaration, it contains the version, the component's hash, and the capability requests, with
-//! which the declaration of a later version is compared. The file grants nothing: only policies
-//! grant access.
+//! a declaration, it contains the version, the component's hash, and the capability requests. The
+//! declaration of a later version is compared with these requests. The file grants nothing: only
+//! policies grant access.
 //!
-//! Compatibility: an unknown argument or block is an error, so that no version of Wardian drops an
-//! entry that a newer version has written. Each entry has a digest of its requests, so that manual
-//! changes are detected.
+//! Compatibility: an unknown argument or block causes an error, so that no version of Wardian drops
+//! an entry that a newer version has written. Each entry has a digest of its requests, so that
+//! manual changes are detected.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

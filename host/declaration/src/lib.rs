@@ -19,9 +19,9 @@
 //! {"version":1,"sdk":"wardian-sdk 0.1.0","capabilities":[{"network":{"hosts":["api.example.com"],"reason":"..."}}]}
 //! ```
 //!
-//! Compatibility: a document with another version or an unknown name is an error. If an element of
-//! a declaration were ignored, later grants would be too broad, or accesses would be denied without
-//! an apparent reason.
+//! Compatibility: a document with another version or an unknown name causes an error. If an element
+//! of a declaration were ignored, later grants would be too broad, or accesses would be denied
+//! without an apparent reason.
 //!
 //! This crate does not run components, does not depend on wasmtime, writes no files, and does not
 //! grant access (`wardian-policy` does). Invariants:

@@ -46,8 +46,8 @@ impl From<Errno> for FileAccessError {
 }
 
 impl From<FileAccessError> for io::Error {
-    /// Converts the errors that the system did not report to [`io::ErrorKind::PermissionDenied`],
-    /// except for unsuitable files, which become [`io::ErrorKind::InvalidInput`].
+    /// Converts errors that do not come from the system: those for unsuitable files to
+    /// [`io::ErrorKind::InvalidInput`], and all others to [`io::ErrorKind::PermissionDenied`].
     fn from(error: FileAccessError) -> Self {
         match error {
             FileAccessError::System(error) => error,

@@ -3,8 +3,8 @@
 //!
 //! A symbolic link in a directory may move together with the directory if the target of the link is
 //! also in that directory, regardless of the new name. Links that lead above the moved file or
-//! directory, and absolute links, are rejected: a program outside the sandbox would follow them
-//! later.
+//! directory, and absolute links, are rejected, since a program outside the sandbox could follow
+//! them later.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;

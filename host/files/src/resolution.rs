@@ -285,7 +285,7 @@ impl PathWalker<'_> {
             (_, Some((_, directory))) => directory.clone(),
             (_, None) => PathBuf::from("/"),
         };
-        // Only names are compared: a target outside the directory is not accessed.
+        // Only names are compared, so a target outside the directory is not accessed.
         let Ok(rest) = Path::new(&target).strip_prefix(&within) else {
             return Err(self.plugin_link().unwrap_or_else(outside));
         };

@@ -12,7 +12,7 @@
 //! Terraform uses for native packages.
 //!
 //! Later commands first search this tree for a component, then in the catalogue, then for a native
-//! package: the selection of the last `init` has precedence, and a native package that Terraform
+//! package: the selection of the last `init` takes precedence, and a native package that Terraform
 //! installed does not replace an embedded plugin.
 //!
 //! This module writes only below the data directory. There, only `PLATFORM` may be a symbolic link,

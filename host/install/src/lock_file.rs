@@ -4,8 +4,8 @@
 //! [`crate::selection`] describes how hashes of components and of native packages share an entry.
 //!
 //! Compatibility: a file written by a newer Terraform may contain `module` blocks, which cause a
-//! warning and are dropped at the next write, as in Terraform; any other unknown block or
-//! argument is an error, because dropping it could weaken a check that a user relies on.
+//! warning and are dropped at the next write, as in Terraform; any other unknown block or argument
+//! causes an error, because dropping it could weaken a check on which users rely.
 //!
 //! This module reads and writes only the file at the given path. Invariants: a file that was read
 //! without error contains every provider once, under its full address, with an exact version; a

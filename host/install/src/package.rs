@@ -4,7 +4,7 @@
 //!
 //! In a package, the plugin is the first file in alphabetical order that is named
 //! `terraform-provider-TYPE`, `terraform-provider-TYPE_…` or `terraform-provider-TYPE.…`;
-//! components have precedence. If no such file exists, the plugin is the only `.wasm` file. A
+//! components take precedence. If no such file exists, the plugin is the only `.wasm` file. A
 //! provisioner's file can also be named `terraform-provisioner-NAME`.
 //!
 //! This module reads only the given package, and writes nothing. Invariant: the digest and hash of

@@ -93,7 +93,7 @@ impl NamedFile {
     }
 }
 
-/// Removes a suffix such as `_x4`, which is the protocol version of older plugins.
+/// Removes a suffix such as `_x4`, which indicates the protocol version of older plugins.
 fn without_protocol(text: &str) -> &str {
     match text.rsplit_once("_x") {
         Some((rest, protocol)) if protocol.bytes().all(|byte| byte.is_ascii_digit()) => rest,

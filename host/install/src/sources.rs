@@ -12,8 +12,8 @@
 //!   it. (Terraform rejects that block, so put it into a file that only Wardian reads.)
 //! - Network methods are used only if no local method has an acceptable version, since a local
 //!   plugin needs no connection. Network methods are not supported yet.
-//! - Provisioners that only a name identifies are also searched for in plugin directories, whatever
-//!   `provider_installation` specifies; other plugins are not.
+//! - Provisioners that are identified only by a name are also searched for in plugin directories,
+//!   regardless of `provider_installation`; other plugins are not.
 //! - Without `provider_installation` the methods are: the catalogue, each implied directory that
 //!   exists, then `direct` for every provider without a directory in any implied directory.
 //!

@@ -1,11 +1,11 @@
 //! The reference monitor, which checks and records every access of a plugin.
 //!
 //! Code that performs an access for a plugin (sends an HTTP request, opens a file, starts a
-//! program) describes it as a [`wardian_access::AccessRequest`] and asks the plugin's [`Monitor`].
-//! The code receives either a [`Use`], which is required for the access and writes the record when
-//! it is dropped, or a [`Denied`](wardian_access::Denied), whose record has already been written.
-//! So the capabilities do not make their own decisions, and every access is recorded in the
-//! [`AuditLog`].
+//! program) describes it as a [`wardian_access::AccessRequest`] and passes it to the plugin's
+//! [`Monitor`]. The code receives either a [`Use`], which is required for the access and writes the
+//! record when it is dropped, or a [`Denied`](wardian_access::Denied), whose record has already
+//! been written. So the capabilities do not make their own decisions, and every access is recorded
+//! in the [`AuditLog`].
 //!
 //! A [`PluginCall`](wardian_plugin::PluginCall) identifies the plugin, the function and the
 //! resource.

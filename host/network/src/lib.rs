@@ -1,7 +1,7 @@
 //! The HTTP client for plugins. A component can send requests only through this client.
 //!
-//! For each request, a [`Client`] asks its [`HttpAuthority`](wardian_access::HttpAuthority)
-//! twice:
+//! A [`Client`] requests authorization from its [`HttpAuthority`](wardian_access::HttpAuthority)
+//! twice for each request:
 //!
 //! 1. before any lookup, with scheme, host, port and method in canonical form;
 //! 2. for each address of the host, before connecting to it. A name may resolve to different
@@ -29,7 +29,7 @@
 //! applies only to requests whose host is an address; see [`proxy`].
 //!
 //! This crate does not depend on components or WASI, reads no environment variables, and logs
-//! nothing: each exchange is reported to the authority.
+//! nothing. Each exchange is reported to the authority.
 
 mod body;
 mod boxed_body;

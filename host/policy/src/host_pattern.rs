@@ -194,8 +194,8 @@ fn host_of_url(text: &str) -> Option<&str> {
     (!is_range || has_path).then_some(host)
 }
 
-/// Returns whether the text before a slash is an address, which means that the pattern is intended
-/// as a range.
+/// Returns whether the text before a slash is an address. In that case, the pattern is intended as
+/// a range.
 fn is_address(text: &str) -> bool {
     text.parse::<IpAddr>().is_ok()
 }

@@ -1,9 +1,8 @@
 //! Parses policy files.
 //!
-//! Parsing is strict: an unknown name is an error and is never ignored, since a policy with a
-//! misspelled rule would allow too much or mislead its readers. So a file that uses features of a
-//! later version is rejected, and nothing runs. Values are literals: there are no references and no
-//! computations.
+//! Parsing is strict: an unknown name causes an error, since a policy with a misspelled rule could
+//! allow too much or mislead its readers. So a file that uses features of a later version is
+//! rejected, and nothing runs. Values are literals: there are no references and no computations.
 
 mod capability;
 mod settings;

@@ -4,7 +4,7 @@
 //! organisation ──> user ──> root module
 //! ```
 //!
-//! Each file allows a request, denies it, or defers. Within a file, a denial has precedence over
+//! Each file allows a request, denies it, or defers. Within a file, a denial takes precedence over
 //! all grants, and the order of rules does not matter. A file without a matching rule denies,
 //! unless it has `otherwise = "defer"`: then the other files determine the decision. A request is
 //! allowed if no file denies it and at least one allows it. So an additional file can deny

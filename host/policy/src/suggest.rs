@@ -19,8 +19,8 @@ impl PluginPolicy {
     /// `address` is the resolved address of the request's host, if the address was denied. Names
     /// with `*` or with characters that a policy cannot contain cannot be matched exactly.
     ///
-    /// Whether the rule is sufficient depends on the file to which it is added: it does not
-    /// override a denial in another file.
+    /// The rule may not be sufficient in every file, since it does not override a denial in another
+    /// file.
     pub fn rule_for(&self, request: &AccessRequest, address: Option<IpAddr>) -> Option<String> {
         rule_for(self.plugin(), request, self.required_classes(request), address)
     }

@@ -17,7 +17,7 @@
 //! assert_eq!(text.as_str(), "Refreshing state... [id=x]\\nPlan: 0 to add\\u{1b}[2J]\n");
 //! ```
 //!
-//! Other strings are not printable, whatever they contain:
+//! Other strings are not printable text, regardless of their content:
 //!
 //! ```compile_fail,E0521
 //! fn show(id: &str) -> wardian_printable::PrintableText {

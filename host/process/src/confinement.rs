@@ -2,8 +2,8 @@
 //!
 //! A confined program and its descendants can read and write only below the listed directories, run
 //! programs only from the listed directories, and open TCP connections only to the listed ports;
-//! they cannot gain privileges by executing a program. Landlock supports only allow lists: a
-//! directory cannot have exceptions, and a connection is identified only by its port. It does not
+//! they cannot gain privileges by executing a program. Landlock supports only allow lists, so a
+//! directory cannot have exceptions, and it identifies a connection only by its port. It does not
 //! restrict UDP, Unix sockets, or files that are already open.
 //!
 //! The rules are passed to the kernel before the fork ([`Confinement::prepare`]), so that only two

@@ -33,8 +33,8 @@ pub(crate) fn resolve_name(program: &str, directory: &Path) -> Result<String, Pr
         return Err(ProcessError::InvalidName(program.to_owned()));
     };
     let parent = directory.join(parent);
-    // The authority also checks a path that does not exist: an error here would reveal whether the
-    // path exists.
+    // The authority also checks a path that does not exist, since an error here would reveal
+    // whether the path exists.
     let parent = match parent.canonicalize() {
         Ok(parent) => parent,
         Err(_) => {

@@ -154,7 +154,7 @@ fn print(name: &str, time: Duration, unit: Unit) {
     }
 }
 
-/// A directory for this process, which is removed on drop.
+/// A directory for this process. It is removed when this value is dropped.
 struct Place(PathBuf);
 
 impl Place {

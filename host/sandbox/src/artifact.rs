@@ -82,7 +82,7 @@ pub(crate) fn digest(bytes: &[u8]) -> ComponentDigest {
     Sha256::digest(bytes).into()
 }
 
-/// Rejects a component whose expanded form exceeds a limit, before anything expands it.
+/// Rejects a component whose expanded form exceeds a limit, before it is expanded.
 fn check_size(plugin: &str, bytes: &[u8]) -> Result<(), LoadError> {
     let plugin = || plugin.to_owned();
     match wardian_component::check(bytes, &ComponentLimits::default()) {

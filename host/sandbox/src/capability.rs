@@ -77,7 +77,7 @@ trait Capability: Sync {
     /// Prepares for a call.
     fn begin_call(&self, _state: &mut GuestState) {}
 
-    /// Aborts everything that the operation of the last call left running.
+    /// Aborts all work that the operation of the last call left running.
     fn end_call(&self, _state: &mut GuestState) {}
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn begin_call(state: &mut GuestState) {
     }
 }
 
-/// Aborts everything that the operation of the last call left running.
+/// Aborts all work that the operation of the last call left running.
 pub(crate) fn end_call(state: &mut GuestState) {
     for capability in OF_PROVIDERS {
         capability.end_call(state);

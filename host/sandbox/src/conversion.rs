@@ -1,7 +1,7 @@
 //! Converts between the protocol's own types and the values that are passed to a component.
 //!
-//! A component's responses are checked here for bytes that do not decode as their type, and for
-//! impossible paths and times. The engine checks whether a value is allowed at its position
+//! A component's responses are checked here for bytes that cannot be decoded as the expected type,
+//! and for invalid paths and times. The engine checks whether a value is allowed at its position
 //! (unknown values, changes that were not planned).
 
 use std::time::SystemTime;

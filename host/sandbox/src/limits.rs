@@ -92,8 +92,8 @@ impl<T> Bound<T> {
 
 /// The limits of the host and of a policy, combined for one provider configuration.
 ///
-/// A policy can lower limits. Only the organisation's or the user's policy can raise them above
-/// the host's: the author of a configuration is not responsible for the machine.
+/// A policy can lower limits. Only the organisation's or the user's policy can raise them above the
+/// host's limits, since the author of a configuration is not responsible for the machine.
 #[derive(Clone, Debug)]
 pub(crate) struct EffectiveLimits {
     pub(crate) computation: Bound<Duration>,

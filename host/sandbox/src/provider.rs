@@ -6,7 +6,7 @@
 //! the component's own diagnostics.
 //!
 //! The submodules contain the calls by topic; this module contains the calls that concern the whole
-//! provider, and the trait.
+//! provider, and the implementation of the trait.
 
 mod listing;
 mod reading;

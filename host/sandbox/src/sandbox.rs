@@ -212,8 +212,8 @@ impl LoadedPlugin {
         &self.digest
     }
 
-    /// Returns a provider with the given access, which is not configured yet. It shares only code
-    /// and schema with the other providers of this component.
+    /// Returns a provider with the given access. It is not configured yet, and shares only code and
+    /// schema with the other providers of this component.
     ///
     /// No instance is created before the first call.
     pub fn provider(&self, grants: Grants) -> Arc<dyn Provider> {

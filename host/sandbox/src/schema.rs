@@ -213,7 +213,7 @@ impl Objects {
     }
 
     /// Returns an object. `from` is the object that refers to it, if any. Objects are shared, but
-    /// the types that they imply are not: each additional reference is charged.
+    /// the types that they imply are not, so each additional reference is charged.
     fn get(
         &mut self,
         place: &str,

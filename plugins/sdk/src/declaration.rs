@@ -1,10 +1,9 @@
 //! The capabilities that a plugin declares with [`crate::export_provider!`], each with a reason.
 //!
-//! A component can request only access that a policy can grant: each struct in this module has the
-//! arguments of the policy rule with the same name, which `docs/policy.md` describes, with the
-//! defaults of an `allow` rule. The macro stores the declaration in a custom section of the
-//! component, which the host reads without running the component. The declaration is built at
-//! compile time.
+//! A component can request only access that a policy can grant. Each struct in this module has the
+//! arguments and defaults of the `allow` rule with the same name, as described in `docs/policy.md`.
+//! The macro stores the declaration in a custom section of the component, which the host reads
+//! without running the component. The declaration is built at compile time.
 
 mod json;
 

@@ -75,7 +75,7 @@ pub enum Error {
     Failed {
         /// The method and the URL without its query.
         request: String,
-        /// The error code of `wasi:http`, in words.
+        /// The error code of `wasi:http`, as text.
         problem: String,
     },
     /// The status is not a success.

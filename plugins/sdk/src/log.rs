@@ -1,5 +1,5 @@
-//! Log lines, which the host records with the plugin and the call. Outside the sandbox, as in unit
-//! tests, they are dropped.
+//! Writes log lines. The host records them with the plugin and the call. Outside the sandbox, as in
+//! unit tests, they are dropped.
 
 /// The severity of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,5 +1,5 @@
-//! Decodes stored states: JSON without type information, whose schema may have changed slightly
-//! since it was stored.
+//! Decodes stored states: JSON without type information. The schema may have changed slightly since
+//! a state was stored.
 
 use serde_json::{Map, Value as Json};
 use wardian_value::{Type, Value};

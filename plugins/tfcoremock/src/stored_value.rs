@@ -1,4 +1,4 @@
-//! Encodes and decodes values in files: each value is an object with one member, whose name is the
+//! Encodes and decodes values in files. Each value is an object with one member, whose name is the
 //! kind of the value. `{"string": "a"}`, `{"number": "1.5"}`, `{"list": [{"boolean": true}]}`.
 //!
 //! Null is omitted in objects and is `{}` in collections. Blocks are lists and sets of objects,

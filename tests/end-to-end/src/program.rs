@@ -131,7 +131,7 @@ impl Running {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Kills the command immediately, which simulates a power failure.
+    /// Kills the command immediately, to simulate a power failure.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

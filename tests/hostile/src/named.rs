@@ -1,5 +1,5 @@
-//! Resources with an ID and a secret. The ID is the input, so that a test determines the text that
-//! the host shows; `hostile_thief` reveals every state that it receives.
+//! Resources with an ID and a secret. The ID is the input, so that a test can determine the text
+//! that the host shows; `hostile_thief` reveals every state that it receives.
 
 use wardian_value::{Type, Value, json, msgpack};
 

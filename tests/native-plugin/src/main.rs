@@ -4,7 +4,7 @@
 //!
 //! | word | behavior |
 //! |---|---|
-//! | `5` | uses protocol 5, whatever the host supports |
+//! | `5` | uses protocol 5, regardless of the host's versions |
 //! | `tcp` | listens on TCP |
 //! | `plain` | uses no TLS |
 //! | `other-certificate` | announces a different certificate than it uses |

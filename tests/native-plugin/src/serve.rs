@@ -1,4 +1,4 @@
-//! A minimal gRPC server over HTTP/2 that injects the faults that the test selects.
+//! A minimal gRPC server over HTTP/2 that injects the faults selected by the test.
 
 use std::io::Write as _;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Tests Terraform as the host of Wardian's plugins: each embedded plugin is bundled for both
-//! protocol versions into a filesystem mirror, from which Terraform installs it like any other
+//! protocol versions into a filesystem mirror. Terraform installs it from there like any other
 //! plugin.
 //!
 //! Wardian runs the same steps with the same plugin in its sandbox. Both start without a state;

@@ -37,7 +37,7 @@ impl Agent {
         }
     }
 
-    /// Tries the keys one after the other, the preferred one first.
+    /// Tries the keys one by one, starting with the preferred key.
     pub(crate) async fn authenticate(
         &mut self,
         authenticator: &mut Authenticator<'_>,

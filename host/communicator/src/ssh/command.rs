@@ -40,8 +40,8 @@ impl Streams {
     }
 }
 
-/// A running command. Dropping it cancels it: its channel is closed, which ends a command with a
-/// terminal.
+/// A running command. Dropping it cancels it: its channel is closed, and the machine then
+/// terminates a command with a terminal.
 pub(crate) struct SshCommand {
     session: Arc<Session>,
     reading: ChannelReadHalf,

@@ -1,5 +1,5 @@
-//! File uploads with commands: the bytes are appended as base64 lines to a temporary file, which
-//! PowerShell then decodes.
+//! Uploads files with commands: the bytes are appended as base64 lines to a temporary file, and
+//! PowerShell then decodes this file.
 
 use std::sync::Arc;
 
@@ -151,7 +151,7 @@ impl Transfer {
     }
 }
 
-/// Quotes a string for PowerShell, which accepts several characters as quotation marks.
+/// Quotes a string for PowerShell, in which several characters are quotation marks.
 fn powershell_literal(text: &str) -> String {
     let mut powershell_literal = String::from("'");
     for character in text.chars() {

@@ -1,8 +1,8 @@
 //! The syntax of the CLI configuration: HCL 1 (the syntax of Terraform before 0.12) and JSON. One
 //! parser reads both.
 //!
-//! The configuration parser cannot read this syntax: the documented form of `dev_overrides` has
-//! quoted names before `=` in a block, which HCL 2 does not allow.
+//! The configuration parser cannot read this syntax, since the documented form of `dev_overrides`
+//! has quoted names before `=` in a block. HCL 2 does not allow such names.
 //!
 //! ```text
 //! file   = entries | "{" entries "}"

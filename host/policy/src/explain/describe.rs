@@ -1,4 +1,4 @@
-//! Describes the conditions of rules in words.
+//! Describes the conditions of rules as text.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};

@@ -1,4 +1,4 @@
-//! Edits a policy's syntax tree, which keeps comments and layout.
+//! Edits a policy's syntax tree, which preserves comments and layout.
 //!
 //! A request extends a list of an existing `allow` block if that list is the only difference
 //! between the block and the request: the extended rule then grants exactly the accesses of both.

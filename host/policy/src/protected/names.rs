@@ -138,8 +138,8 @@ fn extension(name: &[u8]) -> Option<&[u8]> {
     name.get(dot + 1..)
 }
 
-/// Returns the name, with a leading dot, of the file that a temporary file of an atomic write
-/// replaces: such a file is called `.NAME.0123456789abcdef.tmp`.
+/// Returns the name, with a leading dot, of the file that will be replaced by a temporary file of
+/// an atomic write. The temporary file is named `.NAME.0123456789abcdef.tmp`.
 pub(super) fn without_temporary_suffix(name: &[u8]) -> Option<&[u8]> {
     const DIGITS: usize = 16;
     let rest = name.strip_suffix(b".tmp").filter(|rest| rest.starts_with(b"."))?;

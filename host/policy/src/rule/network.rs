@@ -59,9 +59,9 @@ pub(crate) struct HostSet {
 /// How a rule matched a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HostMatch {
-    /// The name matched, which can resolve to any address.
+    /// A name pattern matched, and the name can resolve to any address.
     Name,
-    /// The address matched, which is certain.
+    /// An address pattern matched, so the address is certain.
     Address,
 }
 

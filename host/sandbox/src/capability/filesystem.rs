@@ -25,10 +25,10 @@
 //!
 //! A plugin that may read a directory can list all names in it, including those of denied files. A
 //! hard link that another program created to a file in a denied directory is treated as a separate
-//! file; a hard link to a file that a policy names is treated as that file. Only regular files and
-//! directories are opened, not pipes or devices. Files are opened and read on the executor's
-//! blocking threads, so that the wall-clock limit is enforced even if a network drive in a granted
-//! directory does not respond.
+//! file; a hard link to a file whose path is in a policy is treated as that file. Only regular
+//! files and directories are opened, not pipes or devices. Files are opened and read on the
+//! executor's blocking threads, so that the wall-clock limit is enforced even if a network drive in
+//! a granted directory does not respond.
 //!
 //! The module supports systems that can open a file relative to an open directory: Unix.
 

@@ -6,8 +6,8 @@
 //! that the guest sets, which the rule for the program must grant. Programs that are still running
 //! when the call ends are killed, even if the call failed.
 //!
-//! A program starts in the root module's directory. Another working directory requires read access:
-//! its path without symbolic links is checked, it is opened without following a symbolic link, and
+//! A program starts in the root module's directory. Another working directory requires read access.
+//! Its path without symbolic links is checked, it is opened without following a symbolic link, and
 //! the program starts in the open directory.
 
 use std::ffi::OsString;

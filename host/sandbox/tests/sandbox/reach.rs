@@ -27,7 +27,7 @@ struct Place {
 }
 
 impl Place {
-    /// Creates `granted` with a file in it next to `secret`, which is not granted.
+    /// Creates `granted` with a file in it, and `secret`, which is not granted, next to it.
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         let place = Self { root };
@@ -229,7 +229,7 @@ async fn read_only_directory_does_not_change() {
 async fn open_files_are_limited() {
     let place = Place::new();
     let provider = place.provider("read");
-    // The guest traps when the host's table is full: it cannot handle the error itself.
+    // The guest traps when the host's table is full, since it cannot handle the error itself.
     let answer = probe_or_failure(&*provider, "open-many:file").await;
     assert!(answer.contains("then") || answer.contains("crashed"), "{answer}");
     assert_eq!(probe(&*provider, "read:file").await, "content");

@@ -39,8 +39,8 @@ pub(super) fn send(request: &Request) -> Result<Response, Error> {
     Ok(Response { status, headers, body })
 }
 
-/// Returns whether the host closed the body. That is not an error of the write; the response
-/// contains the reason.
+/// Returns whether the host closed the body. That is not a write error; the response contains the
+/// reason.
 fn is_body_closed(problem: &StreamError) -> bool {
     matches!(problem, StreamError::Closed)
 }

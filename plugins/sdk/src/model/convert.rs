@@ -19,7 +19,7 @@ pub trait Model: Convert {}
 
 impl<T: Convert> Model for T {}
 
-/// The conversions of a [`Model`]. Sealed: other types cannot implement it.
+/// The conversions of a [`Model`]. This trait is sealed: types in other crates cannot implement it.
 pub trait Convert: Sized {
     /// Decodes a value as this type.
     fn decode_value(value: &Value, ty: &Type, unknowns: Unknowns) -> Result<Self, ModelError>;

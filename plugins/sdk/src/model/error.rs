@@ -55,7 +55,7 @@ impl fmt::Display for ModelError {
     }
 }
 
-// `ModelError` does not implement `std::error::Error`: the conversion of any such error to
+// `ModelError` does not implement `std::error::Error`, since the conversion of any such error to
 // diagnostics would lose the path. Serde requires the trait, so the wrapper below implements it.
 impl From<ModelError> for Diagnostics {
     fn from(error: ModelError) -> Self {

@@ -1,5 +1,4 @@
-//! Converts between values and Rust types: serde in both directions, according to the schema's
-//! type.
+//! Converts between values and Rust types with serde, according to the type of the schema.
 
 mod attr;
 mod convert;

@@ -3,7 +3,7 @@
 //! must report the same.
 //!
 //! Each case is a file in `tests/configurations/data/valid` or `invalid`: the files of a
-//! configuration, one after the other, then the recorded answer. If Wardian's answer differs
+//! configuration in sequence, and then the recorded answer. If Wardian's answer differs
 //! deliberately, the case contains the difference and the reason (see [`case::Case`]).
 //!
 //! `WARDIAN_RECORD=1 cargo test --test configurations` runs the `terraform` on PATH again and

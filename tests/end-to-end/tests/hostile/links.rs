@@ -15,7 +15,7 @@ pub fn attacks() -> Table {
 
 type Chain = (&'static str, &'static [&'static str]);
 
-/// An attack in two runs: the first run creates a symbolic link, and the second reads or writes
+/// An attack in two runs. The first run creates a symbolic link, and the second run reads or writes
 /// through it.
 struct Nested {
     name: &'static str,

@@ -1,5 +1,5 @@
 //! Attacks on files that a later command trusts or runs. A plugin with write access to the
-//! configuration's directory writes them in a data source, which is read by `plan`.
+//! configuration's directory writes them when `plan` reads its data source.
 
 use crate::attack::{Table, ensure, escaped_if};
 use crate::lab::{HOSTILE, Lab, OTHER, grant, quoted};

@@ -1,4 +1,4 @@
-//! Formats JSON for reading and comparison: a value that fits on one line is written on one line.
+//! Formats JSON for reading and comparison. A value that fits on one line is written on one line.
 
 use serde_json::Value;
 

@@ -87,7 +87,7 @@ fn no_file_contains_an_ephemeral_password() {
     let plan = project.read("plan.json");
     assert!(plan.contains(r#""mode":"managed""#) && !plan.contains(r#""mode":"ephemeral""#));
 
-    // The provider received the value: it reports the value's length, which is redacted.
+    // The provider received the value, since it reports the value's length, which is redacted.
     assert!(project.read("events.json").contains("(sensitive value)"));
     assert!(project.has("terraform.resource/made.json") && project.has("trace.log"));
     assert!(project.read("values.txt").contains("nothing is left"));

@@ -1,4 +1,4 @@
-//! The provider tfcoremock in its sandbox: its resources are files in the project, and the project
+//! The provider tfcoremock in its sandbox. Its resources are files in the project, and the project
 //! defines their types.
 
 use serde_json::{Value, json};
@@ -366,7 +366,7 @@ fn files_outside_the_project_are_denied() {
         project.write("main.tf", data("link", "secret"));
         project.run("plan").ended_with(1);
     }
-    // The project directory is accessible under the path that the user knows.
+    // The project directory is also accessible under its absolute path.
     let inside = format!("{}/deep/er", project.path("").canonicalize().unwrap().display());
     project.write("main.tf", resource(&inside, "new"));
     project.run("apply -auto-approve").success();

@@ -1,4 +1,4 @@
-//! Mistakes and situations of a user's first day.
+//! Mistakes and situations on a user's first day.
 
 use std::fs;
 use std::os::unix::ffi::OsStringExt as _;

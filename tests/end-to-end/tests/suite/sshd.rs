@@ -1,5 +1,5 @@
-//! Runs a temporary sshd on the loopback address with its own keys, which serves as the provisioned
-//! machine. Its files are in a directory of this machine.
+//! Runs a temporary sshd with its own keys on the loopback address, to serve as the provisioned
+//! machine. Its files are in a directory on this machine.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 

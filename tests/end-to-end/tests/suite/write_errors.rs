@@ -1,6 +1,6 @@
-//! Files that cannot be written during an apply: no object is lost, and the messages are helpful. A
-//! limit on the file size simulates a full disk; a removed directory simulates a directory without
-//! write permission (tests may run as root).
+//! Files that cannot be written during an apply. No object may be lost, and the messages must be
+//! helpful. A limit on the file size simulates a full disk; a removed directory simulates a
+//! directory without write permission (tests may run as root).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 

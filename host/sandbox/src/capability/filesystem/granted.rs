@@ -255,7 +255,7 @@ impl Names {
         Self { named, aliases, fixed }
     }
 
-    /// Returns every path that a policy names.
+    /// Returns every path in the policy.
     pub(crate) fn named(&self) -> &[PathBuf] {
         &self.named
     }

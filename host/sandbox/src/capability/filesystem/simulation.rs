@@ -1,11 +1,11 @@
 //! Simulates two plugins that perform random file operations in turn, with an oracle that detects
 //! escapes.
 //!
-//! Each plugin has its own grants, which may be nested in the other's. Between operations, a new
-//! run may begin, which resolves the grants again, and the host reads files for the operator. The
-//! oracle does not use this crate's resolution: the kernel reports the path of each opened file,
-//! and each file that plugins must not read contains its own path. An escape is an access to a
-//! file, or a change to one, outside of the grants.
+//! Each plugin has its own grants, which may be nested in the other's. Between operations, the host
+//! reads files for the operator, and a new run may begin, in which the grants are resolved again.
+//! The oracle does not use this crate's resolution: the kernel reports the path of each opened
+//! file, and each file that plugins must not read contains its own path. An escape is an access to
+//! a file, or a change to one, outside of the grants.
 //!
 //! Most operations use existing paths, so that path resolution succeeds. Many paths are in
 //! directories that both plugins may access.

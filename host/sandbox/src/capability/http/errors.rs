@@ -1,4 +1,4 @@
-//! Converts errors of requests to log lines, and to error codes for the guest.
+//! Converts request errors to log lines, and to error codes for the guest.
 
 use wardian_access::ReachError;
 use wardian_network::{NetworkError, TlsError};

@@ -1,8 +1,8 @@
 //! An instance's active requests, which end with the operation to which they belong.
 //!
 //! A guest can keep a handle for as long as the instance lives. So the host owns the response
-//! bodies that are being read, and drops them when the operation has ended: the guest's handles
-//! are then empty, and the connections and request slots can be used again.
+//! bodies that are being read, and drops them when the operation has ended. The guest's handles are
+//! then empty, and the connections and permits can be used again.
 
 use std::collections::HashMap;
 use std::pin::Pin;

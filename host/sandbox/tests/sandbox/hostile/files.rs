@@ -1,4 +1,4 @@
-//! Attacks on files: every probe must be denied, no file may change, and the audit log must have a
+//! Attacks on files. Every probe must be denied, no file may change, and the audit log must have a
 //! record of each denial.
 
 use std::fmt::Write as _;
@@ -204,8 +204,8 @@ pub(super) async fn attempts() -> Vec<Attempt> {
     attempts
 }
 
-/// Whether an access of the probe was denied. Denials of the schema call are ignored, in which the
-/// provider also tries to open a file.
+/// Whether an access of the probe was denied. Denials in the schema call are ignored, since the
+/// provider also tries to open a file there.
 fn is_denied(log: &AuditLog) -> bool {
     log.denials().iter().any(|denied| denied.record.call == "read-data-source")
 }

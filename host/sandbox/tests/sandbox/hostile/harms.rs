@@ -1,5 +1,5 @@
-//! Denial-of-service attacks: the call fails or its output is truncated, and at most its instance
-//! is lost.
+//! Denial-of-service attacks. The call must fail or its output must be truncated, and at most its
+//! instance may be lost.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Attacks on the network: a destination that is not granted is not reached under any name, and
-//! each denial is recorded in the audit log.
+//! Attacks on the network. A destination that is not granted must not be reached under any name,
+//! and the audit log must have a record of each denial.
 
 use wardian_monitor::Outcome;
 

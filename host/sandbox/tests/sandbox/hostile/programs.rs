@@ -1,4 +1,4 @@
-//! Attacks through programs: the real local-exec provisioner runs under a policy that allows one
+//! Attacks through programs, by the real local-exec provisioner under a policy that allows one
 //! program.
 
 use std::path::Path;
