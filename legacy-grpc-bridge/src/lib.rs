@@ -1,10 +1,10 @@
 //! Native plugins: executables that run in separate processes and use gRPC with protocol 5 or 6.
 //! This crate implements the traits of `wardian-plugin` for them.
 //!
-//! From a file, a [`Bridge`] creates a [`NativePlugin`], which creates providers, or a
-//! [`NativeProvisioner`]. A process is started when a call first needs it. `proto/` describes the
-//! protocol; the common parts of the two versions are defined once, so one implementation is
-//! sufficient.
+//! From an executable file, a [`Bridge`] creates either a [`NativePlugin`], which creates
+//! providers, or a [`NativeProvisioner`]. A process is started when a call first needs it. `proto/`
+//! describes the protocol; the common parts of the two versions are defined once, so one
+//! implementation is sufficient.
 //!
 //! This crate does not depend on configuration, state, the engine or a terminal, reads no
 //! environment variables, and receives every path from its caller. A native plugin is not

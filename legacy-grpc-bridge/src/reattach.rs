@@ -68,7 +68,7 @@ pub enum ReattachError {
 /// Parses the value of the variable. An empty value contains no plugins.
 ///
 /// # Errors
-/// The error, and the provider that it concerns.
+/// Returns the error, and the provider that it concerns.
 pub fn parse_reattachments(text: &str) -> Result<BTreeMap<ProviderAddress, Reattachment>, ReattachError> {
     let mut found = BTreeMap::new();
     if text.trim().is_empty() {

@@ -14,7 +14,7 @@ use crate::progress::{Step, note, say};
 use crate::workspace::{Purpose, Workspace};
 use crate::{bridge_bench, engine_bench, language_bench, oracle, policy_bench, process, provisioner_bench};
 
-/// An example of the sandbox crate that prints `name<TAB>value<TAB>unit`.
+/// The example in the sandbox crate that prints `name<TAB>value<TAB>unit`.
 const CALLS: &str = "examples/calls";
 
 /// The target of a line of [`CALLS`], by its name and in its unit.

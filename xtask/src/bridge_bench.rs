@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 
 const RUNS: usize = 5;
 
-/// An example of the native plugin for tests that prints `name<TAB>value<TAB>unit`.
+/// The example in the crate of the native test plugin that prints `name<TAB>value<TAB>unit`.
 const ROUND_TRIPS: &str = "examples/round_trips";
 
 /// The target of a line of [`ROUND_TRIPS`], by its name and in its unit.

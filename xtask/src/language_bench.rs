@@ -1,5 +1,5 @@
-//! Measures the language: Terraform and Wardian validate, plan and format large configurations, and
-//! evaluate a `for` over many elements.
+//! Measures the configuration language: Terraform and Wardian validate, plan and format large
+//! configurations, and evaluate a `for` expression over many elements.
 
 use std::fmt::Write as _;
 use std::path::Path;

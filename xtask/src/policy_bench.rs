@@ -16,10 +16,11 @@ use crate::process;
 use crate::progress::{Step, note};
 use crate::workspace::Workspace;
 
-/// An example of the sandbox crate that prints `name<TAB>value<TAB>unit`.
+/// The example in the sandbox crate that prints `name<TAB>value<TAB>unit`.
 const REQUESTS: &str = "examples/requests";
 
-/// The target for the share of policies and audit records in a run of a thousand calls, in percent.
+/// The targets for policies and for audit records: their share of a run of a thousand calls, in
+/// percent.
 const ENFORCEMENT_PERCENT: f64 = 2.0;
 const AUDIT_PERCENT: f64 = 5.0;
 /// The target for the additional cost of a request, compared with a native request.

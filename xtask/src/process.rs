@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::progress::say;
 
-/// Runs a command that inherits the terminal; an unsuccessful exit is an error.
+/// Runs a command that inherits the terminal. Returns an error if the command fails.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = status(command)?;
     if !status.success() {
@@ -21,8 +21,8 @@ pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
     command.status().with_context(|| format!("could not start `{}`", line(command)))
 }
 
-/// Runs a command and returns its standard output; an unsuccessful exit is an error that
-/// includes its standard error.
+/// Runs a command and returns its standard output. If the command fails, returns an error that
+/// contains its standard error.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = command
         .stdin(Stdio::null())

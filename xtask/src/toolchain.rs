@@ -2,8 +2,8 @@
 //!
 //! The library is taken from the first of these sources that is available: the installed toolchain;
 //! `rustup`, which adds it to the toolchain; or Debian's sources, from which it is compiled into
-//! `target/wasip2-sysroot`. Only the build of guests uses that directory, and the installed
-//! toolchain is not changed.
+//! `target/wasip2-sysroot`. Only the build of guests uses that directory, and the compilation does
+//! not change the installed toolchain.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -48,7 +48,7 @@ pub fn check(name: &str) -> Result<(), HostProblem> {
     Ok(())
 }
 
-/// Returns whether a label is a number. A text whose last label is a number is an IPv4
+/// Returns whether a label is a number. A text whose last label is a number is either an IPv4
 /// address or invalid.
 pub fn is_number(label: &str) -> bool {
     let digits = label.strip_prefix("0x");

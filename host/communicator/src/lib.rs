@@ -1,4 +1,4 @@
-//! Connections to the remote machines that provisioners work on.
+//! Connections to the remote machines on which provisioners work.
 //!
 //! A [`RemoteConnection`] is created from the settings of a `connection` block
 //! ([`ConnectionSettings`]) and a [`ConnectionContext`]. It is opened on first use, shared by all

@@ -1,5 +1,5 @@
-//! Checks symbolic links before they are moved: in another directory, a relative link leads to
-//! another file.
+//! Checks symbolic links before they are moved, since a relative link leads to a different file in
+//! another directory.
 //!
 //! A symbolic link in a directory may move together with the directory if the target of the link is
 //! also in that directory, regardless of the new name. Links that lead above the moved file or

@@ -119,7 +119,7 @@ mod system {
         std::fs::set_permissions(format!("/proc/self/fd/{}", file.as_raw_fd()), permissions)
     }
 
-    /// Returns whether `/proc` is a procfs: another file system may be mounted there.
+    /// Returns whether `/proc` is a procfs, since another file system may be mounted there.
     fn is_own_procfs_mounted() -> Option<bool> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let top = rustix::fs::open("/proc", flags, Mode::empty()).ok()?;

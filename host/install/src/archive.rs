@@ -159,7 +159,7 @@ impl PackageArchive {
     }
 }
 
-/// Whether a name is a relative path with one meaning on all systems.
+/// Whether a name is a relative path that means the same on all systems.
 fn is_plain(name: &str) -> bool {
     let is_plain_part = |part: &str| {
         !matches!(part, "" | "." | "..")

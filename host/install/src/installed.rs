@@ -2,7 +2,7 @@
 //!
 //! | selected package | under `DATA/providers/HOST/NS/TYPE/VERSION/` |
 //! |---|---|
-//! | embedded | an empty directory `PLATFORM`, unless it exists: other programs check for it |
+//! | embedded | an empty directory `PLATFORM`, for which other programs check, unless it exists |
 //! | unpacked directory | `PLATFORM`, a symbolic link to it, or a copy if links are not supported |
 //! | zip file | `PLATFORM/`: the component with a list of the other files, or all files of a native plugin |
 //! | bare component | `wasm32_wasip2/terraform-provider-TYPE_vVERSION.wasm`, a copy |

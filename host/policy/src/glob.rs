@@ -179,7 +179,7 @@ enum Input {
     DoubleStar,
 }
 
-/// Adds a state, and the states that are reached from it without consuming a character.
+/// Adds a state, and the states that can be reached from it without consuming a character.
 fn add_state(states: &mut [bool], steps: &[Step], mut state: usize) {
     loop {
         match states.get_mut(state) {

@@ -6,9 +6,9 @@
 //!
 //! Each file allows a request, denies it, or defers. Within a file, a denial takes precedence over
 //! all grants, and the order of rules does not matter. A file without a matching rule denies,
-//! unless it has `otherwise = "defer"`: then the other files determine the decision. A request is
-//! allowed if no file denies it and at least one allows it. So an additional file can deny
-//! accesses, and can grant accesses on which all higher levels defer, but it can never grant
+//! unless it has `otherwise = "defer"`. In that case, the other files determine the decision. A
+//! request is allowed if no file denies it and at least one allows it. So an additional file can
+//! deny accesses, and can grant accesses on which all higher levels defer, but it can never grant
 //! accesses that a higher level denies.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -380,7 +380,8 @@ fn required_classes(asked: ClassifiedRequest<'_>) -> ProtectedClasses {
     }
 }
 
-/// Returns the rule of a file that would grant a request if its files were not protected.
+/// Returns the rule in a policy file that would grant a request if the requested files were not
+/// protected.
 fn grant_without_classes<'a>(
     file: &'a FileView,
     asked: ClassifiedRequest<'_>,

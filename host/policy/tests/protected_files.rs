@@ -104,7 +104,7 @@ fn denials_name_the_class_and_the_rule() {
     let rule = view.rule_for(&request("write main.tf"), None).unwrap();
     assert!(rule.contains("protected   = [\"configuration\"]"), "{rule}");
     assert!(is_allowed(&project(&rule), "write main.tf"));
-    // No rule of the root module could grant the access.
+    // No rule in the root module's policy could grant the access.
     assert_eq!(view.rule_for(&request("write wardian.policy.hcl"), None), None);
     let text = match decide(&policy, "write wardian.policy.hcl") {
         Decision::Denied(denial) => denial.to_string(),

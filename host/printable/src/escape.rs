@@ -1,7 +1,7 @@
 //! Escapes characters that must not reach a terminal.
 //!
-//! Such characters are all control characters (C0, DEL, C1), characters that change the direction
-//! of text, and invisible ones. An escape has Rust's notation and consists of ASCII characters:
+//! These are all control characters (C0, DEL, C1), characters that change the direction of text,
+//! and invisible characters. An escape has Rust's notation and consists of ASCII characters:
 //! `\u{202e}`. All other characters are unchanged, and so is the width of ordinary text. Escaping
 //! is idempotent.
 

@@ -18,8 +18,8 @@ pub(crate) fn create() -> wasmtime::Result<Engine> {
     let mut config = Config::new();
     config
         .epoch_interruption(true)
-        // WASI 0.2 has no concurrent calls; the bookkeeping for them would make each call
-        // several times as expensive.
+        // WASI 0.2 has no concurrent calls, and support for them would make each call several times
+        // as expensive.
         .concurrency_support(false)
         .wasm_component_model(true)
         .cranelift_opt_level(OptLevel::Speed)

@@ -16,7 +16,8 @@ use crate::limits::Bound;
 
 /// Default limit of a provider's concurrent requests and connections.
 const CONCURRENT_REQUESTS: u64 = 32;
-/// Default limit on the number of bytes of one response, or that one connection receives in a call.
+/// Default limit on the number of bytes of one response, or of the bytes that one connection
+/// receives in a call.
 const RESPONSE_SIZE: u64 = 64 << 20;
 
 /// The settings for network access, which a policy must also allow.

@@ -125,7 +125,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Drops idle instances, and those in use when their calls end.
+    /// Drops idle instances immediately, and instances in use when their calls end.
     pub(crate) fn close(&self) {
         self.permits.close();
         self.state().idle.clear();

@@ -41,7 +41,7 @@ impl Sources<'_> {
     }
 }
 
-/// Decodes base64 and ignores line breaks, and accepts any value in the unused bits of the last
+/// Decodes base64. Ignores line breaks, and accepts any value in the unused bits of the last
 /// character.
 fn decode(encoded: &str) -> Result<Vec<u8>, base64::DecodeError> {
     const LENIENT: GeneralPurpose = GeneralPurpose::new(

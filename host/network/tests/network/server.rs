@@ -71,7 +71,7 @@ where
         let response = answer(request);
         async move { Ok::<_, Infallible>(response) }
     });
-    // In some tests the client disconnects early.
+    // In some tests, the client disconnects early.
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 

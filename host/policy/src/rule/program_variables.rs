@@ -192,7 +192,8 @@ pub(crate) fn is_controlling(name: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ProgramVariables {
     patterns: Box<[Glob]>,
-    /// The patterns of a denial, in upper case: for example, npm reads its variables in any case.
+    /// The patterns of a denial, in upper case, since some programs read variables in any case,
+    /// such as npm.
     folded: Box<[Glob]>,
     /// Whether wildcards also grant controlling variables, because the rule grants every program
     /// with any arguments, and therefore arbitrary code.

@@ -9,7 +9,7 @@ use super::child::{COMPILER_ARGUMENT, INVALID, TOO_SLOW};
 use super::{CompileError, CompileLimits, Compiler};
 use crate::output::printable;
 
-/// Maximum size of native code: compiled code is a few times as large as its component.
+/// Maximum size of native code. Compiled code is a few times as large as its component.
 const MAX_CODE: u64 = 1 << 30;
 /// Maximum length of an error message.
 const MAX_MESSAGE: u64 = 16 << 10;

@@ -63,7 +63,7 @@ async fn code_is_recompiled_only_after_tampering() {
     fs::write(&entry, &fs::read(&entry).unwrap()[..middle]).unwrap();
     assert!(place.load_compiles().await, "a truncated entry was run");
 
-    // An entry signed with another key, such as that of another machine or user.
+    // This entry is authenticated with another key, such as the key of another machine or user.
     let other = Place::new();
     assert!(other.load_compiles().await);
     fs::copy(other.entry(), &entry).unwrap();

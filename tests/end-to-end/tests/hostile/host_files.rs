@@ -154,7 +154,8 @@ fn automatic(table: &mut Table) {
             escaped_if(run.says(SECRET), "a file outside was quoted")
         });
     }
-    // Directories below .terraform are symbolic links to other directories, in which init writes.
+    // Directories below `.terraform`, in which `init` writes, are symbolic links to other
+    // directories.
     for (name, link, target) in [
         ("providers", ".terraform/providers", "../../outside/victims"),
         ("provider-host", ".terraform/providers/example.com", "../../../outside/victims"),

@@ -111,8 +111,8 @@ impl FileGuard {
         self.begin_as(path, &[], access, extent, ProtectedClasses::NONE)
     }
 
-    /// Replaces an access that has begun if the file, or a file below it, belongs to other
-    /// classes of protected files.
+    /// If the file, or a file below it, belongs to other classes of protected files, replaces the
+    /// access that has begun.
     pub(crate) fn classify(
         &self,
         begun: Use,

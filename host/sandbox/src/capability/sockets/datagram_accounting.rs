@@ -61,7 +61,8 @@ impl Peers {
         }
     }
 
-    /// Counts datagrams that were sent: the first of the recorded ones, with these lengths.
+    /// Counts datagrams that were sent. They have these lengths, and are the first of the recorded
+    /// datagrams.
     pub(super) fn after_sending(&mut self, lengths: &[usize]) {
         for (address, length) in self.sending.take().into_iter().flatten().zip(lengths) {
             if let Some(peer) = self.uses.get_mut(&address) {

@@ -66,12 +66,13 @@ impl SocketEgress {
         self.peers().before_sending();
     }
 
-    /// Counts datagrams that were sent: the first of the recorded ones, with these lengths.
+    /// Counts datagrams that were sent. They have these lengths, and are the first of the recorded
+    /// datagrams.
     pub(super) fn after_sending(&self, lengths: &[usize]) {
         self.peers().after_sending(lengths);
     }
 
-    /// Counts a received datagram; returns whether to pass it to the guest.
+    /// Counts a received datagram. Returns whether to pass it to the guest.
     pub(super) fn receives(&self, address: SocketAddr, bytes: usize) -> Result<bool, ReceivedTooMuch> {
         let received = self.peers().received(canonical(address), bytes, self.network.response());
         received.inspect_err(|error| self.refuse(format!("udp://{address}"), error))

@@ -1,5 +1,5 @@
 //! `wasi:sockets/tcp`: wasmtime's implementation, except for the functions that begin and end a
-//! connection, which also record the access.
+//! connection. Those functions also record the access.
 
 use std::pin::pin;
 use std::sync::Arc;
