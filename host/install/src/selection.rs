@@ -23,8 +23,8 @@
 //!
 //! This module reads mirrors. If no mirror contains a locked version any more, the module also
 //! reads the installed packages. It writes nothing: the caller saves [`Selection::lock`] and calls
-//! [`crate::installed::install`]. Invariant: for every required provider, either the selection
-//! contains it or an error about it is returned.
+//! [`crate::installed::install`]. Invariant: for every required provider that can be installed,
+//! either the selection contains it or an error about it is returned.
 
 mod errors;
 mod survey;
