@@ -54,7 +54,12 @@ pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configurati
     // If a file could not be read, it is unknown which providers were intended.
     let mut unresolved = Diagnostics::new();
     if !problems.has_errors() {
-        configuration.resolve_providers(&mut problems, &mut unresolved);
+        let mut missing = Diagnostics::new();
+        configuration.resolve_providers(&mut problems, &mut missing);
+        // If providers are passed incorrectly, the intended provider configurations are unknown.
+        if !problems.has_errors() {
+            unresolved.extend(missing);
+        }
     }
     configuration.check_calls(&mut problems, &mut unresolved);
     configuration.warn_of_deprecated_outputs(&mut problems);

@@ -147,6 +147,8 @@ impl Configuration {
                     }
                     // The check of the module call reports the missing provider configuration.
                     None if self.needs_caller_configuration(node, &name) => {}
+                    // The root module has no caller, and may still declare what it does not use.
+                    None if node.path.is_root() && is_only_declared(&node.module, &name, span.as_ref()) => {}
                     None => unresolved.push(at(not_present(node, &name), span)),
                 }
             }
@@ -270,6 +272,18 @@ impl Configuration {
                 .map(move |resource| (node, resource, self.provider_for(&node.path, resource)))
         })
     }
+}
+
+/// Returns whether `span`, the first reference to a provider configuration, is its declaration in
+/// `configuration_aliases`.
+fn is_only_declared(module: &Module, (local_name, alias): &Name, span: Option<&Span>) -> bool {
+    let required = module.required_providers.get(local_name);
+    required.is_some_and(|required| {
+        required
+            .configuration_aliases
+            .iter()
+            .any(|(known, declared)| Some(known) == alias.as_ref() && Some(declared) == span)
+    })
 }
 
 /// Returns the local name of a provider in a module. If the module does not declare the provider,

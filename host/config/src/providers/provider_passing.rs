@@ -168,8 +168,13 @@ fn declares(module: &Module, local_name: &str, alias: &str) -> bool {
 fn address(module: &Module, local_name: &Str) -> Option<ProviderAddress> {
     match module.required_providers.get(local_name) {
         Some(required) => Some(required.address.clone()),
-        None => ProviderAddress::parse(&format!("hashicorp/{local_name}")).ok(),
+        None => default_address(local_name),
     }
+}
+
+/// Returns the provider with a name in the default namespace.
+fn default_address(local_name: &Str) -> Option<ProviderAddress> {
+    ProviderAddress::parse(&format!("hashicorp/{local_name}")).ok()
 }
 
 fn check_pair(
@@ -210,11 +215,19 @@ fn check_pair(
                 inside.local_name
             )
         };
-        tell(Diagnostic::warning("Reference to undefined provider", detail), &inside.span);
+        // Without a declaration, the name refers to a provider in the default namespace.
+        let is_assumed =
+            !declared || address(module, &inside.local_name) == default_address(&inside.local_name);
+        let summary = "Reference to undefined provider";
+        let problem = if is_assumed {
+            Diagnostic::warning(summary, detail)
+        } else {
+            Diagnostic::error(summary, detail)
+        };
+        tell(problem, &inside.span);
     }
-    let is_known = declared || configured.is_some();
     let is_known_here = here.alias.is_some() || callers.required_providers.contains_key(&here.local_name);
-    if is_known && !is_known_here {
+    if !is_known_here {
         let detail = format!(
             "The provider {} is not declared, so it is assumed to be hashicorp/{}. Declare it in \
              required_providers.",
