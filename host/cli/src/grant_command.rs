@@ -1,8 +1,8 @@
 //! Suggests a `policy grant` command that allows a denied access.
 //!
 //! The command is derived from the rule that would allow the access, with two differences: it keeps
-//! all other grants of the plugin, and for a call that changes a resource, it grants reading and
-//! writing in the directory of the file.
+//! all other grants of the plugin, and it grants access to the directory of a file: for a call that
+//! changes a resource, reading and writing.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -29,9 +29,16 @@ impl GrantCommand {
     /// expressed in options.
     pub(crate) fn for_denied_use(denied: &DeniedUse) -> Option<Self> {
         let mut command = Self::from_rule(denied.rule_to_add.as_deref()?)?;
-        if command.capability == "filesystem" && denied.record.call == CHANGING_CALL {
-            let files = std::mem::take(&mut command.directories);
-            command.directories = files.iter().map(|file| directory_of(file)).collect();
+        if command.capability != "filesystem" {
+            return Some(command);
+        }
+        let changes = denied.record.call == CHANGING_CALL;
+        let paths = std::mem::take(&mut command.directories);
+        command.directories = paths
+            .into_iter()
+            .map(|path| if changes || Path::new(&path).is_file() { directory_of(&path) } else { path })
+            .collect();
+        if changes {
             for (_, words) in command.options.iter_mut().filter(|(name, _)| name == "access") {
                 *words = vec!["read".to_owned(), "write".to_owned()];
             }

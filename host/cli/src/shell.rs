@@ -414,6 +414,7 @@ impl Shell {
     /// # Errors
     /// If the input cannot be read.
     pub(crate) async fn ask(&self, question: impl Into<PrintableText>) -> io::Result<Option<String>> {
+        self.is_asking.store(true, Ordering::Relaxed);
         self.print(question);
         let (sender, answer) = tokio::sync::oneshot::channel();
         // The separate thread is not joined, because the user may interrupt Wardian instead of
@@ -423,7 +424,6 @@ impl Shell {
             let read = io::stdin().lock().read_line(&mut line);
             let _ = sender.send(read.map(|length| (length > 0).then_some(line)));
         });
-        self.is_asking.store(true, Ordering::Relaxed);
         let line = answer.await;
         self.is_asking.store(false, Ordering::Relaxed);
         let line = line.map_err(io::Error::other)??;

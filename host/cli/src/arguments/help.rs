@@ -116,15 +116,20 @@ fn environment(width: usize) -> String {
     text
 }
 
+/// Returns the subcommands of a command that are listed.
+fn visible(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|one| !one.is_hide_set())
+}
+
 /// Returns the column of the descriptions of a command's subcommands.
 fn command_column(command: &Command) -> usize {
-    let longest = command.get_subcommands().map(|one| one.get_name().len()).max().unwrap_or_default();
+    let longest = visible(command).map(|one| one.get_name().len()).max().unwrap_or_default();
     longest.max("-chdir=DIR".len()) + 4
 }
 
 fn list_commands(text: &mut String, command: &Command, width: usize, wanted: impl Fn(&str) -> bool) {
     let column = command_column(command);
-    for one in command.get_subcommands().filter(|one| wanted(one.get_name())) {
+    for one in visible(command).filter(|one| wanted(one.get_name())) {
         let about = one.get_about().map(ToString::to_string).unwrap_or_default();
         two_columns(text, &format!("  {}", one.get_name()), about.trim_end_matches('.'), column, width);
     }
@@ -245,7 +250,7 @@ mod tests {
     }
 
     fn paths(command: &Command, path: &str, all: &mut Vec<String>) {
-        for one in command.get_subcommands() {
+        for one in visible(command) {
             let path = format!("{path} {}", one.get_name()).trim_start().to_owned();
             paths(one, &path, all);
             all.push(path);

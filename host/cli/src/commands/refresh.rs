@@ -65,7 +65,7 @@ async fn run(context: &CommandContext, arguments: &RefreshArguments) -> Outcome 
     let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
     if operation.state.resources().len() == 0 {
         let detail = "The state has no objects yet, so there is nothing to read.";
-        diagnostics.push(Diagnostic::warning("Empty or missing state", detail));
+        diagnostics.push(Diagnostic::warning("Empty or non-existent state", detail));
     }
     let plan = context.shell.warned(plan, &diagnostics)?;
     let done = operation.apply(&plan, Diagnostics::new(), parallelism, context).await?;

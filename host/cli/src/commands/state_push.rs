@@ -9,6 +9,7 @@ use wardian_app::compatibility::TERRAFORM_VERSION;
 use wardian_app::sentence;
 use wardian_app::state_access::{self, LockPurpose};
 use wardian_app::state_change::ChangeRequest;
+use wardian_diagnostic::system_reason;
 use wardian_state::{BackupRule, State, decode_state};
 
 use crate::arguments::StatePushArguments;
@@ -83,7 +84,7 @@ fn read(path: &Path) -> Outcome<State> {
     } else {
         fs::read(path).map(|read| bytes = read)
     };
-    read.map_err(|error| unusable(&error.to_string()))?;
+    read.map_err(|error| unusable(&system_reason(&error)))?;
     let state = decode_state(&bytes).map_err(|problem| unusable(&problem.to_string()))?;
     state.ok_or_else(|| unusable("it is empty"))
 }
