@@ -185,7 +185,11 @@ fn attacks_are_recorded() {
     let before = listed("before.txt");
     let names: BTreeSet<String> = table().iter().map(Attack::full_name).collect();
     let recorded: BTreeSet<String> = before.keys().cloned().collect();
-    assert_eq!(names, recorded, "`cargo xtask hostile --binary PATH --record` rewrites before.txt");
+    let unequal: Vec<&String> = names.symmetric_difference(&recorded).collect();
+    assert!(
+        unequal.is_empty(),
+        "`cargo xtask hostile --binary PATH --record` rewrites before.txt: {unequal:?}"
+    );
     let escaped = before.values().filter(|result| *result == "escaped").count();
     assert!(escaped >= MIN_ATTACKS, "{escaped}");
     for (name, reason) in listed("open.txt") {

@@ -81,6 +81,15 @@ impl Terminal {
         self.until(until)
     }
 
+    /// Sends the signal of Ctrl-C, which the terminal sends only to its own session.
+    pub(crate) fn interrupt(&self) {
+        rustix::process::kill_process(
+            rustix::process::Pid::from_child(&self.child),
+            rustix::process::Signal::INT,
+        )
+        .unwrap();
+    }
+
     /// Types keys, and checks that the command then exits successfully.
     #[track_caller]
     pub(crate) fn ends(mut self, keys: &str) {

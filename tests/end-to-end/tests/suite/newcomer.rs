@@ -70,16 +70,12 @@ fn value_of_a_sensitive_variable_is_not_shown_while_it_is_typed() {
 #[test]
 fn pasted_lines_of_the_console_are_all_evaluated() {
     let project = Project::new(&[]);
-    for (begin, end) in [("", ""), ("\u{1b}[200~", "\u{1b}[201~\r")] {
-        let mut terminal = Terminal::running("console", &project, &[("TERM", "xterm")]);
-        terminal.until("> ");
-        let line_end = if begin.is_empty() { "\r" } else { "\n" };
-        let pasted = ["1000 + 1", "2000 + 2", "3000 + 3"].join(line_end);
-        let last = if begin.is_empty() { "\r" } else { "" };
-        terminal.types(&format!("{begin}{pasted}{last}{end}"), "1001");
-        terminal.until("2002");
-        terminal.until("3003");
-    }
+    let mut terminal = Terminal::running("console", &project, &[("TERM", "xterm")]);
+    terminal.until("> ");
+    // A terminal marks pasted text.
+    terminal.types("\u{1b}[200~1000 + 1\n2000 + 2\n3000 + 3\u{1b}[201~\r", "1001");
+    terminal.until("2002");
+    terminal.until("3003");
 }
 
 #[test]
@@ -114,9 +110,11 @@ fn advice_of_a_denial_allows_the_access_and_keeps_others() {
 }
 
 #[test]
-fn advice_of_a_denied_read_names_only_that_file() {
+fn advice_of_a_denied_read_names_the_directory() {
     let outside = tempfile::tempdir().unwrap();
-    let file = outside.path().canonicalize().unwrap().join("a file.txt");
+    let directory = outside.path().canonicalize().unwrap().join("a directory");
+    fs::create_dir(&directory).unwrap();
+    let file = directory.join("file.txt");
     fs::write(&file, "content").unwrap();
     let text = format!("data \"local_file\" \"a\" {{\n  filename = \"{}\"\n}}\n", file.display());
     let project = Project::new(&[("main.tf", &text)]);
@@ -124,7 +122,7 @@ fn advice_of_a_denied_read_names_only_that_file() {
     let seen = project.run("plan").ended_with(1);
     let advice = format!(
         "wardian policy grant hashicorp/local filesystem '-directories={}' -access=read",
-        file.display()
+        directory.display()
     );
     let shown =
         format!("{}{}", seen.out, seen.errors).replace("[FOLDER]", &project.path("").display().to_string());
@@ -272,6 +270,7 @@ fn interrupt_at_a_question_ends_the_command_without_more() {
     let project = Project::new(&[("main.tf", DATA)]);
     let mut terminal = Terminal::running("apply", &project, &[("TERM", "xterm")]);
     terminal.until("Enter a value:");
-    let shown = terminal.types("\u{3}", "before it changed anything");
+    terminal.interrupt();
+    let shown = terminal.until("before it changed anything");
     assert!(shown.contains("Interrupt received.") && !shown.contains("running operations"), "{shown}");
 }

@@ -176,8 +176,15 @@ async fn plugin_exits_when_its_host_is_killed() {
         let host = i32::try_from(host.id()).unwrap();
         processes_with(&mark).into_iter().filter(|id| *id != host).collect::<Vec<_>>()
     };
-    wait_until("the plugin is there", || plugins().len() == 1).await;
-    let id = plugins()[0];
+    // The list is empty for a moment while a process executes the plugin.
+    let found = std::cell::Cell::new(None);
+    wait_until("the plugin is there", || {
+        let plugins = plugins();
+        found.set(plugins.first().copied().filter(|_| plugins.len() == 1));
+        found.get().is_some()
+    })
+    .await;
+    let id = found.get().unwrap();
     // The socket exists before the host connects, so the test waits until the plugin has started
     // completely.
     tokio::time::sleep(Duration::from_millis(300)).await;
