@@ -18,4 +18,4 @@ mod settings;
 
 pub use collector::{MAX_SPANS, SpanCollector};
 pub use export::ExportError;
-pub use settings::{SettingsError, TraceParent, TraceSettings};
+pub use settings::{TraceParent, TraceSettings, TraceSettingsError};

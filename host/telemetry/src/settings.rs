@@ -16,7 +16,7 @@ const DEFAULT_SERVICE: &str = "wardian";
 /// A variable that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{variable} is \"{value}\", {problem}")]
-pub struct SettingsError {
+pub struct TraceSettingsError {
     pub variable: &'static str,
     pub value: String,
     pub problem: &'static str,
@@ -47,13 +47,16 @@ impl TraceSettings {
     /// If a variable has an invalid or unsupported value.
     pub fn from_variables(
         variable: impl Fn(&'static str) -> Option<String>,
-    ) -> Result<Option<Self>, SettingsError> {
+    ) -> Result<Option<Self>, TraceSettingsError> {
         let variable = |name| variable(name).filter(|value| !value.is_empty());
         if variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
             return Ok(None);
         }
-        let error =
-            |variable, value: &str, problem| SettingsError { variable, value: value.to_owned(), problem };
+        let error = |variable, value: &str, problem| TraceSettingsError {
+            variable,
+            value: value.to_owned(),
+            problem,
+        };
         match variable("OTEL_TRACES_EXPORTER").as_deref() {
             None | Some("none") => return Ok(None),
             Some("otlp") => {}
@@ -153,7 +156,7 @@ fn percent_decoded(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn settings(variables: &[(&str, &str)]) -> Result<Option<TraceSettings>, SettingsError> {
+    fn settings(variables: &[(&str, &str)]) -> Result<Option<TraceSettings>, TraceSettingsError> {
         let variable = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
