@@ -8,7 +8,7 @@
 //!   for the operator's configuration. It does not follow a symbolic link out of a directory that
 //!   is writable for plugins, since a plugin may have created the link. [`FileScope::read`] reads a
 //!   regular file with a limit, [`FileScope::list`] lists a directory in pieces,
-//!   [`FileScope::kind`] returns the type of a path. A caller that must check the path first calls
+//!   [`ResolvedPath::kind`] returns the type of a resolved path. A caller that must check the path first calls
 //!   [`FileScope::resolve`], checks [`ResolvedPath::path`], and then calls
 //!   [`ResolvedPath::open_file`], which opens exactly the file that was checked.
 //! - [`resolve`] and the methods of [`Directory`] do the same for callers, such as the sandbox,

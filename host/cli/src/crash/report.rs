@@ -69,7 +69,11 @@ fn indented(text: &str) -> String {
     if text.trim().is_empty() {
         return "  (none)\n".to_owned();
     }
-    text.lines().map(|line| format!("  {line}\n")).collect()
+    text.lines().fold(String::new(), |mut indented, line| {
+        // Writing to a string does not fail.
+        let _ = writeln!(indented, "  {line}");
+        indented
+    })
 }
 
 #[cfg(test)]

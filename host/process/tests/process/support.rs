@@ -57,7 +57,7 @@ pub struct Run {
 }
 
 /// The maximum time that a test waits for one event.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// Returns the next event of a program.
 ///
@@ -71,7 +71,7 @@ pub async fn next_event(running: &mut ChildProcess, awaited: &str) -> Option<Com
 pub async fn within_limit<T>(result: impl Future<Output = T>, awaited: &str) -> T {
     match tokio::time::timeout(LIMIT, result).await {
         Ok(result) => result,
-        Err(_) => panic!("waited {LIMIT:?} for {awaited}"),
+        Err(elapsed) => panic!("waited {LIMIT:?} for {awaited}: {elapsed}"),
     }
 }
 

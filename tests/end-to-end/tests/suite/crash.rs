@@ -1,7 +1,7 @@
 //! Crash reports. The command `crash` exists only in debug builds.
 
 #![cfg(debug_assertions)]
-#![allow(clippy::unwrap_used, reason = "a test ends there")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
 
 use wardian_end_to_end::{Project, Seen};
 

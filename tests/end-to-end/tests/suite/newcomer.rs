@@ -1,5 +1,7 @@
 //! Mistakes and situations on a user's first day.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::PermissionsExt as _;

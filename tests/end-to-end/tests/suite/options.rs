@@ -1,5 +1,7 @@
 //! Options and commands of later versions of Terraform and of OpenTofu.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use serde_json::{Value, json};
 use wardian_end_to_end::Project;
 

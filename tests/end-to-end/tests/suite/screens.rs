@@ -1,5 +1,7 @@
 //! Output on terminals with 80 and with 60 columns.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use wardian_end_to_end::{Project, assert_seen_text};
 
 const WIDTHS: [&str; 2] = ["80", "60"];
