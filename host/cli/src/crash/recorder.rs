@@ -3,9 +3,8 @@
 //! because their messages can contain values.
 //!
 //! Without log settings, [`start`] installs a subscriber that does nothing else. Only spans of the
-//! level INFO are enabled, and each costs a few hundred nanoseconds.
+//! level INFO are enabled, and recording one does not allocate memory.
 
-use std::collections::VecDeque;
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,16 +28,45 @@ static RECORDED: Mutex<Option<Recorded>> = Mutex::new(None);
 struct Recorded {
     started: Instant,
     configuration: String,
-    operations: VecDeque<String>,
+    /// A ring of the last operations, whose texts reuse their memory.
+    operations: Vec<Operation>,
+    /// The number of operations so far.
+    count: usize,
+}
+
+struct Operation {
+    at: Instant,
+    name: &'static str,
+    fields: String,
 }
 
 impl Recorded {
     fn new() -> Self {
-        Self {
-            started: Instant::now(),
-            configuration: String::new(),
-            operations: VecDeque::with_capacity(MAX_OPERATIONS),
+        let started = Instant::now();
+        let operations =
+            (0..MAX_OPERATIONS).map(|_| Operation { at: started, name: "", fields: String::new() }).collect();
+        Self { started, configuration: String::new(), operations, count: 0 }
+    }
+
+    fn add(&mut self, attributes: &Attributes<'_>) {
+        let Some(operation) = self.operations.get_mut(self.count % MAX_OPERATIONS) else { return };
+        self.count += 1;
+        operation.at = Instant::now();
+        operation.name = attributes.metadata().name();
+        operation.fields.clear();
+        attributes.record(&mut Fields(&mut operation.fields));
+    }
+
+    /// Returns the last operations as text, the oldest first.
+    fn text(&self) -> String {
+        let (newer, older) = self.operations.split_at(self.count % MAX_OPERATIONS);
+        let mut text = String::new();
+        for Operation { at, name, fields } in older.iter().chain(newer).filter(|one| !one.name.is_empty()) {
+            let seconds = at.duration_since(self.started).as_secs_f64();
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{seconds:.3} s: {name}{fields}");
         }
+        text
     }
 }
 
@@ -54,8 +82,7 @@ impl LastOperations {
         // A crash while the record is locked must not wait for itself.
         let Ok(recorded) = RECORDED.try_lock() else { return Self::default() };
         let Some(recorded) = recorded.as_ref() else { return Self::default() };
-        let operations: Vec<&str> = recorded.operations.iter().map(String::as_str).collect();
-        Self { configuration: recorded.configuration.clone(), operations: operations.join("\n") }
+        Self { configuration: recorded.configuration.clone(), operations: recorded.text() }
     }
 }
 
@@ -66,22 +93,14 @@ fn record(change: impl FnOnce(&mut Recorded)) {
 }
 
 fn record_span(attributes: &Attributes<'_>) {
-    let mut fields = Fields(String::new());
-    attributes.record(&mut fields);
-    let name = attributes.metadata().name();
-    record(|recorded| {
-        if recorded.operations.len() == MAX_OPERATIONS {
-            recorded.operations.pop_front();
-        }
-        let seconds = recorded.started.elapsed().as_secs_f64();
-        recorded.operations.push_back(format!("{seconds:.3} s: {name}{}", fields.0));
-    });
+    record(|recorded| recorded.add(attributes));
 }
 
 fn record_event(event: &Event<'_>) {
-    let mut fields = Fields(String::new());
-    event.record(&mut fields);
-    record(|recorded| recorded.configuration = fields.0);
+    record(|recorded| {
+        recorded.configuration.clear();
+        event.record(&mut Fields(&mut recorded.configuration));
+    });
 }
 
 fn is_recorded(metadata: &Metadata<'_>) -> bool {
@@ -89,21 +108,23 @@ fn is_recorded(metadata: &Metadata<'_>) -> bool {
     is_ours && (metadata.is_span() || metadata.target() == CONFIGURATION_TARGET)
 }
 
-/// Writes fields as text.
-struct Fields(String);
+/// Appends fields to a text.
+struct Fields<'text>(&'text mut String);
 
-impl Visit for Fields {
+impl Visit for Fields<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if field.name() != "shape" {
+            self.record_str(field, "");
+        }
         // Writing to a string does not fail.
-        let _ = if field.name() == "shape" {
-            write!(self.0, "{value:?}")
-        } else {
-            write!(self.0, " {}={value:?}", field.name())
-        };
+        let _ = write!(self.0, "{value:?}");
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        let _ = write!(self.0, " {}={value}", field.name());
+        self.0.push(' ');
+        self.0.push_str(field.name());
+        self.0.push('=');
+        self.0.push_str(value);
     }
 }
 
@@ -177,7 +198,7 @@ mod tests {
         });
         let recorded = LastOperations::recorded();
         assert_eq!(recorded.operations.lines().count(), MAX_OPERATIONS);
-        assert!(recorded.operations.ends_with("last node=a.b"), "{}", recorded.operations);
+        assert!(recorded.operations.ends_with("last node=a.b\n"), "{}", recorded.operations);
         assert!(!recorded.operations.contains("a value"));
         assert_eq!(recorded.configuration, "1 resource");
     }
