@@ -17,6 +17,7 @@ mod interrupts;
 mod killed_applies;
 #[cfg(unix)]
 mod local_exec_errors;
+mod logs_and_traces;
 mod misbehaving_plugins;
 mod mock_resources;
 #[cfg(unix)]
