@@ -28,7 +28,7 @@ fn look_at(bytes: &[u8]) {
 /// Returns a component with a module whose function has this code.
 fn in_component(code: &[u8]) -> Vec<u8> {
     let mut module = b"\0asm\x01\0\0\0".to_vec();
-    // One type without parameters and results, and one function of it.
+    // One type without parameters or results, and one function of that type.
     module.extend([1, 4, 1, 0x60, 0, 0, 3, 2, 1, 0]);
     let body = [number(code.len()), code.to_vec()].concat();
     module.extend(section(10, &[vec![1], body].concat()));

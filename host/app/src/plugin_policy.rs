@@ -2,9 +2,9 @@
 //!
 //! A component has access only to clocks and randomness unless a policy grants it more. The host's
 //! own grants, which apply if no policy file decides, are defined in `wardian-policy`. The grants
-//! apply to code, not to a name: a component in a mirror, in a development override or of `wardian
-//! serve` can have the address `hashicorp/local`. The grants apply to it only if it is identical to
-//! the embedded component.
+//! apply to code, not to a name: a component from a mirror, a development override or `wardian
+//! serve` can also have the address `hashicorp/local`. The grants apply to it only if it is
+//! identical to the embedded component.
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ mod tests {
     fn only_embedded_code_receives_default_grants() {
         let own = embedded("hashicorp/local");
         let mut changed = own.clone();
-        // Another custom section without content changes only the component's bytes.
+        // An additional empty custom section changes the component's bytes but not its behavior.
         changed.extend([0, 1, 0]);
         for origin in origins() {
             assert_eq!(directories("hashicorp/local", origin.clone(), &own), 1, "{origin}");

@@ -46,7 +46,7 @@ pub(crate) trait CommandSpec {
         None
     }
 
-    /// Returns the files named by options that plugins must not change.
+    /// Returns the files that options specify and that plugins must not change.
     fn named_files(&self) -> Vec<NamedFile> {
         Vec::new()
     }

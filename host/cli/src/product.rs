@@ -20,7 +20,7 @@ pub(crate) enum Product {
 }
 
 impl Product {
-    /// Returns the product according to the name of the process's program and the environment.
+    /// Determines the product from the program name and the environment.
     ///
     /// # Errors
     /// If the environment contains the name of an unknown product.

@@ -444,7 +444,7 @@ impl Shell {
         let silence = Silence::begin();
         let answer = self.ask(question).await;
         if silence.is_some() {
-            // The typed line break was not visible, either.
+            // The terminal did not echo the user's line break either.
             self.say("");
         }
         answer

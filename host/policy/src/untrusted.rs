@@ -1,9 +1,8 @@
 //! Restrictions for untrusted configurations.
 //!
 //! The configuration's own policy file is also untrusted: its denials apply, but its grants are
-//! ignored. Only the organisation can grant network access. No programs are started, and no files
-//! are written. Some files cannot be read, such as states, which contain the secrets of all
-//! resources.
+//! ignored. Only the organisation can grant network access. Plugins cannot start programs or write
+//! files, and cannot read some files, such as states, which contain the secrets of all resources.
 
 use std::path::{Path, PathBuf};
 

@@ -58,7 +58,7 @@ pub(crate) fn push_escaped(text: &str, extent: Extent, shown: &mut String) {
 fn plain_prefix(text: &str, extent: Extent) -> &str {
     let is_kept = |byte: u8| is_plain(byte) || (extent == Extent::Lines && matches!(byte, b'\n' | b'\t'));
     let length = text.bytes().position(|byte| !is_kept(byte)).unwrap_or(text.len());
-    // All characters before it are ASCII, so it is at the boundary of a character.
+    // All preceding characters are ASCII, so `length` is on a character boundary.
     text.get(..length).unwrap_or_default()
 }
 

@@ -1,9 +1,9 @@
 //! Implements [`Provisioner`] with calls to a component.
 //!
-//! Each call runs on a new instance, since provisioners are rarely called, and no state must be
-//! shared between calls. Each call receives handles that are valid while it runs: a [`Spawner`],
-//! and a [`Connection`] to the machine in the connection block. Each access through either handle
-//! is checked and recorded for the call's resource.
+//! Each call runs on a new instance: provisioners are rarely called, and calls must not share
+//! state. Each call receives handles that are valid while it runs: a [`Spawner`], and a
+//! [`Connection`] to the machine in the connection block. Each access through either handle is
+//! checked and recorded for the call's resource.
 
 use std::path::PathBuf;
 use std::pin::pin;

@@ -13,7 +13,7 @@ const DEFAULT_ENDPOINT: &str = "http://localhost:4318";
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 const DEFAULT_SERVICE: &str = "wardian";
 
-/// A variable that cannot be used.
+/// An environment variable with an invalid or unsupported value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{variable} is \"{value}\", {problem}")]
 pub struct TraceSettingsError {
@@ -22,7 +22,7 @@ pub struct TraceSettingsError {
     pub problem: &'static str,
 }
 
-/// The destination of traces and what identifies the sender.
+/// The destination of traces and the attributes that identify the sender.
 #[derive(Clone)]
 pub struct TraceSettings {
     pub(crate) endpoint: Uri,

@@ -3,8 +3,8 @@
 //!
 //! Null is omitted in objects and is `{}` in collections. Blocks are lists and sets of objects,
 //! which are omitted if they are empty. Members that a type does not have are ignored, so that a
-//! file can still be read if an attribute is removed from a type; a value of a wrong kind causes an
-//! error.
+//! file can still be read if an attribute is removed from a type; a value of the wrong kind causes
+//! an error.
 
 use std::collections::BTreeMap;
 

@@ -91,7 +91,7 @@ fn operate(verb: &str, fields: &[&str]) -> Option<io::Result<String>> {
             *KEPT.lock().unwrap() = first.to_owned();
             Ok("done".into())
         }
-        // The host shows the message of a crash.
+        // The host shows panic messages.
         "panic-with-kept" => panic!("it kept {}", KEPT.lock().unwrap()),
         "find-in-memory" => find_in_memory(first, second),
         "sleep" => {

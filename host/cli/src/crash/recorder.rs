@@ -79,7 +79,7 @@ pub(super) struct LastOperations {
 
 impl LastOperations {
     pub(super) fn recorded() -> Self {
-        // A crash while the record is locked must not wait for itself.
+        // If the crash occurred while the record was locked, waiting for the lock could deadlock.
         let Ok(recorded) = RECORDED.try_lock() else { return Self::default() };
         let Some(recorded) = recorded.as_ref() else { return Self::default() };
         Self { configuration: recorded.configuration.clone(), operations: recorded.text() }

@@ -1,4 +1,4 @@
-//! SSH sessions: connects through a proxy and a bastion, and authenticates.
+//! Opens SSH sessions: connects through a proxy and a bastion, and authenticates.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -36,7 +36,8 @@ impl Upload {
             TargetPlatform::Unix => &['/'],
             TargetPlatform::Windows => &['/', '\\'],
         };
-        // As in scp, `/srv/` means `/srv/srv`, with the name of the source directory.
+        // As in scp, the destination `/srv/` means `/srv/srv`: the last component of the path is
+        // also the file name.
         let trimmed = path.trim_end_matches(separators);
         let ends_with_slash = trimmed.len() < path.len();
         let (directory, name) = match trimmed.rfind(separators) {

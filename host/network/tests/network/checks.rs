@@ -1,4 +1,4 @@
-//! Checks that precede a request, and the request's destination.
+//! Tests the checks before a request is sent, and the choice of its destination.
 
 use std::net::IpAddr;
 use std::sync::Arc;

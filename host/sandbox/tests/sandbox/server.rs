@@ -54,7 +54,7 @@ impl Heard {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// Returns the maximum number of concurrent slow requests.
+    /// Returns the highest number of `/busy` requests that were in progress at the same time.
     pub(crate) fn most_at_once(&self) -> usize {
         self.most_at_once.load(Ordering::SeqCst)
     }

@@ -317,7 +317,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
 /// Returns `None` for types that are not structs with a fixed list of fields.
 pub(crate) fn struct_fields<T: DeserializeOwned>() -> Option<&'static [&'static str]> {
     let fields = Cell::new(None);
-    // The deserialization always fails, but the probe has then recorded the requested fields.
+    // Deserialization always fails, for a struct only after the probe has recorded the fields.
     let _ = T::deserialize(Probe(&fields));
     fields.get()
 }

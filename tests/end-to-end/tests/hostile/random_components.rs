@@ -101,7 +101,8 @@ fn random_components_stay_within_the_limits() {
         let bytes = component(&mut choices, &real);
         let lab = Lab::with_component(&bytes).unwrap();
         lab.write("main.tf", crate::lab::configuration(&[(crate::lab::HOSTILE, &["honest"])]));
-        // The limits on CPU time also apply on a busy machine, so the wall-clock limit is long.
+        // The CPU time limits detect excessive cost, so the wall-clock limit can allow for a busy
+        // machine.
         let run = lab.run_and_kill("plan -input=false", Duration::from_mins(10), &[]).unwrap();
         let cost = Cost::from(&run);
         let is_accepted = run.says("Compiling");

@@ -29,7 +29,7 @@ pub fn attacks() -> Table {
     table
 }
 
-/// Returns an escape if a control character reached an output.
+/// Returns `Verdict::Escaped` if a control character reached standard output or standard error.
 fn raw(run: &Run) -> Outcome {
     let mut found = Vec::new();
     for bytes in [&run.out, &run.errors] {

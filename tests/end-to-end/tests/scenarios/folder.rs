@@ -6,7 +6,7 @@ use std::path::Path;
 
 use wardian_end_to_end::Project;
 
-/// Paths and texts.
+/// The contents of files, by path.
 #[derive(Debug)]
 pub struct Folder(BTreeMap<String, String>);
 

@@ -60,7 +60,7 @@ impl Sshd {
         if !mounting.is_empty() && !has_namespaces.is_ok_and(|status| status.success()) {
             return skipped("no mount namespace of its own");
         }
-        // sshd's directory for unauthenticated connections.
+        // sshd's privilege separation directory.
         fs::create_dir_all("/run/sshd").ok()?;
         let directory = TempDir::new().unwrap();
         let path = directory.path();

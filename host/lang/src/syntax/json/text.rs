@@ -74,8 +74,8 @@ fn code_unit(text: &str) -> Option<u32> {
 }
 
 impl Unescaped<'_> {
-    /// Returns a file for compiling the string, whose spans refer to `file`, and the position of
-    /// the string in that file.
+    /// Returns the source file in which to compile the string, and the start and end of the string
+    /// in it. Spans in the returned file refer to `file`.
     pub(super) fn source(self, file: &Arc<SourceFile>, start: usize) -> (Arc<SourceFile>, usize, usize) {
         match self.text {
             Cow::Borrowed(text) => (Arc::clone(file), start + 1, start + 1 + text.len()),

@@ -119,7 +119,7 @@ impl GrantedFiles {
         &self.names
     }
 
-    /// Returns the directories that any plugin may write.
+    /// Returns the directories that any plugin may write to.
     pub(crate) fn writable_directories(&self) -> &Arc<WritableDirectories> {
         &self.writable_directories
     }
