@@ -295,7 +295,7 @@ pub enum ConstraintProblem {
     #[error("\"{0}\" is not a version number")]
     Number(String),
     /// The text after `-` or `+` is malformed.
-    #[error("\"{0}\" is not a valid prerelease or build name")]
+    #[error("\"{0}\" is not a valid prerelease identifier or build metadata")]
     Suffix(String),
     /// `required_version` contains a prerelease.
     #[error("prerelease versions cannot be required")]

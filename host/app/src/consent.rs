@@ -241,7 +241,7 @@ fn candidates<'a>(context: &AppContext, selection: &'a Selection) -> Result<Vec<
                 "{} declares that it needs {unused}, but imports no interface that uses it.",
                 component_name(component)
             );
-            let warning = Diagnostic::warning("Plugin asks for what it cannot use", detail);
+            let warning = Diagnostic::warning("Plugin declares an unused capability", detail);
             context.frontend.warn(&warning.into());
         }
         if !matches!(component.origin, PluginOrigin::DevelopmentOverride(_))

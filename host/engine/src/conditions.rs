@@ -120,8 +120,8 @@ fn truth(
 fn not_yet_known(condition: &Expression, scope: &dyn Scope) -> Diagnostic {
     let mut warning = Diagnostic::warning(
         "Check block assertion known after apply",
-        "The result of this condition depends on values that are known only after apply, and is checked \
-         again then.",
+        "This condition depends on values that are known only after apply. Wardian checks it again during \
+         apply.",
     )
     .at(condition.span().clone());
     warning.values = condition.value_notes(scope, Cause::Unknown);

@@ -27,9 +27,8 @@ pub struct WritableDirectories {
 pub enum GrantedPathError {
     /// A component of the path is a symbolic link that a plugin may have created.
     #[error(
-        "{} is a symbolic link in {}, which is writable for a plugin, so a plugin may have created it; if \
-         the link is \
-         intended, name its target in the policy instead",
+        "{} is a symbolic link in {}, which plugins can write to, so a plugin may have created the link; \
+         if it is intended, use its target in the policy",
         .link.display(), .directory.display()
     )]
     PluginLink {

@@ -147,7 +147,7 @@ impl fmt::Display for DenialReason {
                 write!(formatter, "{file}, the policy of the {level}, does not grant it")
             }
             Self::NoGrant => formatter.write_str("no policy file grants it"),
-            Self::NoPolicy => formatter.write_str("there is no policy file that grants it"),
+            Self::NoPolicy => formatter.write_str("there is no policy file"),
             Self::Address { address, location } => {
                 let kind = AddressKind::from_address(*address);
                 write!(formatter, "it resolves to {address}, a {kind} address")?;

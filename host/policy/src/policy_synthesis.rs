@@ -46,7 +46,7 @@ pub fn least_privilege_policy(
             left_out.insert(format!("{plugin}: {}", one.request));
         }
     }
-    let mut policy = String::from("# Exactly the plugin accesses of a run.\n");
+    let mut policy = String::from("# Allows exactly the accesses that plugins made in one run.\n");
     for (plugin, accesses) in plugins {
         let rules = accesses.rules(root_module);
         match string_literal(&plugin) {
@@ -345,6 +345,6 @@ mod tests {
         let odd = [file("a*b", FileOperation::Read), process("git", &["log", "..."]), process("x", &["*"])];
         let least = least_privilege_policy(Path::new(ROOT), odd.map(needed));
         assert_eq!(least.left_out.len(), 3, "{:?}", least.left_out);
-        assert_eq!(least.text, "# Exactly the plugin accesses of a run.\n");
+        assert_eq!(least.text, "# Allows exactly the accesses that plugins made in one run.\n");
     }
 }

@@ -45,7 +45,7 @@ impl Resource for RandomUuid {
 
     fn import(&self, import: &mut Import, _: &mut Context<'_>) -> Result<()> {
         let digits = read(import.id()?).ok_or_else(|| {
-            import.invalid_id("a UUID: hexadecimal digits in groups of 8, 4, 4, 4 and 12 with dashes between")
+            import.invalid_id("a UUID: groups of 8, 4, 4, 4 and 12 hexadecimal digits, separated by hyphens")
         })?;
         import.set_state(&State::new(None, spell(&digits)))
     }

@@ -61,8 +61,8 @@ fn run(context: &CommandContext, arguments: &OutputArguments) -> Outcome {
         return Err(Failure::error(
             format!("Output \"{name}\" not found"),
             format!(
-                "The state has no output of that name.{meant} An output that is new in the configuration is \
-                 stored by the next `wardian apply`."
+                "The state has no output of that name.{meant} If you added the output to the configuration \
+                 recently, run `wardian apply` to store it in the state."
             ),
         ));
     };

@@ -38,7 +38,7 @@ pub(crate) fn explanation_text(explanation: &Explanation, options: RenderOptions
     if explanation.allowed.is_empty() && !explanation.files.is_empty() {
         page.push("No access is allowed.\n\n");
     }
-    rules("Allowed, except for denied access:", &explanation.allowed, &mut page);
+    rules("Allowed, unless denied below:", &explanation.allowed, &mut page);
     rules("Denied:", &explanation.denied, &mut page);
     rules(
         "Without effect, because another policy does not allow it:",

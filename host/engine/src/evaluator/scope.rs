@@ -235,8 +235,8 @@ impl Scope for ModuleScope<'_> {
                     };
                     return Err(Self::invalid(
                         summary,
-                        "`each` is the element of an instance. It is available only in resource, data and \
-                         module blocks with the argument `for_each`."
+                        "The `each` object is available only in resource, data, ephemeral, module and \
+                         import blocks that have the `for_each` argument."
                             .into(),
                         span,
                     ));

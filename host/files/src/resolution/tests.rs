@@ -142,6 +142,6 @@ fn granted_paths_have_no_links_in_writable_directories() {
     assert_eq!(resolved("alias/1/new/x").unwrap().missing.len(), 2);
     for name in ["shared/cache", "shared/cache/etc", "alias/cache"] {
         let error = resolved(name).unwrap_err();
-        assert!(error.to_string().contains("name its target in the policy"), "{error}");
+        assert!(error.to_string().contains("use its target in the policy"), "{error}");
     }
 }

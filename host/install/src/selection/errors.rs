@@ -71,8 +71,8 @@ pub enum SelectionError {
     },
     /// The lock file does not allow the package.
     #[error(
-        "{0}\nThe package was changed since it was locked, or is another build of this version. If you know \
-         the reason and trust the package, remove this provider's block from .terraform.lock.hcl and \
+        "{0}\nThe package has changed since it was locked, or is a different build of this version. If you \
+         know the reason and trust the package, remove this provider's block from .terraform.lock.hcl and \
          run `wardian init`."
     )]
     HashMismatch(Box<PackageMismatch>),

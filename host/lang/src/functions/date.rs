@@ -263,7 +263,7 @@ fn formatdate(arguments: &[Value]) -> Outcome {
             result.push_str(&formatted(verb, moment).ok_or_else(|| {
                 Failure::argument(
                     0,
-                    format!("{verb:?} is not a date field; write literal letters in single quotes"),
+                    format!("{verb:?} is not a date format verb; enclose literal letters in single quotes"),
                 )
             })?);
             rest = after;

@@ -169,7 +169,7 @@ fn embedded_plugins_need_no_consent() {
         "resource \"local_file\" \"a\" {\n  filename = \"a\"\n  content = \"x\"\n}\n",
     )]);
     let seen = project.run("init").success();
-    assert!(!seen.out.contains("asks for"), "{}", seen.text());
+    assert!(!seen.out.contains("unused capability"), "{}", seen.text());
     assert!(!project.has(".wardian.lock.hcl") && !project.has("wardian.policy.hcl"));
     project.run("apply -auto-approve").success();
 }

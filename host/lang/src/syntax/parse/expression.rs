@@ -176,7 +176,8 @@ impl Parser<'_> {
         } else {
             self.problem_unless_recovering(
                 "Invalid expression",
-                "An expression is required here: a value, a reference, a function call or a bracket.",
+                "An expression is required here: a literal value, a reference, a function call, or an \
+                 expression in parentheses, brackets or braces.",
                 token.place(),
             );
         }

@@ -204,7 +204,7 @@ impl FileGuard {
     /// denied even if its target is granted, since the guest can reach the target under the name of
     /// the target's own directory.
     pub(crate) fn refuse_outside(&self, path: &Path, access: FileOperation) -> FileError {
-        self.refuse(path, access, "the path leads out of the directory at which it begins")
+        self.refuse(path, access, "the path leads outside the directory in which it starts")
     }
 
     /// Returns the denial of a path that does not begin with the name of a granted directory. Every
