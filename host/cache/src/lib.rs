@@ -33,7 +33,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 pub use crate::atomic_write::{AtomicWrite, sync_directory, temporary_path};
-pub use crate::private::private_directory;
+pub use crate::private::{create_private, private_directory};
 
 const MAGIC_LENGTH: usize = 16;
 const HEADER: usize = MAGIC_LENGTH + blake3::OUT_LEN;

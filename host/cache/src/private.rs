@@ -24,7 +24,11 @@ pub fn private_directory(path: &Path) -> Result<(), CacheError> {
     check_private(path, &metadata, WRITABLE_BY_OTHERS)
 }
 
-pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+/// Creates a file that only the user can read.
+///
+/// # Errors
+/// If the file cannot be created, or the name exists, even as a link.
+pub fn create_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

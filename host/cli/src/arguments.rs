@@ -304,10 +304,10 @@ pub(crate) fn parse(given: Vec<OsString>, environment: &ProcessEnvironment) -> R
         let page = HelpPage { root, command, is_about_environment };
         return Ok(Request::Help(Box::new(page), status));
     }
-    let arguments = std::iter::once(OsString::from("wardian")).chain(normalised.arguments);
+    let arguments = std::iter::once(OsString::from("wardian")).chain(normalised.arguments.iter().cloned());
     let usage = |error: clap::Error| {
         let mut usage = usage(&error, &command);
-        usage.detail.push_str(&note_on_environment(&error, &command, environment));
+        usage.detail.push_str(&note_on_environment(&error, &normalised));
         usage
     };
     let matches = root.try_get_matches_from_mut(arguments).map_err(usage)?;
@@ -322,25 +322,14 @@ pub(crate) fn parse(given: Vec<OsString>, environment: &ProcessEnvironment) -> R
 }
 
 /// Names the environment variable that contains an invalid argument.
-fn note_on_environment(error: &clap::Error, command: &str, environment: &ProcessEnvironment) -> String {
+fn note_on_environment(error: &clap::Error, normalised: &Normalised) -> String {
     let context = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => text.clone(),
-        _ => String::new(),
+        Some(ContextValue::String(text)) => text.as_str(),
+        _ => "",
     };
-    let option = option_name(&context(ContextKind::InvalidArg));
-    let value = context(ContextKind::InvalidValue);
-    let contains = |text: &str| {
-        shell_words::split(text).is_ok_and(|words| {
-            words.iter().any(|word| {
-                let word = word.strip_prefix('-').filter(|rest| rest.starts_with('-')).unwrap_or(word);
-                word == option || word.strip_prefix(&*option).is_some_and(|rest| rest == format!("={value}"))
-            })
-        })
-    };
-    let variable = environment.arguments(command).into_iter().find(|(_, text)| contains(text));
-    variable.map_or(String::new(), |(name, _)| {
-        format!(" The environment variable {name} contains this argument.")
-    })
+    let option = context(ContextKind::InvalidArg).split([' ', '=']).next().unwrap_or_default();
+    let with_value = format!("{option}={}", context(ContextKind::InvalidValue));
+    normalised.environment_note(|argument| argument == option || argument == &*with_value)
 }
 
 fn usage(error: &clap::Error, command: &str) -> Usage {

@@ -29,7 +29,7 @@ pub(crate) mod traces;
 pub(crate) fn start(environment: &ProcessEnvironment) -> Result<Option<SpanCollector>, String> {
     let traces = traces::collector(environment)?;
     let lines = LogSettings::from_environment(environment)
-        .map(|settings| lines(&settings, environment))
+        .map(|settings| lines(settings, environment))
         .transpose()?;
     if lines.is_none() && traces.is_none() {
         crash::start();
@@ -43,11 +43,10 @@ pub(crate) fn start(environment: &ProcessEnvironment) -> Result<Option<SpanColle
 
 /// Returns the layer that writes log lines.
 fn lines(
-    LogSettings { filter, is_json }: &LogSettings,
+    LogSettings { filter, is_json }: LogSettings,
     environment: &ProcessEnvironment,
 ) -> Result<impl Layer<Registry> + use<>, String> {
-    let is_json = *is_json;
-    let filter = EnvFilter::try_new(filter)
+    let filter = EnvFilter::try_new(&filter)
         .map_err(|error| format!("the log setting \"{filter}\" cannot be read: {error}"))?;
     let writer = match environment.log_path() {
         None => BoxMakeWriter::new(move || LogLines { out: io::stderr(), is_json }),

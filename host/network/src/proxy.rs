@@ -118,6 +118,7 @@ impl Proxy {
         let user = authority.as_str().rsplit_once('@').map(|(user, _)| user);
         let authorization = user.map(|user| {
             use base64::Engine as _;
+            // `@` and `:` in a password must be percent-encoded.
             let user = percent_decode(user);
             format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(user))
         });
@@ -129,8 +130,8 @@ impl Proxy {
     }
 }
 
-/// Decodes percent-encoding, which is required for `@` and `:` in a password.
-fn percent_decode(text: &str) -> Vec<u8> {
+/// Decodes percent-encoding. A percent sign without two digits is kept.
+pub fn percent_decode(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {

@@ -137,12 +137,7 @@ impl CapabilityRequest {
                         .filter(|_| all.iter().all(|one| is_unambiguous(one)))
                 }
                 RuleArgument::List(all) if all.iter().all(|one| is_unambiguous(one)) => {
-                    if name == "hosts" {
-                        let hosts: Vec<String> = all.iter().map(|host| canonical_host(host)).collect();
-                        list(hosts.iter().map(String::as_str))
-                    } else {
-                        list(all.iter().map(String::as_str))
-                    }
+                    list(all.iter().map(String::as_str))
                 }
                 RuleArgument::List(_) => None,
             };

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue, Uri};
+use wardian_network::proxy::percent_decode;
 
 /// The path of traces below a general endpoint.
 const TRACES_PATH: &str = "v1/traces";
@@ -133,23 +134,10 @@ impl TraceParent {
 /// Splits `name=value,name=value`, with percent-encoded values.
 fn pairs(text: &str) -> impl Iterator<Item = (String, String)> {
     let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
-    pairs.map(|(name, value)| (name.trim().to_owned(), percent_decoded(value.trim())))
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        let digits = after.get(..2).filter(|_| *first == b'%').and_then(|digits| str::from_utf8(digits).ok());
-        if let Some(byte) = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            bytes.push(byte);
-            rest = &after[2..];
-        } else {
-            bytes.push(*first);
-            rest = after;
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    pairs.map(|(name, value)| {
+        let value = percent_decode(value.trim());
+        (name.trim().to_owned(), String::from_utf8_lossy(&value).into_owned())
+    })
 }
 
 #[cfg(test)]

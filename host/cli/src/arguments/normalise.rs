@@ -44,6 +44,21 @@ pub(super) struct Normalised {
     pub(super) is_complete: bool,
     /// The arguments for clap.
     pub(super) arguments: Vec<OsString>,
+    /// The arguments for clap that come from environment variables, with the variables.
+    environment_arguments: Vec<(String, OsString)>,
+}
+
+impl Normalised {
+    /// Returns the sentence that names the environment variable which contains an argument; empty
+    /// if none does. `is_meant` is called with arguments in clap's form.
+    pub(super) fn environment_note(&self, is_meant: impl Fn(&OsStr) -> bool) -> String {
+        let variable = self.environment_arguments.iter().find(|(_, argument)| is_meant(argument));
+        variable.map_or_else(String::new, |(name, _)| environment_note(name))
+    }
+}
+
+fn environment_note(variable: &str) -> String {
+    format!(" The environment variable {variable} contains this argument.")
 }
 
 /// Converts arguments to clap's form. `root` defines all commands and options.
@@ -78,7 +93,7 @@ pub(super) fn normalise(
         match (option_parts(&argument), argument.to_str()) {
             (Some((name, value)), _) => reader.option(name, value)?,
             (None, Some(text)) if reader.command.has_subcommands() => reader.subcommand(text)?,
-            _ => reader.done.arguments.push(argument),
+            _ => reader.push(argument),
         }
     }
     reader.done.is_complete = !reader.command.has_subcommands() || reader.works_alone();
@@ -126,12 +141,18 @@ impl Reader<'_> {
         Some(argument)
     }
 
+    /// Adds an argument for clap.
+    fn push(&mut self, argument: OsString) {
+        if let Some(variable) = &self.origin {
+            self.done.environment_arguments.push((variable.clone(), argument.clone()));
+        }
+        self.done.arguments.push(argument);
+    }
+
     fn wrong(&self, summary: impl Into<String>, detail: impl Into<String>) -> Usage {
         let mut detail = detail.into();
         if let Some(name) = &self.origin {
-            detail.push_str(" The environment variable ");
-            detail.push_str(name);
-            detail.push_str(" contains this argument.");
+            detail.push_str(&environment_note(name));
         }
         Usage { summary: summary.into(), detail, command: self.path() }
     }
@@ -205,7 +226,7 @@ impl Reader<'_> {
         if !option.get_action().takes_values() {
             self.done.arguments.retain(|earlier| earlier.to_str() != Some(&format!("--{long}")));
             if value.map_or(Ok(true), |value| self.boolean(name, value))? {
-                self.done.arguments.push(format!("--{long}").into());
+                self.push(format!("--{long}").into());
             }
             return Ok(());
         }
@@ -224,7 +245,7 @@ impl Reader<'_> {
                 })?);
             }
         }
-        self.done.arguments.push(argument);
+        self.push(argument);
         Ok(())
     }
 

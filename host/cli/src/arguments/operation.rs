@@ -7,8 +7,8 @@ use wardian_engine::TargetAddress;
 
 use super::VariableArguments;
 use super::options::{
-    AuditArguments, LockArguments, OperationArguments, PlanningArguments, ScopeArguments, StateOutArguments,
-    TrustArguments, ViewArguments,
+    AuditArguments, LockArguments, OperationArguments, PlanningArguments, ProgressOutputArguments,
+    ScopeArguments, StateOutArguments, TrustArguments, ViewArguments,
 };
 
 /// `plan`.
@@ -45,16 +45,7 @@ pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) audit: AuditArguments,
     #[command(flatten)]
-    pub(crate) view: ViewArguments,
-    /// Print progress and results as JSON, one document per line, for programs.
-    #[arg(long, conflicts_with = "json_into")]
-    pub(crate) json: bool,
-    /// Also write progress and results as JSON, one document per line, to this file.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) json_into: Option<PathBuf>,
-    /// Do not print the progress of each object, only results.
-    #[arg(long)]
-    pub(crate) concise: bool,
+    pub(crate) output: ProgressOutputArguments,
 }
 
 /// `apply`.
@@ -77,16 +68,7 @@ pub(crate) struct ApplyArguments {
     #[command(flatten)]
     pub(crate) audit: AuditArguments,
     #[command(flatten)]
-    pub(crate) view: ViewArguments,
-    /// Print progress and results as JSON, one document per line, for programs.
-    #[arg(long, conflicts_with = "json_into")]
-    pub(crate) json: bool,
-    /// Also write progress and results as JSON, one document per line, to this file.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) json_into: Option<PathBuf>,
-    /// Do not print the progress of each object, only results.
-    #[arg(long)]
-    pub(crate) concise: bool,
+    pub(crate) output: ProgressOutputArguments,
 }
 
 /// `destroy`.
@@ -106,16 +88,7 @@ pub(crate) struct DestroyArguments {
     #[command(flatten)]
     pub(crate) audit: AuditArguments,
     #[command(flatten)]
-    pub(crate) view: ViewArguments,
-    /// Print progress and results as JSON, one document per line, for programs.
-    #[arg(long, conflicts_with = "json_into")]
-    pub(crate) json: bool,
-    /// Also write progress and results as JSON, one document per line, to this file.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) json_into: Option<PathBuf>,
-    /// Do not print the progress of each object, only results.
-    #[arg(long)]
-    pub(crate) concise: bool,
+    pub(crate) output: ProgressOutputArguments,
 }
 
 /// `refresh`.
@@ -135,16 +108,7 @@ pub(crate) struct RefreshArguments {
     #[command(flatten)]
     pub(crate) audit: AuditArguments,
     #[command(flatten)]
-    pub(crate) view: ViewArguments,
-    /// Print progress and results as JSON, one document per line, for programs.
-    #[arg(long, conflicts_with = "json_into")]
-    pub(crate) json: bool,
-    /// Also write progress and results as JSON, one document per line, to this file.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) json_into: Option<PathBuf>,
-    /// Do not print the progress of each object, only results.
-    #[arg(long)]
-    pub(crate) concise: bool,
+    pub(crate) output: ProgressOutputArguments,
 }
 
 /// `import`.

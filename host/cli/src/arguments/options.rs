@@ -1,6 +1,6 @@
 //! Options that several commands share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -14,7 +14,7 @@ use wardian_engine::TargetAddress;
 use super::VariableArguments;
 use super::values::{duration, parallelism};
 use crate::command_spec::InvalidOptions;
-use crate::shell::ViewOptions;
+use crate::shell::{OutputKind, ViewOptions};
 
 /// Options for color and warnings.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -69,6 +69,39 @@ impl From<ViewArguments> for ViewOptions {
 impl From<ColorArguments> for ViewOptions {
     fn from(arguments: ColorArguments) -> Self {
         Self { no_color: arguments.no_color, ..Self::default() }
+    }
+}
+
+/// Options for the output of commands that report progress.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ProgressOutputArguments {
+    #[command(flatten)]
+    view: ViewArguments,
+    /// Print progress and results as JSON, one document per line, for programs.
+    #[arg(long, conflicts_with = "json_into")]
+    json: bool,
+    /// Also write progress and results as JSON, one document per line, to this file.
+    #[arg(long, value_name = "PATH")]
+    json_into: Option<PathBuf>,
+    /// Do not print the progress of each object, only results.
+    #[arg(long)]
+    concise: bool,
+}
+
+impl ProgressOutputArguments {
+    /// Returns the options for the shell.
+    pub(crate) fn view(&self) -> ViewOptions {
+        ViewOptions { concise: self.concise, ..self.view.into() }
+    }
+
+    /// Returns whether the output is a report or JSON messages.
+    pub(crate) fn kind(&self) -> OutputKind {
+        if self.json { OutputKind::JsonMessages } else { OutputKind::Report }
+    }
+
+    /// Returns the file for additional JSON messages.
+    pub(crate) fn json_into(&self) -> Option<&Path> {
+        self.json_into.as_deref()
     }
 }
 

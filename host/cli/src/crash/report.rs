@@ -1,11 +1,11 @@
 //! The text of a crash report, and its file.
 
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use wardian_app::compatibility::VERSION;
+use wardian_cache::create_private;
 use wardian_diagnostic::system_reason;
 
 use super::recorder::LastOperations;
@@ -54,15 +54,6 @@ impl Report {
     fn write_to(&self, path: &Path) -> io::Result<()> {
         create_private(path)?.write_all(self.0.as_bytes())
     }
-}
-
-/// Creates a file that only the user can read. It fails if the name exists, even as a link.
-fn create_private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 fn indented(text: &str) -> String {

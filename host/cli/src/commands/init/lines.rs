@@ -24,25 +24,29 @@ pub(super) fn step(shell: &Shell, step: InitStep) {
     shell.init_output(step, shell.paint(Paint::Bold, text));
 }
 
+/// Returns Wardian's own text, wrapped, or the literal text of the product under whose name the
+/// program runs.
+fn own_or_literal(shell: &Shell, own: &PrintableText, literal: PrintableText) -> PrintableText {
+    if shell.product().is_own() { shell.wrapped(own) } else { literal }
+}
+
 /// Reports an empty directory.
 pub(super) fn empty_directory(shell: &Shell) {
     let product = shell.product();
     let (name, command) = (product.name(), product.command());
-    let (headline, explanation) = if product.is_own() {
-        (
-            PrintableText::from("Nothing to initialize: the directory has no configuration."),
-            printable!("This directory has no .tf files. Add a file, and run `{command} init` again."),
-        )
+    let headline = if product.is_own() {
+        PrintableText::from("Nothing to initialize: the directory has no configuration.")
     } else {
-        (
-            printable!("{name} initialized in an empty directory!"),
-            printable!(
-                "The directory has no {name} configuration files. You may begin working\nwith {name} immediately by \
-                 creating {name} configuration files."
-            ),
-        )
+        printable!("{name} initialized in an empty directory!")
     };
-    let explanation = if product.is_own() { shell.wrapped(&explanation) } else { explanation };
+    let explanation = own_or_literal(
+        shell,
+        &printable!("This directory has no .tf files. Add a file, and run `{command} init` again."),
+        printable!(
+            "The directory has no {name} configuration files. You may begin working\nwith {name} immediately by \
+             creating {name} configuration files."
+        ),
+    );
     shell.init_output(
         InitStep::EmptyDirectory,
         printable!("{}\n\n{explanation}", shell.paint(Paint::Bold, headline)),
@@ -133,27 +137,28 @@ pub(super) fn lock_file(shell: &Shell, change: LockChange) {
         LockChange::Created => InitStep::LockFileCreated,
         LockChange::DetailsChanged | LockChange::Changed => InitStep::LockFileChanged,
     };
-    let text = match (step, product.is_own()) {
-        (InitStep::LockFileCreated, true) => PrintableText::from(
+    let (own, literal) = if step == InitStep::LockFileCreated {
+        (
             "The selected versions are recorded in the lock file .terraform.lock.hcl. Keep it under version \
              control, so that everyone gets the same plugins.",
-        ),
-        (InitStep::LockFileCreated, false) => printable!(
-            "{name} has created a lock file .terraform.lock.hcl to record the provider\nselections it made above. \
-             Include this file in your version control repository\nso that {name} can guarantee to make the same \
-             selections by default when\nyou run \"{command} init\" in the future."
-        ),
-        (_, true) => PrintableText::from(
+            printable!(
+                "{name} has created a lock file .terraform.lock.hcl to record the provider\nselections it made \
+                 above. Include this file in your version control repository\nso that {name} can guarantee to \
+                 make the same selections by default when\nyou run \"{command} init\" in the future."
+            ),
+        )
+    } else {
+        (
             "The lock file .terraform.lock.hcl has changed. Review the change and keep it under version control.",
-        ),
-        (_, false) => printable!(
-            "{name} has made some changes to the provider dependency selections recorded\nin the \
-             .terraform.lock.hcl file. Review those changes and commit them to your\nversion control system if \
-             they represent changes you intended to make."
-        ),
+            printable!(
+                "{name} has made some changes to the provider dependency selections recorded\nin the \
+                 .terraform.lock.hcl file. Review those changes and commit them to your\nversion control system \
+                 if they represent changes you intended to make."
+            ),
+        )
     };
     let blank = if product.is_own() { "\n" } else { "" };
-    let text = if product.is_own() { shell.wrapped(&text) } else { text };
+    let text = own_or_literal(shell, &own.into(), literal);
     shell.init_output(step, printable!("{}{text}", PrintableText::from(blank)));
 }
 
@@ -166,28 +171,25 @@ pub(super) fn success(shell: &Shell, suggests_next_steps: bool) {
     if !suggests_next_steps {
         return;
     }
-    let (next, later) = if product.is_own() {
-        (
-            printable!("Next, see the planned changes with `{command} plan`."),
-            printable!(
-                "Whenever you change module calls, providers or their versions, run `{command} init` again. \
-                 Other commands will remind you when it is needed."
-            ),
-        )
-    } else {
-        (
-            printable!(
-                "You may now begin working with {name}. Try running \"{command} plan\" to see\nany changes that are \
-                 required for your infrastructure. All {name} commands\nshould now work."
-            ),
-            printable!(
-                "If you ever set or change modules or backend configuration for {name},\nrerun this command to \
-                 reinitialize your working directory. If you forget, other\ncommands will detect it and remind you \
-                 to do so if necessary."
-            ),
-        )
-    };
-    let (next, later) =
-        if product.is_own() { (shell.wrapped(&next), shell.wrapped(&later)) } else { (next, later) };
+    let next = own_or_literal(
+        shell,
+        &printable!("Next, see the planned changes with `{command} plan`."),
+        printable!(
+            "You may now begin working with {name}. Try running \"{command} plan\" to see\nany changes that are \
+             required for your infrastructure. All {name} commands\nshould now work."
+        ),
+    );
+    let later = own_or_literal(
+        shell,
+        &printable!(
+            "Whenever you change module calls, providers or their versions, run `{command} init` again. Other \
+             commands will remind you when it is needed."
+        ),
+        printable!(
+            "If you ever set or change modules or backend configuration for {name},\nrerun this command to \
+             reinitialize your working directory. If you forget, other\ncommands will detect it and remind you \
+             to do so if necessary."
+        ),
+    );
     shell.init_output(InitStep::NextSteps, printable!("\n{next}\n\n{later}"));
 }

@@ -87,9 +87,9 @@ struct Seen {
 }
 
 impl Seen {
-    /// Returns whether a quotation mark is reported. Quotation marks occur in pairs, so only the
-    /// first one of each of the first two pairs is reported.
-    fn is_second_of_pair(count: &mut usize) -> bool {
+    /// Counts a quotation mark, and returns whether it is reported: quotation marks occur in pairs,
+    /// so only the first one of each of the first two pairs is reported.
+    fn count_quotation_mark(count: &mut usize) -> bool {
         let is_first = count.is_multiple_of(2);
         *count += usize::from(*count <= 2);
         is_first
@@ -112,10 +112,10 @@ fn unknown_token(kind: TokenKind, text: &str, seen: &mut Seen) -> Option<(&'stat
             };
             ("Unsupported operator", detail)
         }
-        TokenKind::Backtick if Seen::is_second_of_pair(&mut seen.backticks) => {
+        TokenKind::Backtick if Seen::count_quotation_mark(&mut seen.backticks) => {
             (CHARACTER, "Backticks are not quotes. For a string of several lines, use a heredoc (<<EOT).")
         }
-        TokenKind::Apostrophe if Seen::is_second_of_pair(&mut seen.apostrophes) => {
+        TokenKind::Apostrophe if Seen::count_quotation_mark(&mut seen.apostrophes) => {
             (CHARACTER, "Single quotes are not allowed. Put double quotes around strings.")
         }
         TokenKind::Semicolon => {
