@@ -2,6 +2,13 @@
 
 use std::process::ExitCode;
 
+use mimalloc::MiMalloc;
+
+// An apply allocates many small values on several threads, for which the C library's allocator is
+// slow, above all that of static Linux binaries.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     wardian_cli::main(arguments.next(), arguments.collect())
