@@ -50,7 +50,7 @@ variables! {
     CONFIGURATION_HOME = "XDG_CONFIG_HOME": "the parent of the user's policy directory `wardian`, instead of ~/.config";
     OUTPUT = "WARDIAN_OUTPUT": "`terraform` or `tofu`: print that program's literal lines, as if called by its name";
     NO_COLOR = "NO_COLOR": "not empty: no color";
-    TERMINAL = "TERM": "`dumb`: no color";
+    TERMINAL = "TERM": "`dumb`: no color and no live progress";
     COLUMNS = "COLUMNS": "the line width of output if there is no terminal";
     NATIVE_ENVIRONMENT = "WARDIAN_NATIVE_ENVIRONMENT": "additional variables that native plugins receive: \
         comma-separated names; `FOO_*` for all with that prefix";
@@ -258,9 +258,14 @@ impl ProcessEnvironment {
         self.text(OUTPUT)
     }
 
+    /// Returns whether a terminal can move its cursor.
+    pub fn terminal_has_cursor(&self) -> bool {
+        self.text(TERMINAL) != Some("dumb")
+    }
+
     /// Returns whether colors may be shown on a terminal.
     pub fn wants_color(&self) -> bool {
-        self.text(NO_COLOR).is_none() && self.text(TERMINAL) != Some("dumb")
+        self.text(NO_COLOR).is_none() && self.terminal_has_cursor()
     }
 
     /// Returns the width of output that is not written to a terminal.

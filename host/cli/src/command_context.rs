@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wardian_app::AppContext;
 use wardian_app::plugins::Plugins;
 use wardian_config::Configuration;
-use wardian_engine::EngineContext;
+use wardian_engine::{EngineContext, Events};
 
 use crate::progress::Progress;
 use crate::shell::Shell;
@@ -13,6 +13,7 @@ use crate::shell::Shell;
 pub(crate) struct CommandContext {
     pub(crate) shell: Arc<Shell>,
     pub(crate) app: AppContext,
+    pub(crate) progress: Arc<Progress>,
 }
 
 impl CommandContext {
@@ -22,6 +23,6 @@ impl CommandContext {
         configuration: Arc<Configuration>,
         plugins: Arc<Plugins>,
     ) -> EngineContext {
-        self.app.engine_run(configuration, plugins, Arc::new(Progress::new(&self.shell)))
+        self.app.engine_run(configuration, plugins, Arc::clone(&self.progress) as Arc<dyn Events>)
     }
 }

@@ -53,6 +53,7 @@ use arguments::{CommandLine, Request};
 use command_context::CommandContext;
 use failure::{Failure, Outcome, Status};
 use product::Product;
+use progress::Progress;
 use shell::{OutputKind, Shell, ViewOptions};
 
 /// Maximum number of threads for provider calls.
@@ -149,8 +150,8 @@ fn output_status(shell: &Shell, status: Status) -> Status {
 
 fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) -> Outcome {
     let traces = logging::start(&environment)
-        .map_err(|problem| Failure::error("Logging cannot be started", format!("{problem}.")))?;
-    let proxies = ProxySettings::from_variables(|name| environment.get(name));
+        .map_err(|problem| Failure::error("Logging cannot be started", format!("{problem}.")))?
+        .map(|traces| (traces, ProxySettings::from_variables(|name| environment.get(name))));
     let started_in = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     if let Some(directory) = &line.chdir {
         change_to(directory)?;
@@ -172,7 +173,8 @@ fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) 
         trust,
         named_files,
     })?;
-    let context = CommandContext { shell: Arc::clone(shell), app };
+    let progress = Arc::new(Progress::new(shell));
+    let context = CommandContext { shell: Arc::clone(shell), app, progress };
     let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
@@ -186,7 +188,7 @@ fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) 
         audit::conclude(&context, outcome)
     };
     let outcome = runtime.block_on(running.instrument(span));
-    if let Some(traces) = traces {
+    if let Some((traces, proxies)) = traces {
         runtime.block_on(logging::traces::send(&traces, proxies, shell));
     }
     // A thread that waits for input must not prevent the process from ending.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use wardian_address::ResourceMode;
 use wardian_app::AppError;
 use wardian_app::backend;
 use wardian_app::compatibility::TERRAFORM_VERSION;
@@ -14,7 +15,8 @@ use wardian_app::unless_stopped;
 use wardian_config::{Configuration, RootVariables};
 use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics};
 use wardian_engine::{
-    Applied, ChangeCounts, EngineContext, MissingConfiguration, Mode, Plan, PlanOptions, StopSignal,
+    Action, Applied, ChangeCounts, EngineContext, MissingConfiguration, Mode, Plan, PlanOptions,
+    ResourceChange, StopSignal,
 };
 use wardian_printable::escape::escape_json;
 use wardian_printable::{PrintableText, printable};
@@ -28,6 +30,7 @@ use crate::arguments::{
 use crate::command_context::CommandContext;
 use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
+use crate::progress::Phase;
 use crate::render::json::Summary;
 use crate::report;
 use crate::shell::Paint;
@@ -136,9 +139,15 @@ impl Operation {
     }
 
     /// Makes a plan. If errors occur, the plan contains everything that could be planned.
-    pub(crate) async fn plan(&self, options: &PlanOptions) -> (Option<Plan>, Diagnostics) {
+    pub(crate) async fn plan(
+        &self,
+        options: &PlanOptions,
+        context: &CommandContext,
+    ) -> (Option<Plan>, Diagnostics) {
+        let footer = context.progress.begin(Phase::Plan, || self.objects_to_read(options));
         let (state, variables) = ((*self.state).clone(), self.variables.clone());
         let planned = self.run.plan(state, variables, options, self.stop.clone()).await;
+        drop(footer);
         let Diagnosed { value: plan, mut diagnostics } = planned;
         if !options.targets.is_empty() || !options.excludes.is_empty() {
             diagnostics.push(Diagnostic::warning(
@@ -170,7 +179,9 @@ impl Operation {
             self.file.write(&plan.prior_state)?;
         }
         let mut recorder = Recorder::begin(&mut self.file)?;
+        let footer = context.progress.begin(Phase::Apply, || operation_count(plan));
         let applied = self.run.apply(plan, &mut recorder, parallelism, self.stop.clone()).await;
+        drop(footer);
         let Applied { mut state, counts, diagnostics: found, stopped } = applied;
         let mut diagnostics = untold;
         diagnostics.extend(found);
@@ -202,9 +213,28 @@ impl Operation {
         Ok(Done { state, counts, status })
     }
 
+    /// Returns the number of objects in the state that a plan reads.
+    fn objects_to_read(&self, options: &PlanOptions) -> usize {
+        if !options.refresh {
+            return 0;
+        }
+        let managed = self.state.resources().filter(|(address, _)| address.mode == ResourceMode::Managed);
+        managed.map(|(_, resource)| resource.instances.len()).sum()
+    }
+
     pub(crate) fn configuration(&self) -> &Configuration {
         &self.run.configuration
     }
+}
+
+/// Returns the number of operations that an apply of the plan reports.
+fn operation_count(plan: &Plan) -> usize {
+    let count = |change: &ResourceChange| match change.action {
+        Action::NoOp | Action::Forget => 0,
+        Action::Create | Action::Read | Action::Update | Action::Delete => 1,
+        Action::DeleteThenCreate | Action::CreateThenDelete => 2,
+    };
+    plan.changes.iter().map(count).sum()
 }
 
 /// The result of an apply.

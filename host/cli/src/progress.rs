@@ -1,24 +1,52 @@
-//! Reports the progress of a run: as lines of text, or as JSON messages.
+//! Reports the progress of a run: as lines of text, or as JSON messages. On a terminal, a footer
+//! shows the operations that are running.
+
+mod running;
 
 use std::borrow::Cow;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use wardian_engine::{Action, EphemeralAction, Event, Events};
 use wardian_printable::{Printable, PrintableText, append, printable};
 
 use crate::render::json::hook;
-use crate::shell::{Paint, Shell};
+use crate::shell::{FooterContent, FooterGuard, Paint, Shell};
+
+pub(crate) use running::Phase;
+use running::RunStatus;
 
 /// Writes a line for each event.
 pub(crate) struct Progress {
     shell: Arc<Shell>,
+    /// The state of the run; `None` if no footer is shown.
+    status: Mutex<Option<RunStatus>>,
 }
 
 impl Progress {
     /// Returns a listener that writes to a shell.
     pub(crate) fn new(shell: &Arc<Shell>) -> Self {
-        Self { shell: Arc::clone(shell) }
+        Self { shell: Arc::clone(shell), status: Mutex::new(None) }
+    }
+
+    /// Shows a footer until the guard is dropped. `total` returns the number of objects that a plan
+    /// reads, or of operations of an apply.
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        phase: Phase,
+        total: impl FnOnce() -> usize,
+    ) -> Option<FooterGuard> {
+        let guard = self.shell.show_footer(Arc::clone(self) as Arc<dyn FooterContent>)?;
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(RunStatus::new(phase, total(), Instant::now()));
+        Some(guard)
+    }
+}
+
+impl FooterContent for Progress {
+    fn lines(&self, columns: usize) -> Vec<PrintableText> {
+        let status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        status.as_ref().map(|status| status.lines(Instant::now(), columns)).unwrap_or_default()
     }
 }
 
@@ -28,6 +56,11 @@ impl Events for Progress {
             && let Some(message) = hook(event)
         {
             self.shell.message(&message);
+        }
+        if self.shell.has_footer()
+            && let Some(status) = &mut *self.status.lock().unwrap_or_else(PoisonError::into_inner)
+        {
+            status.record(event, Instant::now());
         }
         if self.shell.is_for_programs() || self.shell.is_concise() {
             return;
@@ -78,6 +111,8 @@ fn line(event: &Event<'_>) -> Option<PrintableText> {
         Event::RefreshStarted { address, id } => printable!("{address}: Refreshing state...{}", Id(id)),
         // The start was reported, and the plan shows that the refresh is complete.
         Event::RefreshCompleted { .. } => return None,
+        // The error itself is shown at the end of the run.
+        Event::ReadFailed { .. } => return None,
         Event::ImportStarted { address, id } => printable!("{address}: Preparing import... [{id}]"),
         // The object is read next, and that step is reported.
         Event::ImportFound { .. } => return None,

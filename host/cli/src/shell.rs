@@ -7,6 +7,7 @@
 //! apply whose output is no longer read must still save the state. If output cannot be written for
 //! another reason, such as a full disk, the command reports an error at its end.
 
+mod footer;
 mod style;
 
 use std::collections::HashMap;
@@ -15,7 +16,7 @@ use std::fs::File;
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -34,6 +35,8 @@ use crate::render::RenderOptions;
 use crate::render::json::{Message, write_compact};
 use crate::render::wrapping::wrap;
 
+use footer::Footer;
+pub(crate) use footer::{FooterContent, FooterGuard};
 pub(crate) use style::Paint;
 use style::painted;
 
@@ -115,8 +118,10 @@ pub(crate) struct Shell {
     asks: bool,
     /// Whether a question is waiting for its answer.
     is_asking: AtomicBool,
+    /// Whether a footer can be shown on standard output.
+    has_footer: bool,
     /// Locked while text is written, so that its lines are not mixed with others.
-    writing: Mutex<()>,
+    footer: Mutex<Footer>,
 }
 
 /// A file that receives JSON messages.
@@ -170,7 +175,11 @@ impl Shell {
             recording: None,
             asks: io::stdin().is_terminal() && !for_programs,
             is_asking: AtomicBool::new(false),
-            writing: Mutex::new(()),
+            has_footer: out.is_terminal()
+                && environment.terminal_has_cursor()
+                && !for_programs
+                && !view.concise,
+            footer: Mutex::default(),
         };
         if for_programs {
             shell.message(&Message::Version(TERRAFORM_VERSION));
@@ -272,7 +281,7 @@ impl Shell {
     /// on each byte; but on a terminal, it is printed as printable text. The data may be invalid
     /// UTF-8.
     pub(crate) fn print_data(&self, data: &[u8]) {
-        let _turn = self.turn();
+        let _footer = self.footer();
         let mut stream = io::stdout().lock();
         if stream.is_terminal() {
             let text = PrintableText::from_lines(&String::from_utf8_lossy(data));
@@ -292,7 +301,7 @@ impl Shell {
 
     /// Writes a document incrementally to standard output, followed by a line break.
     pub(crate) fn document(&self, document: &impl Serialize) {
-        let _turn = self.turn();
+        let _footer = self.footer();
         self.out.write_with(&mut io::stdout().lock(), |stream| {
             let mut stream = io::BufWriter::with_capacity(1 << 16, stream);
             write_compact(document, &mut stream)?;
@@ -360,13 +369,31 @@ impl Shell {
 
     /// Writes text to standard output or standard error.
     fn write(&self, is_out: bool, text: &PrintableText) {
-        let _turn = self.turn();
-        let bytes = text.as_str().as_bytes();
+        let mut footer = self.footer();
+        let mut out = footer.erase();
         if is_out {
-            self.out.write(&mut io::stdout().lock(), bytes);
+            out.append(text);
         } else {
-            self.errors.write(&mut io::stderr().lock(), bytes);
+            // Both streams may be the same terminal.
+            self.write_out(&out);
+            self.errors.write(&mut io::stderr().lock(), text.as_str().as_bytes());
+            out = PrintableText::new();
         }
+        if self.has_footer && !self.is_asking() {
+            out.append(&footer.draw(self.current_columns()));
+        }
+        self.write_out(&out);
+    }
+
+    fn write_out(&self, text: &PrintableText) {
+        if !text.is_empty() {
+            self.out.write(&mut io::stdout().lock(), text.as_str().as_bytes());
+        }
+    }
+
+    /// Returns whether a footer can be shown.
+    pub(crate) fn has_footer(&self) -> bool {
+        self.has_footer
     }
 
     /// Shows the reason why a command failed, and returns its exit status.
@@ -459,8 +486,8 @@ impl Shell {
         Ok(value)
     }
 
-    fn turn(&self) -> impl Drop + '_ {
-        self.writing.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn footer(&self) -> MutexGuard<'_, Footer> {
+        self.footer.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 

@@ -21,6 +21,8 @@ pub enum Event<'a> {
         /// The provider's ID of the object.
         id: Option<String>,
     },
+    /// Reading a managed object, for a refresh or an import, failed.
+    ReadFailed { address: &'a ResourceInstanceAddress },
     /// The run will import an object.
     ImportStarted {
         address: &'a ResourceInstanceAddress,

@@ -27,15 +27,15 @@ use wardian_printable::printable;
 #[async_trait(?Send)]
 impl CommandSpec for ApplyArguments {
     fn view(&self) -> ViewOptions {
-        ViewOptions { concise: self.concise, ..self.view.into() }
+        self.output.view()
     }
 
     fn output_kind(&self) -> OutputKind {
-        if self.json { OutputKind::JsonMessages } else { OutputKind::Report }
+        self.output.kind()
     }
 
     fn json_into(&self) -> Option<&Path> {
-        self.json_into.as_deref()
+        self.output.json_into()
     }
 
     fn audit_log(&self) -> Option<&Path> {
@@ -60,15 +60,15 @@ impl CommandSpec for ApplyArguments {
 #[async_trait(?Send)]
 impl CommandSpec for DestroyArguments {
     fn view(&self) -> ViewOptions {
-        ViewOptions { concise: self.concise, ..self.view.into() }
+        self.output.view()
     }
 
     fn output_kind(&self) -> OutputKind {
-        if self.json { OutputKind::JsonMessages } else { OutputKind::Report }
+        self.output.kind()
     }
 
     fn json_into(&self) -> Option<&Path> {
-        self.json_into.as_deref()
+        self.output.json_into()
     }
 
     fn audit_log(&self) -> Option<&Path> {
@@ -132,7 +132,7 @@ async fn plan_and_apply(
     }
     let mode = request.options.mode;
     let mut operation = Operation::prepare(context, request).await?;
-    let (plan, diagnostics) = operation.plan(&request.options).await;
+    let (plan, diagnostics) = operation.plan(&request.options, context).await;
     let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
     report::plan(&context.shell, &plan);
     if diagnostics.has_errors() {

@@ -26,11 +26,11 @@ use wardian_printable::printable;
 #[async_trait(?Send)]
 impl CommandSpec for PlanArguments {
     fn view(&self) -> ViewOptions {
-        ViewOptions { concise: self.concise, ..self.view.into() }
+        self.output.view()
     }
 
     fn output_kind(&self) -> OutputKind {
-        if self.json { OutputKind::JsonMessages } else { OutputKind::Report }
+        self.output.kind()
     }
 
     fn trust(&self) -> ConfigurationTrust {
@@ -38,7 +38,7 @@ impl CommandSpec for PlanArguments {
     }
 
     fn json_into(&self) -> Option<&Path> {
-        self.json_into.as_deref()
+        self.output.json_into()
     }
 
     fn audit_log(&self) -> Option<&Path> {
@@ -91,7 +91,7 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
         purpose: LockPurpose::Plan,
     };
     let operation = Operation::prepare(context, &request).await?;
-    let (plan, diagnostics) = operation.plan(&options).await;
+    let (plan, diagnostics) = operation.plan(&options, context).await;
     let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
     // An incomplete configuration is written too, so that the user can complete it.
     let generated = match &arguments.generate_config_out {

@@ -19,15 +19,15 @@ use crate::shell::{OutputKind, ViewOptions};
 #[async_trait(?Send)]
 impl CommandSpec for RefreshArguments {
     fn view(&self) -> ViewOptions {
-        ViewOptions { concise: self.concise, ..self.view.into() }
+        self.output.view()
     }
 
     fn output_kind(&self) -> OutputKind {
-        if self.json { OutputKind::JsonMessages } else { OutputKind::Report }
+        self.output.kind()
     }
 
     fn json_into(&self) -> Option<&Path> {
-        self.json_into.as_deref()
+        self.output.json_into()
     }
 
     fn audit_log(&self) -> Option<&Path> {
@@ -61,7 +61,7 @@ async fn run(context: &CommandContext, arguments: &RefreshArguments) -> Outcome 
         purpose: LockPurpose::Refresh,
     };
     let mut operation = Operation::prepare(context, &request).await?;
-    let (plan, mut diagnostics) = operation.plan(&options).await;
+    let (plan, mut diagnostics) = operation.plan(&options, context).await;
     let Some(plan) = plan else { return Err(Failure::Diagnostics(diagnostics)) };
     if operation.state.resources().len() == 0 {
         let detail = "The state has no objects yet, so there is nothing to read.";

@@ -163,7 +163,11 @@ pub async fn generate(
 
 /// Requests all objects to import from the provider. At least one must be found.
 pub async fn find(subject: &Subject, target: &ImportTarget) -> Diagnosed<Vec<FoundObject>> {
-    Diagnosed::from_result(try_find(subject, target).await)
+    let result = try_find(subject, target).await;
+    if result.is_err() {
+        subject.events.event(&Event::ReadFailed { address: &subject.address });
+    }
+    Diagnosed::from_result(result)
 }
 
 async fn try_find(

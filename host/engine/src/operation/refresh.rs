@@ -43,7 +43,11 @@ fn as_stored(subject: &Subject, object: &Arc<Object>, stored: Value) -> Result<R
 
 /// Reads an object whose stored value was already decoded.
 pub async fn read(subject: &Subject, object: &Arc<Object>, stored: Value) -> Diagnosed<Refreshed> {
-    Diagnosed::from_result(try_read(subject, object, stored).await)
+    let result = try_read(subject, object, stored).await;
+    if result.is_err() {
+        subject.events.event(&Event::ReadFailed { address: &subject.address });
+    }
+    Diagnosed::from_result(result)
 }
 
 async fn try_read(

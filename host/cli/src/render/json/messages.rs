@@ -347,7 +347,8 @@ pub(crate) fn hook<'a>(event: &'a Event<'a>) -> Option<Message<'a>> {
         text,
     };
     let hook = match event {
-        Event::ImportStarted { .. }
+        Event::ReadFailed { .. }
+        | Event::ImportStarted { .. }
         | Event::ImportFound { .. }
         | Event::Importing { .. }
         | Event::Imported { .. } => return None,

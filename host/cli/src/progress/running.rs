@@ -1,0 +1,261 @@
+//! The operations that are running, as the footer of the terminal shows them.
+
+use std::time::{Duration, Instant};
+
+use unicode_width::UnicodeWidthChar as _;
+use wardian_address::ResourceInstanceAddress;
+use wardian_engine::Event;
+use wardian_printable::{PrintableText, append, printable};
+
+use super::{ActionNames, Elapsed};
+
+/// The time after which a run is long enough for a footer.
+const DELAY: Duration = Duration::from_secs(1);
+
+/// The time without a response after which the footer shows it.
+const QUIET: Duration = Duration::from_secs(10);
+
+/// The maximum number of operations that the footer lists.
+const MAX_LISTED_OPERATIONS: usize = 5;
+
+/// The part of a run that has a footer of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Plan,
+    Apply,
+}
+
+/// The state of a run.
+#[derive(Debug)]
+pub(super) struct RunStatus {
+    phase: Phase,
+    /// The number of objects that a plan reads, or of operations of an apply.
+    total: usize,
+    completed: usize,
+    /// In the order in which they started.
+    running: Vec<RunningOperation>,
+    started: Instant,
+    last_response: Instant,
+}
+
+#[derive(Debug)]
+struct RunningOperation {
+    address: ResourceInstanceAddress,
+    /// `creating`, for example.
+    activity: String,
+    /// The running provisioner.
+    provisioner: Option<String>,
+    started: Instant,
+}
+
+/// The effect of an event on the running operations.
+enum Effect {
+    Start(String),
+    End { counts: bool },
+    Provision(Option<String>),
+    Response,
+}
+
+impl RunStatus {
+    pub(super) fn new(phase: Phase, total: usize, now: Instant) -> Self {
+        Self { phase, total, completed: 0, running: Vec::new(), started: now, last_response: now }
+    }
+
+    /// Records an event. The cost is linear in the number of running operations.
+    pub(super) fn record(&mut self, event: &Event<'_>, now: Instant) {
+        let Some((address, effect)) = self.effect(event) else { return };
+        let place = self.running.iter().position(|operation| operation.address == *address);
+        match effect {
+            Effect::Start(activity) => {
+                let address = address.clone();
+                self.running.push(RunningOperation { address, activity, provisioner: None, started: now });
+                return;
+            }
+            Effect::End { counts } => {
+                self.completed += usize::from(counts);
+                if let Some(place) = place {
+                    self.running.remove(place);
+                }
+            }
+            Effect::Provision(provisioner) => {
+                if let Some(operation) = place.and_then(|place| self.running.get_mut(place)) {
+                    operation.provisioner = provisioner;
+                }
+            }
+            Effect::Response => {}
+        }
+        self.last_response = now;
+    }
+
+    fn effect<'a>(&self, event: &Event<'a>) -> Option<(&'a ResourceInstanceAddress, Effect)> {
+        Some(match event {
+            Event::RefreshStarted { address, .. } => (*address, Effect::Start("reading".to_owned())),
+            Event::ImportStarted { address, .. } => (*address, Effect::Start("importing".to_owned())),
+            Event::Started { address, action, .. } => {
+                (*address, Effect::Start(ActionNames::for_action(*action)?.in_progress.to_lowercase()))
+            }
+            Event::EphemeralStarted { address, action } => {
+                (*address, Effect::Start(ActionNames::for_ephemeral(*action).in_progress.to_lowercase()))
+            }
+            Event::RefreshCompleted { address, .. } => (*address, Effect::End { counts: true }),
+            Event::ReadFailed { address } => (*address, Effect::End { counts: false }),
+            Event::Completed { address, .. } | Event::Failed { address, .. } => {
+                (*address, Effect::End { counts: self.phase == Phase::Apply })
+            }
+            Event::ImportFound { address, .. }
+            | Event::EphemeralCompleted { address, .. }
+            | Event::EphemeralFailed { address, .. } => (*address, Effect::End { counts: false }),
+            Event::ProvisionStarted { address, provisioner } => {
+                (*address, Effect::Provision(Some((*provisioner).to_owned())))
+            }
+            Event::ProvisionCompleted { address, .. } | Event::ProvisionFailed { address, .. } => {
+                (*address, Effect::Provision(None))
+            }
+            Event::ProvisionOutput { address, .. } => (*address, Effect::Response),
+            Event::Importing { .. }
+            | Event::Imported { .. }
+            | Event::InProgress { .. }
+            | Event::EphemeralInProgress { .. } => return None,
+        })
+    }
+
+    /// Returns the lines of the footer, none of which is wider than the number of columns. A short
+    /// run has no footer.
+    pub(super) fn lines(&self, now: Instant, columns: usize) -> Vec<PrintableText> {
+        let elapsed = now - self.started;
+        if elapsed < DELAY {
+            return Vec::new();
+        }
+        let mut lines = vec![self.summary(now)];
+        let (shown, hidden) = self.running.split_at(self.running.len().min(MAX_LISTED_OPERATIONS));
+        lines.extend(shown.iter().map(|operation| operation.line(now)));
+        if !hidden.is_empty() {
+            lines.push(printable!("  and {} more", hidden.len()));
+        }
+        lines.into_iter().map(|line| truncated(&line, columns)).collect()
+    }
+
+    fn summary(&self, now: Instant) -> PrintableText {
+        let (name, unit) = match self.phase {
+            Phase::Plan => ("Planning", "read"),
+            Phase::Apply => ("Applying", "complete"),
+        };
+        let mut line = printable!("{name}: ");
+        // An apply can have more operations than planned, such as reading a data source.
+        let total = self.total.max(self.completed);
+        if total > 0 {
+            append!(line, "{} of {total} {unit}, ", self.completed);
+        }
+        append!(line, "{} running, {} elapsed", self.running.len(), Elapsed(now - self.started));
+        let quiet = now - self.last_response;
+        if quiet >= QUIET && !self.running.is_empty() {
+            append!(line, ", last response {} ago", Elapsed(quiet));
+        }
+        line
+    }
+}
+
+impl RunningOperation {
+    fn line(&self, now: Instant) -> PrintableText {
+        let (address, activity, elapsed) = (&self.address, &self.activity, Elapsed(now - self.started));
+        match &self.provisioner {
+            Some(provisioner) => printable!("  {address}: {activity}, {provisioner}, {elapsed}"),
+            None => printable!("  {address}: {activity}, {elapsed}"),
+        }
+    }
+}
+
+/// Returns the start of a line that fits in the columns. The last column stays empty, because some
+/// terminals break a line that fills it.
+fn truncated(line: &PrintableText, columns: usize) -> PrintableText {
+    const ELLIPSIS: char = '…';
+    let columns = columns.saturating_sub(1);
+    let width = |text: &str| text.chars().map(|character| character.width().unwrap_or(0)).sum::<usize>();
+    if width(line.as_str()) <= columns {
+        return line.clone();
+    }
+    let mut room = columns.saturating_sub(1);
+    let mut shown = String::new();
+    for character in line.as_str().chars() {
+        let Some(rest) = room.checked_sub(character.width().unwrap_or(0)) else { break };
+        room = rest;
+        shown.push(character);
+    }
+    shown.push(ELLIPSIS);
+    PrintableText::from_lines(&shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use wardian_engine::Action;
+
+    use super::*;
+
+    fn shown(status: &RunStatus, now: Instant, columns: usize) -> String {
+        let lines = status.lines(now, columns);
+        lines.iter().map(|line| format!("{}\n", line.as_str())).collect()
+    }
+
+    #[test]
+    fn footer_lists_oldest_operations() {
+        let begin = Instant::now();
+        let after = |seconds| begin + Duration::from_secs(seconds);
+        let mut status = RunStatus::new(Phase::Apply, 9, begin);
+        let addresses: Vec<ResourceInstanceAddress> =
+            (0..8).map(|index| format!("time_sleep.wait[{index}]").parse().unwrap()).collect();
+        for (address, second) in addresses.iter().zip(0..) {
+            let event = Event::Started { address, deposed: None, action: Action::Create, id: None };
+            status.record(&event, after(second));
+        }
+        assert_eq!(shown(&status, begin, 80), "");
+        let end = |address| Event::Completed {
+            address,
+            action: Action::Create,
+            id: None,
+            elapsed: Duration::from_secs(1),
+        };
+        status.record(&end(&addresses[1]), after(8));
+        let provisioning = Event::ProvisionStarted { address: &addresses[0], provisioner: "local-exec" };
+        status.record(&provisioning, after(9));
+        assert_eq!(
+            shown(&status, after(70), 80),
+            "Applying: 1 of 9 complete, 7 running, 1m10s elapsed, last response 1m1s ago\n  \
+             time_sleep.wait[0]: creating, local-exec, 1m10s\n  time_sleep.wait[2]: creating, 1m8s\n  \
+             time_sleep.wait[3]: creating, 1m7s\n  time_sleep.wait[4]: creating, 1m6s\n  \
+             time_sleep.wait[5]: creating, 1m5s\n  and 2 more\n"
+        );
+        let failed =
+            Event::Failed { address: &addresses[0], action: Action::Create, elapsed: Duration::from_secs(1) };
+        status.record(&failed, after(70));
+        for address in &addresses[2..] {
+            status.record(&end(address), after(70));
+        }
+        assert_eq!(shown(&status, after(90), 80), "Applying: 8 of 9 complete, 0 running, 1m30s elapsed\n");
+    }
+
+    #[test]
+    fn footer_counts_reads_of_plan() {
+        let begin = Instant::now();
+        let address = "random_id.a".parse().unwrap();
+        let mut status = RunStatus::new(Phase::Plan, 2, begin);
+        for second in 0..2 {
+            let at = begin + Duration::from_secs(second);
+            status.record(&Event::RefreshStarted { address: &address, id: None }, at);
+            status.record(&Event::RefreshCompleted { address: &address, id: None }, at);
+        }
+        status.record(&Event::RefreshStarted { address: &address, id: None }, begin);
+        status.record(&Event::ReadFailed { address: &address }, begin);
+        let at = begin + Duration::from_secs(3);
+        assert_eq!(shown(&status, at, 80), "Planning: 2 of 2 read, 0 running, 3s elapsed\n");
+    }
+
+    #[test]
+    fn wide_lines_are_truncated() {
+        let line = printable!("{}", "aé漢字b");
+        assert_eq!(truncated(&line, 8).as_str(), "aé漢字b");
+        assert_eq!(truncated(&line, 7).as_str(), "aé漢…");
+        assert_eq!(truncated(&line, 5).as_str(), "aé…");
+        assert_eq!(truncated(&printable!("{}", "a\nb"), 4).as_str(), "a\\…");
+        assert_eq!(truncated(&line, 0).as_str(), "…");
+    }
+}
