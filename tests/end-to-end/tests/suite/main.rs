@@ -28,6 +28,8 @@ mod options;
 mod policy_commands;
 #[cfg(unix)]
 mod product_names;
+#[cfg(unix)]
+mod progress_footer;
 mod provisioners;
 #[cfg(unix)]
 mod reattached_plugins;
