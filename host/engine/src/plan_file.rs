@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Read, Write};
 use std::sync::Arc;
 
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use serde::{Deserialize, Serialize};
 use wardian_address::ProviderConfigAddress;
 use wardian_plugin::ProviderSchema;
@@ -36,6 +37,9 @@ use change::{ChangeContents, decode_change, decode_provider, encode_change};
 use checks::{CheckContents, RelevantContents};
 use functions::FunctionContents;
 use value::{Encoded, decode_value, encode_value};
+
+/// The number of elements for which several threads are faster than one.
+const MIN_PARALLEL_ELEMENTS: usize = 1024;
 
 /// The version of `plan.json`.
 const FORMAT: u32 = 6;
@@ -140,8 +144,8 @@ pub fn encode(plan: &Plan, origin: &PlanOrigin) -> Result<Vec<u8>, PlanFileError
         function_results: functions::encode(&plan.function_results),
         targets: plan.targets.iter().map(ToString::to_string).collect(),
         excludes: plan.excludes.iter().map(ToString::to_string).collect(),
-        changes: plan.changes.iter().map(encode_change).collect::<Result<_, _>>()?,
-        drift: plan.drift.iter().map(encode_change).collect::<Result<_, _>>()?,
+        changes: map_in_parallel(plan.changes.iter().collect(), encode_change)?,
+        drift: map_in_parallel(plan.drift.iter().collect(), encode_change)?,
         outputs: plan
             .outputs
             .iter()
@@ -280,12 +284,12 @@ impl PlanFile {
     /// An entry cannot be decoded, or a provider does not have a schema.
     pub fn into_plan<'a>(
         self,
-        schema_of: impl Fn(&ProviderConfigAddress) -> Option<&'a Arc<ProviderSchema>>,
+        schema_of: impl Fn(&ProviderConfigAddress) -> Option<&'a Arc<ProviderSchema>> + Sync,
     ) -> Result<Plan, PlanFileError> {
         let variables = self.variables()?;
         let contents = self.contents;
         let changes = |changes: Vec<ChangeContents>| {
-            changes.into_iter().map(|c| decode_change(c, &schema_of)).collect::<Result<Vec<_>, _>>()
+            map_in_parallel(changes, |change| decode_change(change, &schema_of))
         };
         Ok(Plan {
             mode: parse(&contents.mode, mode_by_name, "mode")?,
@@ -323,6 +327,19 @@ impl PlanFile {
             secrets: if contents.withheld { ObjectSecrets::Withheld } else { ObjectSecrets::Available },
         })
     }
+}
+
+/// Maps elements, on several threads if there are many. Returns the error of the first element that
+/// has one.
+fn map_in_parallel<T: Send, U: Send>(
+    elements: Vec<T>,
+    map: impl Fn(T) -> Result<U, PlanFileError> + Sync + Send,
+) -> Result<Vec<U>, PlanFileError> {
+    if elements.len() < MIN_PARALLEL_ELEMENTS {
+        return elements.into_iter().map(map).collect();
+    }
+    let mapped: Vec<_> = elements.into_par_iter().map(map).collect();
+    mapped.into_iter().collect()
 }
 
 /// Encodes variable values, except those that must not be stored.

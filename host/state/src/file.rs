@@ -36,7 +36,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::error::{StateError, StateProblem};
-use crate::format::{decode_state, encode_compact, encode_state};
+use crate::format::{decode_state, encode_compact, encode_state, indented};
 use crate::journal::{self, Intent, Journal, JournalContent};
 use crate::lock::{Lock, LockError, LockInfo, LockRequest};
 use crate::model::{State, new_lineage};
@@ -262,8 +262,8 @@ impl StateFile {
 
     fn replace(&mut self, journal: &mut Journal, next: State) -> Result<Arc<State>, StateError> {
         let failed = |problem| StateError::new(&self.path, problem);
-        let text = encode_state(&next).map_err(failed)?;
         let compact = encode_compact(&next).map_err(failed)?;
+        let text = indented(&compact);
         let span = tracing::info_span!(
             target: "wardian::state",
             "write state",
@@ -299,12 +299,11 @@ impl StateFile {
                 self.read = Some(Snapshot { pending: None, ..snapshot });
             }
             Some(PendingRecovery::Write) => {
-                let text =
-                    encode_state(&snapshot.state).map_err(|problem| StateError::new(&self.path, problem))?;
-                self.back_up()?;
-                let mut journal = Journal::reopen(self.journal_path())?;
                 let compact = encode_compact(&snapshot.state)
                     .map_err(|problem| StateError::new(&self.path, problem))?;
+                let text = indented(&compact);
+                self.back_up()?;
+                let mut journal = Journal::reopen(self.journal_path())?;
                 journal.record_final(&compact)?;
                 self.rewrite(text.as_bytes())?;
                 journal.discard()?;

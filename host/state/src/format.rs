@@ -22,7 +22,7 @@ pub use write::encode as encode_state;
 
 pub(crate) use instance::{decode_instance, encode_instance};
 pub(crate) use layout::Parts;
-pub(crate) use write::encode_compact;
+pub(crate) use write::{encode_compact, indented};
 
 /// The version of the format that is written.
 pub const FORMAT_VERSION: u64 = 4;

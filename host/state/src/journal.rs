@@ -30,7 +30,7 @@ mod recovery;
 mod sync;
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, Write};
+use std::io::{self, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
@@ -64,6 +64,8 @@ pub struct Journal {
 #[derive(Debug)]
 struct Open {
     file: File,
+    /// The length of the file.
+    length: u64,
     checksum: String,
     syncing: Syncing,
 }
@@ -93,7 +95,7 @@ impl Journal {
             file.set_len(length)?;
             file.seek(io::SeekFrom::End(0))?;
             let syncing = Syncing::start(&file)?;
-            Ok(Open { file, checksum, syncing })
+            Ok(Open { file, length, checksum, syncing })
         };
         let open = open().map_err(failed)?;
         Ok(Self { path, lineage: header.lineage, header: String::new(), open: Some(open) })
@@ -181,16 +183,17 @@ impl Journal {
         let open = match &mut self.open {
             Some(open) => open,
             None => {
-                let mut file =
+                let file =
                     open_no_follow(&self.path, OpenOptions::new().write(true).create(true).truncate(true))?;
-                let checksum = write_line(&mut file, "", &self.header)?;
-                sync_directory(&self.path)?;
                 let syncing = Syncing::start(&file)?;
-                self.open.insert(Open { file, checksum, syncing })
+                let mut open = Open { file, length: 0, checksum: String::new(), syncing };
+                open.write_line(&self.header)?;
+                sync_directory(&self.path)?;
+                self.open.insert(open)
             }
         };
         open.syncing.check()?;
-        open.checksum = write_line(&mut open.file, &open.checksum, json)?;
+        open.write_line(json)?;
         open.syncing.request();
         Ok(())
     }
@@ -206,19 +209,21 @@ impl Drop for Journal {
     }
 }
 
-/// Appends a line and returns its checksum. If the write fails, the bytes that were already written
-/// are removed.
-fn write_line(file: &mut File, previous: &str, json: &str) -> io::Result<String> {
-    let checksum = line_checksum(previous, json);
-    let line = format!("{checksum} {json}\n");
-    let start = file.stream_position()?;
-    if let Err(error) = file.write_all(line.as_bytes()) {
-        // A partial line would invalidate all lines after it.
-        let _ = file.set_len(start);
-        let _ = file.seek(io::SeekFrom::Start(start));
-        return Err(error);
+impl Open {
+    /// Appends a line. If the write fails, the bytes that were already written are removed.
+    fn write_line(&mut self, json: &str) -> io::Result<()> {
+        let checksum = line_checksum(&self.checksum, json);
+        let line = format!("{checksum} {json}\n");
+        if let Err(error) = self.file.write_all(line.as_bytes()) {
+            // A partial line would invalidate all lines after it.
+            let _ = self.file.set_len(self.length);
+            let _ = self.file.seek(io::SeekFrom::Start(self.length));
+            return Err(error);
+        }
+        self.length += u64::try_from(line.len()).unwrap_or(u64::MAX);
+        self.checksum = checksum;
+        Ok(())
     }
-    Ok(checksum)
 }
 
 fn line_checksum(previous: &str, json: &str) -> String {

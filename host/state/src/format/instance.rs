@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Display;
 use std::sync::Arc;
 
 use base64::Engine;
@@ -165,11 +166,11 @@ pub(super) fn collect_instances(
     for stored in stored {
         let invalid = |problem: String| StateProblem::Invalid { place: format!("resource {place}"), problem };
         let key = stored.index_key.map_or(Ok(InstanceKey::None), |raw| index_key(raw, &invalid))?;
-        let place = format!("{place}{key}");
         let deposed = stored.deposed.clone().unwrap_or_default();
-        let object = Arc::new(object(stored, &place, known)?);
-        let instance = instances.entry(key).or_default();
-        let invalid = |problem: String| StateProblem::Invalid { place: format!("resource {place}"), problem };
+        let object = Arc::new(object(stored, &format_args!("resource {place}{key}"), known)?);
+        let instance = instances.entry(key.clone()).or_default();
+        let invalid =
+            |problem: String| StateProblem::Invalid { place: format!("resource {place}{key}"), problem };
         if deposed.is_empty() {
             if instance.current.replace(object).is_some() {
                 return Err(invalid("this instance occurs more than once".to_owned()));
@@ -221,9 +222,12 @@ fn whole_number(text: &str) -> Option<u64> {
     exact.then_some(number as u64)
 }
 
-fn object(stored: StoredObject<'_>, place: &str, known: &mut KnownResources) -> Result<Object, StateProblem> {
-    let place = format!("resource {place}");
-    let invalid = |problem: String| StateProblem::Invalid { place: place.clone(), problem };
+fn object(
+    stored: StoredObject<'_>,
+    place: &dyn Display,
+    known: &mut KnownResources,
+) -> Result<Object, StateProblem> {
+    let invalid = |problem: String| StateProblem::Invalid { place: place.to_string(), problem };
     let status = match stored.status.as_deref() {
         None | Some("") => ObjectStatus::Ready,
         Some("tainted") => ObjectStatus::Tainted,

@@ -21,6 +21,7 @@ struct Version {
 
 #[derive(Deserialize)]
 struct StoredState<'a> {
+    version: Option<u64>,
     terraform_version: Option<String>,
     serial: Option<u64>,
     lineage: Option<String>,
@@ -67,6 +68,12 @@ pub fn decode(bytes: &[u8]) -> Result<Option<State>, StateProblem> {
     let text = std::str::from_utf8(bytes).map_err(|error| StateProblem::NotUtf8(error.valid_up_to()))?;
     if text.is_empty() {
         return Ok(None);
+    }
+    // Almost all files have the newest version, so they are parsed only once.
+    if let Ok(stored) = serde_json::from_str::<StoredState<'_>>(text)
+        && stored.version == Some(super::FORMAT_VERSION)
+    {
+        return decode_version_4(stored).map(Some);
     }
     let version: Version = serde_json::from_str(text).map_err(StateProblem::NotJson)?;
     match version.version {

@@ -16,9 +16,14 @@ use crate::model::State;
 ///
 /// If the value of an output cannot be stored.
 pub fn encode(state: &State) -> Result<String, StateProblem> {
-    let mut text = indent(&encode_compact(state)?);
+    Ok(indented(&encode_compact(state)?))
+}
+
+/// Returns the text of a state file for a state without white space.
+pub(crate) fn indented(compact: &str) -> String {
+    let mut text = indent(compact);
     text.push('\n');
-    Ok(text)
+    text
 }
 
 /// Encodes a state without white space.

@@ -2,10 +2,10 @@
 
 use std::fs::File;
 use std::io;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::thread::{self, Builder, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// Maximum time until a record is flushed to the disk.
 pub(super) const SYNC_INTERVAL: Duration = Duration::from_millis(100);
@@ -13,59 +13,127 @@ pub(super) const SYNC_INTERVAL: Duration = Duration::from_millis(100);
 /// A thread that flushes a file shortly after a request.
 #[derive(Debug)]
 pub(super) struct Syncing {
-    requests: Option<Sender<()>>,
-    failure: Arc<Mutex<Option<io::Error>>>,
+    shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Whether records have been written that the thread has not begun to flush.
+    is_requested: AtomicBool,
+    is_ended: AtomicBool,
+    has_failed: AtomicBool,
+    failure: Mutex<Option<io::Error>>,
 }
 
 impl Syncing {
     pub(super) fn start(file: &File) -> io::Result<Self> {
         let file = file.try_clone()?;
-        let (requests, asked) = channel();
-        let failure = Arc::new(Mutex::new(None));
-        let failed = Arc::clone(&failure);
-        let thread = Builder::new().name("journal".to_owned()).spawn(move || {
-            while asked.recv().is_ok() {
-                // Requests are collected until the interval has ended.
-                let ended = loop {
-                    match asked.recv_timeout(SYNC_INTERVAL) {
-                        Ok(()) => {}
-                        Err(RecvTimeoutError::Timeout) => break false,
-                        Err(RecvTimeoutError::Disconnected) => break true,
-                    }
-                };
-                if ended {
-                    // The owner of the file flushes it, or has removed it.
-                    return;
-                }
-                if let Err(error) = file.sync_data() {
-                    *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                }
-            }
-        })?;
-        Ok(Self { requests: Some(requests), failure, thread: Some(thread) })
+        Self::with(move || file.sync_data())
     }
 
+    fn with(flush: impl Fn() -> io::Result<()> + Send + 'static) -> io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let thread = Builder::new().name("journal".to_owned()).spawn({
+            let shared = Arc::clone(&shared);
+            move || shared.flush_until_end(flush)
+        })?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Requests a flush. Only the first request of a group wakes the thread.
     pub(super) fn request(&self) {
-        if let Some(requests) = &self.requests {
-            let _ = requests.send(());
+        if !self.shared.is_requested.swap(true, Ordering::Release)
+            && let Some(thread) = &self.thread
+        {
+            thread.thread().unpark();
         }
     }
 
     /// Returns the error of an earlier flush.
     pub(super) fn check(&self) -> io::Result<()> {
-        match self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if !self.shared.has_failed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        self.shared.has_failed.store(false, Ordering::Release);
+        match self.shared.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(error),
             None => Ok(()),
         }
     }
 }
 
+impl Shared {
+    fn flush_until_end(&self, flush: impl Fn() -> io::Result<()>) {
+        while !self.is_ended.load(Ordering::Acquire) {
+            if !self.is_requested.load(Ordering::Acquire) {
+                thread::park();
+                continue;
+            }
+            // Further requests join the group until the interval has ended.
+            let end = Instant::now() + SYNC_INTERVAL;
+            while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+                if self.is_ended.load(Ordering::Acquire) {
+                    // The owner of the file flushes it, or has removed it.
+                    return;
+                }
+                thread::park_timeout(left);
+            }
+            self.is_requested.store(false, Ordering::Release);
+            if let Err(error) = flush() {
+                *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                self.has_failed.store(true, Ordering::Release);
+            }
+        }
+    }
+}
+
 impl Drop for Syncing {
     fn drop(&mut self) {
-        self.requests = None;
+        self.shared.is_ended.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    /// The time after which a test fails.
+    const LIMIT: Duration = Duration::from_mins(1);
+
+    #[test]
+    fn continuous_requests_do_not_postpone_flush() {
+        let (sender, flushed) = channel();
+        let syncing = Syncing::with(move || sender.send(()).map_err(io::Error::other)).unwrap();
+        let deadline = Instant::now() + LIMIT;
+        let mut flushes = 0;
+        while flushes < 2 {
+            assert!(Instant::now() < deadline, "{flushes} flushes");
+            syncing.request();
+            thread::sleep(SYNC_INTERVAL / 20);
+            flushes += flushed.try_iter().count();
+        }
+    }
+
+    #[test]
+    fn error_of_flush_is_returned_once() {
+        let syncing = Syncing::with(|| Err(io::Error::other("the disk is full"))).unwrap();
+        syncing.request();
+        let deadline = Instant::now() + LIMIT;
+        let error = loop {
+            assert!(Instant::now() < deadline, "no flush");
+            match syncing.check() {
+                Ok(()) => thread::sleep(SYNC_INTERVAL / 20),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.to_string(), "the disk is full");
+        assert!(syncing.check().is_ok());
     }
 }
