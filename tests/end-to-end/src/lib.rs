@@ -5,15 +5,23 @@
 //! plugin is compiled once. The module `filters` replaces text that differs from run to run.
 
 mod filters;
+mod parallel;
 mod program;
 mod project;
 mod recorded;
+mod sections;
+mod steps;
+mod terminal;
 mod terraform;
 pub mod wasm;
 
+pub use parallel::each;
 pub use program::{Running, binary, platform, test_guest};
 pub use project::{Project, Seen};
 pub use recorded::{assert_recorded, assert_recorded_with_files};
+pub use sections::sections;
+pub use steps::{CommandLine, Encoding, Output, Program, Step};
+pub use terminal::Terminal;
 pub use terraform::{Terraform, terraform};
 
 /// Compares a command's output with the snapshot of the same name.

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use wardian_end_to_end::sections;
+
 use crate::answer::{Answer, NOWHERE};
 
 /// One configuration and its expected diagnostics. The format of its file:
@@ -59,15 +61,8 @@ impl Case {
             before: String::new(),
             behind: String::new(),
         };
-        let mut sections: Vec<(String, String)> = Vec::new();
-        for line in text.split_inclusive('\n') {
-            let title = line.trim_end().strip_prefix("-- ").and_then(|rest| rest.strip_suffix(" --"));
-            match (title, sections.last_mut()) {
-                (Some(title), _) => sections.push((title.to_owned(), String::new())),
-                (None, Some((_, content))) => content.push_str(line),
-                (None, None) => case.before.push_str(line),
-            }
-        }
+        let (before, sections) = sections(&text);
+        case.before = before;
         for (title, content) in sections {
             match &*title {
                 "answer" => case.answer = Answer::from_record(&content),

@@ -17,13 +17,10 @@ mod case;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use answer::Answer;
 use case::Case;
-use wardian_end_to_end::{Project, Terraform, terraform};
+use wardian_end_to_end::{Project, Terraform, each, terraform};
 
 /// The minimum number of cases for each verdict.
 const MIN_CASES: usize = 150;
@@ -44,14 +41,16 @@ fn invalid_configurations_match_terraform() {
 /// Terraform does not support.
 #[test]
 fn configurations_of_later_versions_have_expected_diagnostics() {
-    let failures = each(&cases("later"), check);
+    let failures: Vec<String> =
+        problems(&cases("later"), check).into_iter().map(|(_, problem)| problem).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 /// Terraform rejects these handwritten cases in `plan`; Wardian already rejects them in `validate`.
 #[test]
 fn plan_time_errors_are_reported_by_validate() {
-    let failures = each(&cases("earlier"), check);
+    let failures: Vec<String> =
+        problems(&cases("earlier"), check).into_iter().map(|(_, problem)| problem).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
@@ -60,10 +59,7 @@ fn compare(folder: &str, verdict: &str) {
     if std::env::var_os("WARDIAN_RECORD").is_some()
         && let Some(terraform) = terraform()
     {
-        each(&cases, |case| {
-            record(&terraform, case);
-            None
-        });
+        each(&cases, |case| record(&terraform, case));
         cases = self::cases(folder);
     }
     assert!(cases.len() >= MIN_CASES, "only {} cases are {verdict}", cases.len());
@@ -71,7 +67,7 @@ fn compare(folder: &str, verdict: &str) {
     assert!(differing <= MAX_DIFFERENCES, "{differing} of the {folder} cases differ on purpose");
     let open = open();
     let mut failures = Vec::new();
-    for (name, problem) in each_named(&cases, check) {
+    for (name, problem) in problems(&cases, check) {
         if !open.contains(&format!("{folder}/{name}")) {
             failures.push(problem);
         }
@@ -101,30 +97,9 @@ fn cases(folder: &str) -> Vec<Case> {
     paths.iter().map(|path| Case::read(path)).collect()
 }
 
-/// Calls a function for every case, in parallel, and returns the results in order.
-fn each(cases: &[Case], work: impl Fn(&Case) -> Option<String> + Sync) -> Vec<String> {
-    each_named(cases, work).into_iter().map(|(_, problem)| problem).collect()
-}
-
-/// The same as [`each`], with the names of the cases.
-fn each_named(cases: &[Case], work: impl Fn(&Case) -> Option<String> + Sync) -> Vec<(String, String)> {
-    let next = AtomicUsize::new(0);
-    let found = Mutex::new(Vec::new());
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Some(problem) = work(case) {
-                        found.lock().unwrap().push((case.name.clone(), problem));
-                    }
-                }
-            });
-        }
-    });
-    let mut found = found.into_inner().unwrap();
-    found.sort();
-    found
+/// Calls a function for every case, and returns the problems with the names of the cases.
+fn problems(cases: &[Case], work: impl Fn(&Case) -> Option<String> + Sync) -> Vec<(String, String)> {
+    each(cases, |case| work(case).map(|problem| (case.name.clone(), problem))).into_iter().flatten().collect()
 }
 
 /// Returns the difference from the expected answer.

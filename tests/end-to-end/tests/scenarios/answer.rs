@@ -26,8 +26,8 @@ use crate::events;
 use crate::folder::{Fate, Folder};
 use crate::layout::lay_out;
 use crate::names::Names;
-use crate::run::Output;
-use crate::scenario::CommandLine;
+
+use wardian_end_to_end::{CommandLine, Output};
 
 /// Backups that the `state` commands create. The name contains the time in seconds.
 static TIMED_BACKUP: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\.\d{10}\.backup$").unwrap());

@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::diagnostics::summary;
-use crate::scenario::CommandLine;
+use wardian_end_to_end::CommandLine;
+
+use crate::scenario::IN_ORDER;
 
 /// Returns the events in the form for comparison, or [`None`] if the text is not such a stream.
 pub fn parse(text: &str, command: &CommandLine) -> Option<Vec<Value>> {
@@ -20,7 +22,7 @@ pub fn parse(text: &str, command: &CommandLine) -> Option<Vec<Value>> {
     for run in events.chunk_by_mut(|earlier, later| is_planned(earlier) && is_planned(later)) {
         run.sort_by_cached_key(ToString::to_string);
     }
-    if !command.in_order {
+    if !command.options.iter().any(|option| option == IN_ORDER) {
         for run in events.chunk_by_mut(|earlier, later| is_step(earlier) && is_step(later)) {
             run.sort_by_cached_key(|event| event["hook"]["resource"]["addr"].to_string());
         }

@@ -25,13 +25,9 @@ mod scenario;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
-use run::Program;
 use scenario::Scenario;
-use wardian_end_to_end::terraform;
+use wardian_end_to_end::{Program, each, terraform};
 
 const MIN_SCENARIOS: usize = 120;
 
@@ -50,14 +46,13 @@ fn scenarios_match_terraform() {
             if scenario.by_hand.is_none() {
                 scenario.write_answer(&run::all_steps(&program, scenario));
             }
-            None
         });
     }
     let open = open();
     for name in open.keys() {
         assert!(all.iter().any(|scenario| scenario.name == *name), "open.txt: there is no {name}");
     }
-    let failures = each(&chosen, |scenario| {
+    let problems = each(&chosen, |scenario| {
         let differing = check(scenario);
         match (differing, open.contains_key(&scenario.name)) {
             (Some(difference), false) => Some(difference),
@@ -66,6 +61,7 @@ fn scenarios_match_terraform() {
             (Some(_), true) | (None, false) => None,
         }
     });
+    let failures: Vec<String> = problems.into_iter().flatten().collect();
     assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), chosen.len(), failures.join("\n"));
 }
 
@@ -106,25 +102,4 @@ fn check(scenario: &Scenario) -> Option<String> {
     let seen = run::all_steps(&Program::Wardian, scenario);
     differences::between(scenario, &scenario.answer(), &seen)
         .map(|difference| format!("==== {}\n{difference}", scenario.name))
-}
-
-/// Calls a function for every scenario, in parallel, and returns the results in order.
-fn each(scenarios: &[&Scenario], work: impl Fn(&Scenario) -> Option<String> + Sync) -> Vec<String> {
-    let next = AtomicUsize::new(0);
-    let found = Mutex::new(Vec::new());
-    let workers = thread::available_parallelism().map_or(1, usize::from) * 2;
-    thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some(scenario) = scenarios.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Some(problem) = work(scenario) {
-                        found.lock().unwrap().push((scenario.name.clone(), problem));
-                    }
-                }
-            });
-        }
-    });
-    let mut found = found.into_inner().unwrap();
-    found.sort();
-    found.into_iter().map(|(_, problem)| problem).collect()
 }

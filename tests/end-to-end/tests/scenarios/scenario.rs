@@ -3,6 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use wardian_end_to_end::{CommandLine, Step, sections};
+
+/// The option of a command whose order of steps is compared, because the command performs no steps
+/// concurrently.
+pub const IN_ORDER: &str = "in order";
+
 /// Steps in one directory. The file format:
 ///
 /// ```text
@@ -39,25 +45,6 @@ pub struct Scenario {
     path: PathBuf,
 }
 
-#[derive(Debug)]
-pub enum Step {
-    Write { path: String, text: String },
-    Remove { path: String },
-    Copy { from: String, to: String },
-    Command(CommandLine),
-}
-
-/// A command line, its environment variables and its input.
-#[derive(Debug, Default)]
-pub struct CommandLine {
-    /// The arguments, separated by spaces.
-    pub line: String,
-    pub variables: Vec<(String, String)>,
-    pub input: String,
-    /// Whether the order of steps is compared, because the command performs no steps concurrently.
-    pub in_order: bool,
-}
-
 /// A line that occurs only in Terraform's or only in Wardian's answer.
 #[derive(Debug)]
 pub struct Difference {
@@ -79,54 +66,27 @@ impl Scenario {
         let text = fs::read_to_string(path).unwrap();
         let group = path.parent().unwrap().file_name().unwrap().to_string_lossy();
         let name = format!("{group}/{}", path.file_stem().unwrap().to_string_lossy());
-        let mut sections: Vec<(&str, String)> = Vec::new();
-        for line in text.split_inclusive('\n') {
-            let title = line.trim_end().strip_prefix("-- ").and_then(|rest| rest.strip_suffix(" --"));
-            match (title, sections.last_mut()) {
-                (Some(title), _) => sections.push((title, String::new())),
-                (None, Some((_, content))) => content.push_str(line),
-                (None, None) => {}
-            }
-        }
         let mut scenario =
             Self { name, steps: Vec::new(), differences: Vec::new(), by_hand: None, path: path.to_owned() };
-        for (title, content) in sections {
-            scenario.add(title, content);
+        for (title, content) in sections(&text).1 {
+            scenario.add(&title, content);
         }
         assert!(scenario.commands().next().is_some(), "{} has no commands", scenario.name);
+        for option in scenario.commands().flat_map(|command| &command.options) {
+            assert!(option == IN_ORDER, "{}: what is {option:?}?", scenario.name);
+        }
         scenario
     }
 
     fn add(&mut self, title: &str, content: String) {
-        let words: Vec<&str> = title.split(' ').collect();
-        match *words {
-            ["$", ..] => self.steps.push(Step::Command(self.command(title[1..].trim(), &content))),
-            ["differs"] => self.differences = content.lines().map(|line| self.difference(line)).collect(),
-            ["by", "hand"] => self.by_hand = Some(content),
-            ["remove", path] => self.steps.push(Step::Remove { path: path.to_owned() }),
-            ["copy", from, to] => self.steps.push(Step::Copy { from: from.to_owned(), to: to.to_owned() }),
-            [path] => self.steps.push(Step::Write { path: path.to_owned(), text: content }),
-            _ => panic!("{}: what is {title:?}?", self.name),
+        match title {
+            "differs" => self.differences = content.lines().map(|line| self.difference(line)).collect(),
+            "by hand" => self.by_hand = Some(content),
+            _ => match Step::from_section(title, &content) {
+                Some(step) => self.steps.push(step),
+                None => panic!("{}: what is {title:?}?", self.name),
+            },
         }
-    }
-
-    fn command(&self, line: &str, content: &str) -> CommandLine {
-        let mut command = CommandLine { line: line.to_owned(), ..CommandLine::default() };
-        for option in content.lines().filter(|line| !line.is_empty()) {
-            match option.split_once(' ') {
-                Some(("env", variable)) => {
-                    let (name, value) = variable.split_once('=').unwrap();
-                    command.variables.push((name.to_owned(), value.to_owned()));
-                }
-                Some(("input", text)) => {
-                    command.input.push_str(text);
-                    command.input.push('\n');
-                }
-                Some(("in", "order")) => command.in_order = true,
-                _ => panic!("{}: what is {option:?}?", self.name),
-            }
-        }
-        command
     }
 
     fn difference(&self, text: &str) -> Difference {

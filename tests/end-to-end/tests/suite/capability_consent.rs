@@ -342,7 +342,7 @@ fn false_declarations_are_rejected() {
 #[cfg(unix)]
 #[test]
 fn init_asks_for_consent() {
-    use crate::console_terminal::Terminal;
+    use wardian_end_to_end::Terminal;
 
     let Some(project) = mirrored("hostile", &[("1.0.0", declaring(line(&[NETWORK]).as_bytes()))]) else {
         return;

@@ -7,9 +7,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
-use wardian_end_to_end::{Project, Seen};
-
-use crate::console_terminal::Terminal;
+use wardian_end_to_end::{Project, Seen, Terminal};
 
 const DATA: &str = "resource \"terraform_data\" \"a\" {\n  input = 1\n}\n";
 
