@@ -124,9 +124,10 @@ impl Case {
         let point = title.strip_suffix(" of terraform").unwrap_or(title);
         if let Some(index) = POINTS.iter().position(|name| *name == point) {
             let expectations = content.lines().map(|line| self.expectation(line)).collect();
-            match point == title {
-                true => self.points[index].ours = expectations,
-                false => self.points[index].theirs = Some(expectations),
+            if point == title {
+                self.points[index].ours = expectations;
+            } else {
+                self.points[index].theirs = Some(expectations);
             }
             return;
         }

@@ -41,7 +41,7 @@ impl Facts {
                 facts.places.insert(format!("{}:{} {marked}", &found[1], &found[2]).trim_end().to_owned());
             }
             if let Some(found) = SUMMARY.captures(line) {
-                facts.summaries.insert(found[1].trim_end().to_owned());
+                facts.summaries.insert(in_order(found[1].trim_end()));
             }
         }
         let shown: Vec<String> = plain.lines().map(|line| line.replace(UNDERLINE, "")).collect();
@@ -115,6 +115,14 @@ impl Facts {
     }
 }
 
+/// Sorts the nodes of a cycle, which Terraform lists in random order.
+fn in_order(summary: &str) -> String {
+    let Some(nodes) = summary.strip_prefix("Cycle: ") else { return summary.to_owned() };
+    let mut nodes: Vec<&str> = nodes.split(", ").collect();
+    nodes.sort_unstable();
+    format!("Cycle: {}", nodes.join(", "))
+}
+
 /// Removes escape sequences, and replaces those of underlined text with [`UNDERLINE`].
 fn without_escapes(text: &str) -> String {
     let mut plain = String::new();
@@ -173,4 +181,29 @@ fn marks_are_read_in_both_forms() {
     let underlined =
         "\u{1b}[31m│\u{1b}[0m   on a.tf line 2:\n│    2: one \u{1b}[4mtwo\u{1b}[0m three\u{1b}[0m\n";
     assert_eq!(Facts::from_output(underlined).record(&[]), "at a.tf:2 two\n");
+}
+
+#[test]
+fn facts_meet_only_matching_expectations() {
+    let facts = Facts::from_output(
+        "╷\n│ Error: Wrong\n│\n│   on a.tf line 3:\n│    3: one two\n│           ───\n│\n│ Because\n│ of it.\n╵\n",
+    );
+    let at = |marked: &str| Expectation::At { place: "a.tf:3".to_owned(), marked: marked.to_owned() };
+    let regex = |text| Regex::new(text).unwrap();
+    let met = [at(""), at("two"), Expectation::Says(regex("Because of")), Expectation::Hides(regex("three"))];
+    assert_eq!(facts.meet(&met), Some(true));
+    for missed in [
+        at("one"),
+        Expectation::At { place: "a.tf:2".to_owned(), marked: String::new() },
+        Expectation::Says(regex("because")),
+        Expectation::Hides(regex("Because")),
+        Expectation::Width(10),
+        Expectation::Lines(9),
+    ] {
+        assert_eq!(facts.meet(&[at("two"), missed]), Some(false));
+    }
+    assert_eq!(facts.meet(&[Expectation::NotApplicable]), None);
+    // Recorded facts meet the same expectations.
+    let record = facts.record(&met.iter().collect::<Vec<_>>());
+    assert_eq!(Facts::from_record(&record).meet(&met), Some(true));
 }

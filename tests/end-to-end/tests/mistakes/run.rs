@@ -58,9 +58,10 @@ pub fn last_output(program: &Program, case: &Case) -> String {
                 panic!("{}: what is {option:?}?", case.name);
             }
         }
-        match is_left {
-            true => left_running.push(terminal),
-            false => last.push_str(&terminal.finish().1),
+        if is_left {
+            left_running.push(terminal);
+        } else {
+            last.push_str(&terminal.finish().1);
         }
     }
     drop(left_running);

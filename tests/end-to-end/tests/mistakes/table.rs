@@ -37,15 +37,15 @@ impl Row {
     }
 
     pub fn our_sum(&self) -> usize {
-        sum(&self.ours)
+        sum(self.ours)
     }
 
     pub fn their_sum(&self) -> usize {
-        sum(&self.theirs)
+        sum(self.theirs)
     }
 }
 
-fn sum(points: &[Option<bool>; 3]) -> usize {
+fn sum(points: [Option<bool>; 3]) -> usize {
     points.iter().filter(|point| **point == Some(true)).count()
 }
 
@@ -55,7 +55,7 @@ pub fn text(rows: &[Row]) -> String {
     let mut totals = [[0; 4]; 2];
     for row in rows {
         write!(text, "| `{}` | {} |", row.name, row.title.replace('|', "\\|")).unwrap();
-        for (side, points) in [&row.ours, &row.theirs].into_iter().enumerate() {
+        for (side, points) in [row.ours, row.theirs].into_iter().enumerate() {
             for (index, point) in points.iter().enumerate() {
                 let is_open = side == 0 && row.open[index];
                 let cell = match point {

@@ -12,7 +12,6 @@ use serde_json::json;
 use wardian_end_to_end::{Project, Terminal};
 
 use crate::capability_consent::declaring;
-#[cfg(unix)]
 
 /// A text that no output may contain unescaped; it can also be a file name.
 const PAYLOAD: &str = "pay\u{1b}]52;c;eA==\u{7}\u{1b}[2J\rload\u{9b}2K\u{7f}\u{8}\u{202e}\u{2066}\u{2028}\u{200b}\u{feff}\u{e0041}\nForged line";
