@@ -174,7 +174,7 @@ impl Program {
     pub fn run(&self, project: &Project, command: &CommandLine) -> Output {
         let mut process = self.command(project, &command.line);
         process.env("NO_COLOR", "1").envs(command.variables.iter().map(|(name, value)| (name, value)));
-        Output::of(process, &command.input)
+        Output::from_command(process, &command.input)
     }
 }
 
@@ -183,7 +183,7 @@ impl Output {
     ///
     /// # Panics
     /// If the command cannot be run.
-    pub fn of(mut process: Command, input: &str) -> Self {
+    pub fn from_command(mut process: Command, input: &str) -> Self {
         let child = process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         #[expect(clippy::expect_used, reason = "the command is needed for the test")]
         let mut child = child.expect("the program starts");

@@ -116,6 +116,6 @@ fn run(mut process: Command, command: &CommandLine) -> String {
             output.status.code().unwrap()
         );
     }
-    let output = Output::of(process, &command.input);
+    let output = Output::from_command(process, &command.input);
     output.out + &output.errors
 }
