@@ -178,8 +178,9 @@ impl AppContext {
         if configuration.files().next().is_none() {
             return Err(AppError::new(
                 "No configuration files",
-                "There is no .tf file in this directory. A plan without a configuration would destroy \
-                 everything, which is rarely intended; if it is, run `wardian destroy`.",
+                "There is no .tf file in this directory. Create one, or name another directory with \
+                 -chdir=DIR. A plan without a configuration would destroy everything, which is rarely \
+                 intended; if it is, run `wardian destroy`.",
             ));
         }
         Ok(configuration)

@@ -48,6 +48,11 @@ impl From<StateError> for AppError {
 /// Converts the error of a state file to a diagnostic.
 pub fn state_diagnostic(error: &StateError) -> Diagnostic {
     let hint = error.hint().map_or(String::new(), |hint| format!("\n\n{}", sentence(hint)));
+    Diagnostic::error("State file cannot be used", format!("{}.{hint}", state_reason(error)))
+}
+
+/// Describes an error of a state file, with its path.
+pub fn state_reason(error: &StateError) -> String {
     let reason = match &error.problem {
         StateProblem::Io { doing, error } => format!("failed to {doing}: {}", system_reason(error)),
         StateProblem::NotJson(problem) => match merge_conflict(&error.path) {
@@ -59,7 +64,7 @@ pub fn state_diagnostic(error: &StateError) -> Diagnostic {
         },
         problem => problem.to_string(),
     };
-    Diagnostic::error("State file cannot be used", format!("{}: {reason}.{hint}", error.path.display()))
+    format!("{}: {reason}", error.path.display())
 }
 
 /// Returns the number of the first line that is a merge conflict marker.

@@ -18,7 +18,7 @@ use crate::backend::{self, LocalBackend};
 use crate::cancellation::unless_stopped;
 use crate::compatibility::TERRAFORM_VERSION;
 use crate::context::AppContext;
-use crate::error::AppError;
+use crate::error::{AppError, state_reason};
 use crate::frontend::AppEvent;
 use crate::paths::resolve_symlinks;
 
@@ -373,9 +373,11 @@ impl Recorder {
 impl StateSink for Recorder {
     fn intend(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), String> {
         if let Some(problem) = &self.problem {
-            return Err(problem.to_string());
+            return Err(state_reason(problem));
         }
-        self.journal.record_intent(address, action).map_err(|error| self.problem.insert(error).to_string())
+        self.journal
+            .record_intent(address, action)
+            .map_err(|error| state_reason(self.problem.insert(error)))
     }
 
     fn record(
@@ -385,10 +387,10 @@ impl StateSink for Recorder {
         instance: Option<&Instance>,
     ) -> Result<(), String> {
         if let Some(problem) = &self.problem {
-            return Err(problem.to_string());
+            return Err(state_reason(problem));
         }
         self.journal
             .record(address, provider, instance)
-            .map_err(|error| self.problem.insert(error).to_string())
+            .map_err(|error| state_reason(self.problem.insert(error)))
     }
 }

@@ -305,7 +305,7 @@ pub(crate) fn labels<'a, const COUNT: usize>(
                 format!("Missing {missing} for {kind}"),
                 format!("A {kind} block needs its {} as a label before the brace.", names.join(" and its ")),
             )
-            .at(block.header_span.after()),
+            .at(block.header_span.next_character()),
         );
         return None;
     }

@@ -214,7 +214,9 @@ impl ModuleNode {
             ReferenceSubject::Variable(name) if !module.variables.contains_key(name) => undeclared(
                 "input variable",
                 format!("variable \"{name}\""),
-                did_you_mean(name, module.variables.keys().map(|known| &**known)),
+                Some(did_you_mean(name, module.variables.keys().map(|known| &**known)))
+                    .filter(|advice| !advice.is_empty())
+                    .unwrap_or_else(|| format!(" Declare it with a variable \"{name}\" {{}} block.")),
             ),
             ReferenceSubject::Local(name) if !module.locals.contains_key(name) => undeclared(
                 "local value",

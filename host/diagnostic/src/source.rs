@@ -158,6 +158,17 @@ impl Span {
         Self::new(&self.file, self.start, other.end)
     }
 
+    /// Returns the span of the next character that is not a blank. At the end of a line, the span is
+    /// empty.
+    #[must_use]
+    pub fn next_character(&self) -> Self {
+        let rest = self.file.text().get(self.end..).unwrap_or_default();
+        let start = self.end + rest.find(|character| character != ' ' && character != '\t').unwrap_or(0);
+        let next = self.file.text().get(start..).and_then(|rest| rest.chars().next());
+        let length = next.filter(|character| !matches!(character, '\n' | '\r')).map_or(0, char::len_utf8);
+        Self::new(&self.file, start, start + length)
+    }
+
     /// Returns the empty span at the end of this one.
     #[must_use]
     pub fn after(&self) -> Self {

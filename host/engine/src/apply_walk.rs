@@ -102,7 +102,7 @@ pub async fn apply(
         applied,
         deposed: HashMap::new(),
         removed: removed_with_provisioners(&context.configuration),
-        unrecorded: false,
+        unrecorded: None,
         ephemerals: Ephemerals::default(),
         for_providers,
     };
@@ -110,6 +110,9 @@ pub async fn apply(
     walker.import_all();
     let walked = walk(order.graph.graph(), &mut walker, parallelism, &mut stop).await;
     walker.parts().close_all(walked).await;
+    if let Some(unrecorded) = &walker.unrecorded {
+        walker.applied.diagnostics.push(unrecorded.diagnostic());
+    }
     walker.configured.close().await;
     walker.applied.stopped = walked != WalkEnd::Completed;
     if walker.applied.stopped {
@@ -155,11 +158,32 @@ struct ApplyWalk<'a> {
     deposed: HashMap<usize, Str>,
     /// The `removed` blocks with provisioners to run before objects are destroyed.
     removed: HashMap<ResourceAddress, &'a Removed>,
-    /// Whether recording a change failed; if so, no new operation starts.
-    unrecorded: bool,
+    /// The changes that could not be recorded; if there are any, no new operation starts.
+    unrecorded: Option<UnrecordedChanges>,
     ephemerals: Ephemerals,
     /// Ephemeral resources that provider configurations depend on.
     for_providers: HashSet<ResourceAddress>,
+}
+
+/// Changes that could not be recorded.
+struct UnrecordedChanges {
+    first: String,
+    further: Vec<String>,
+    /// The reason why the first one could not be recorded.
+    problem: String,
+}
+
+impl UnrecordedChanges {
+    fn diagnostic(&self) -> Diagnostic {
+        let Self { first, further, problem } = self;
+        let changes = if further.is_empty() {
+            format!("The change of {first}")
+        } else {
+            format!("The changes of {first}, {}", further.join(", "))
+        };
+        let detail = format!("{changes} could not be recorded: {problem}. No further changes are started.");
+        Diagnostic::error("Failed to save the state", detail).for_address(first.clone())
+    }
 }
 
 enum Pending {
@@ -251,7 +275,7 @@ impl Walker for ApplyWalk<'_> {
     }
 
     fn start(&mut self, pending: Pending) -> StartResult<Outcome> {
-        if self.unrecorded && !matches!(pending, Pending::Close(_)) {
+        if self.unrecorded.is_some() && !matches!(pending, Pending::Close(_)) {
             return StartResult::Failed;
         }
         match pending {

@@ -186,7 +186,10 @@ impl NodeGraph {
         needs.reverse();
         Diagnostic::error(
             format!("Cycle: {}", steps.collect::<Vec<_>>().join(", ")),
-            format!("These objects depend on each other:\n{}", needs.join("\n")),
+            format!(
+                "These objects depend on each other:\n{}\nRemove one of these references.",
+                needs.join("\n")
+            ),
         )
     }
 }

@@ -197,7 +197,7 @@ pub fn unknown_type(schemas: &Schemas, resource: &Resource, provider: &ProviderC
             resource.type_name
         ),
     )
-    .at(resource.span.clone())
+    .at(resource.type_span.clone())
     .in_block(resource.context())
 }
 

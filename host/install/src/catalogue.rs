@@ -6,6 +6,7 @@
 use std::fmt;
 
 use wardian_address::{ProviderAddress, Version};
+use wardian_diagnostic::closest;
 
 use crate::hash::{PackageHash, Sha256Digest};
 
@@ -61,6 +62,17 @@ impl Catalogue {
     /// Returns the versions of one provider.
     pub fn versions_of<'a>(&'a self, address: &'a ProviderAddress) -> impl Iterator<Item = &'a Version> {
         self.plugins.iter().filter(move |plugin| plugin.address == *address).map(|plugin| &plugin.version)
+    }
+
+    /// Returns the provider with the most similar name in the same namespace, if the names may differ
+    /// by a typo. Returns `None` for an embedded provider.
+    pub fn similar(&self, address: &ProviderAddress) -> Option<&ProviderAddress> {
+        let same_namespace = |known: &&ProviderAddress| {
+            (known.hostname(), known.namespace()) == (address.hostname(), address.namespace())
+        };
+        let known = || self.plugins.iter().map(|plugin| &plugin.address).filter(same_namespace);
+        let near = closest(address.type_name(), known().map(ProviderAddress::type_name))?;
+        known().find(|known| known.type_name() == near && *known != address)
     }
 
     /// Returns one version of one provider.

@@ -310,6 +310,7 @@ impl Selector<'_> {
                 address: address.clone(),
                 required_by: self.requirements.required_by(address),
                 searched: survey.searched,
+                similar: self.sources.catalogue.similar(address).cloned(),
             });
         };
         let opened = offer.open(address, &self.sources.digests)?;

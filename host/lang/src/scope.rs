@@ -1,5 +1,7 @@
 //! The interface through which evaluation accesses its environment.
 
+use std::io;
+
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_value::Value;
 
@@ -68,11 +70,11 @@ pub trait Scope {
     ///
     /// # Errors
     ///
-    /// A description of the reason, without the path.
-    fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {
+    /// If the file cannot be read.
+    fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
         match self.outer() {
             Some(outer) => outer.read_file(path),
-            None => Err("files cannot be read here".into()),
+            None => Err(io::Error::other("files cannot be read here")),
         }
     }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::cell::RefCell;
+use std::io;
 use std::collections::BTreeMap;
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
@@ -44,8 +45,9 @@ impl Scope for World {
         }
     }
 
-    fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {
-        self.files.get(path).map(|text| text.as_bytes().to_vec()).ok_or("no such file".into())
+    fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
+        let text = self.files.get(path);
+        text.map(|text| text.as_bytes().to_vec()).ok_or_else(|| io::Error::other("no such file"))
     }
 
     fn list_files(&self, _directory: &str) -> Result<Option<Vec<String>>, String> {

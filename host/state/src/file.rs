@@ -135,6 +135,11 @@ impl StateFile {
         }
     }
 
+    /// Returns whether a process holds the lock of the state at a path.
+    pub fn is_locked_at(path: &Path) -> bool {
+        Lock::is_held(path)
+    }
+
     pub fn unlock(&mut self) {
         self.lock = None;
     }

@@ -198,6 +198,12 @@ impl Lock {
         }
     }
 
+    /// Returns whether a process holds the lock. A state that does not exist is not locked.
+    pub(crate) fn is_held(path: &Path) -> bool {
+        let file = open_regular(path, OpenOptions::new().read(true).write(true));
+        file.and_then(|file| system::try_lock(&file)).is_ok_and(|is_free| !is_free)
+    }
+
     fn write_info(&self) -> io::Result<()> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);

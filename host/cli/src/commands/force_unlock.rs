@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use wardian_app::state_access;
+use wardian_state::StateFile;
 
 use crate::arguments::ForceUnlockArguments;
 use crate::command_context::CommandContext;
@@ -29,6 +30,16 @@ impl CommandSpec for ForceUnlockArguments {
 fn run(context: &CommandContext, arguments: &ForceUnlockArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let path = state_access::state_path(&context.app, Some(&configuration), None)?;
+    if !StateFile::is_locked_at(&path) {
+        return Err(Failure::error(
+            "Local state is not locked",
+            format!(
+                "{} is not locked, so there is no lock {} to release: a lock never outlives its process.",
+                path.display(),
+                arguments.id
+            ),
+        ));
+    }
     Err(Failure::error(
         "Local state cannot be unlocked",
         format!(

@@ -8,10 +8,10 @@ use async_trait::async_trait;
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress, ResourceMode};
 use wardian_app::compatibility::TERRAFORM_VERSION;
 use wardian_app::saved_plan;
-use wardian_app::state_access;
+use wardian_app::{json_reason, state_access};
 use wardian_diagnostic::system_reason;
 use wardian_engine::{Schemas, decode_stored};
-use wardian_state::{Object, State, decode_state};
+use wardian_state::{Object, State, StateProblem, decode_state};
 
 use crate::arguments::ShowArguments;
 use crate::command_context::CommandContext;
@@ -45,11 +45,15 @@ async fn run(context: &CommandContext, arguments: &ShowArguments) -> Outcome {
         return plan(context, path, &bytes, arguments.json).await;
     }
     let decoded = decode_state(&bytes).map_err(|problem| {
+        let reason = match &problem {
+            StateProblem::NotJson(problem) => json_reason(problem),
+            problem => problem.to_string(),
+        };
         unreadable(
             path,
             &format!(
-                "it is not a saved plan, and cannot be read as a \
-            state: {problem}"
+                "it is neither a plan written by `plan -out=FILE` nor a state file: {reason}. Without a path, \
+                 `show` prints the current state"
             ),
         )
     })?;

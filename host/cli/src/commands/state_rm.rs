@@ -54,7 +54,10 @@ async fn run(context: &CommandContext, arguments: &StateRmArguments) -> Outcome 
     if removed.is_empty() {
         return Err(Failure::error(
             "Invalid target address",
-            "None of these addresses exists in the state. `wardian state list` lists the instances.",
+            format!(
+                "None of these addresses exists in the state: {}. `wardian state list` lists the instances.",
+                arguments.addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+            ),
         ));
     }
     let what = if arguments.dry_run { "Would remove" } else { "Removed" };

@@ -96,7 +96,14 @@ pub(super) fn constraints(
     match Constraints::parse(text, dialect) {
         Ok(constraints) => Some(constraints),
         Err(error) => {
-            let detail = format!("This is not a version constraint: {error}.");
+            let advice = match dialect {
+                ConstraintDialect::Tool => "",
+                ConstraintDialect::Provider | ConstraintDialect::Module => {
+                    " Without a constraint, the newest version is selected."
+                }
+            };
+            let detail =
+                format!("This is not a version constraint, such as \">= 2.5\": {error}.{advice}");
             problems.push(Diagnostic::error("Invalid version constraint", detail).at(span.clone()));
             None
         }

@@ -38,6 +38,8 @@ pub struct Resource {
     pub body: Body,
     /// The span of the header.
     pub span: Span,
+    /// The span of the type in the header.
+    pub type_span: Span,
 }
 
 impl Resource {
@@ -154,6 +156,7 @@ impl Resource {
             connection,
             body,
             span: block.header_span.clone(),
+            type_span: type_label.span.clone(),
         })
     }
 }

@@ -38,7 +38,7 @@ pub struct Backend {
     pub type_name: Str,
     /// The backend's arguments.
     pub body: Body,
-    /// The span of the header.
+    /// The span of the type, or of the header of a `cloud` block.
     pub span: Span,
 }
 
@@ -136,7 +136,7 @@ impl Backend {
             // The backend's schema is not available here, and no supported backend has relevant
             // blocks.
             body: block.body.guessed().into_owned(),
-            span: block.header_span.clone(),
+            span: block.labels.first().map_or(&block.header_span, |label| &label.span).clone(),
         }
     }
 }

@@ -86,7 +86,10 @@ fn unreadable_directory(directory: &Path, call: Option<&ModuleCall>, error: &io:
     };
     match call {
         None => Diagnostic::error("Failed to read module directory", detail),
-        Some(call) => Diagnostic::error("Unreadable module directory", detail)
+        Some(call) => Diagnostic::error(
+            "Unreadable module directory",
+            format!("{detail} A local path is relative to the directory of the module that calls it."),
+        )
             .at(call.source_span.clone())
             .in_block(format!("module \"{}\"", call.name)),
     }

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
-use wardian_diagnostic::Diagnostic;
 use wardian_state::{Instance, Object};
 use wardian_value::Value;
 
-use super::{ApplyWalk, Outcome, Pending};
+use super::{ApplyWalk, Outcome, Pending, UnrecordedChanges};
 use crate::diagnostic_spans::{in_resource, resource_of};
 use crate::operation::apply::{
     Afterwards, ApplyInput, ApplyOutcome, apply as apply_instance, destroy, plan_and_destroy,
@@ -99,17 +98,13 @@ impl ApplyWalk<'_> {
 
     fn is_recorded(&mut self, address: &ResourceInstanceAddress, recorded: Result<(), String>) -> bool {
         let Err(problem) = recorded else { return true };
-        self.unrecorded = true;
-        self.applied.diagnostics.push(
-            Diagnostic::error(
-                "Failed to save the state",
-                format!(
-                    "The change of {address} could not be recorded: {problem}. No further changes are \
-                     started."
-                ),
-            )
-            .for_address(address.to_string()),
-        );
+        let address = address.to_string();
+        match &mut self.unrecorded {
+            Some(unrecorded) => unrecorded.further.push(address),
+            None => {
+                self.unrecorded = Some(UnrecordedChanges { first: address, further: Vec::new(), problem });
+            }
+        }
         false
     }
 

@@ -126,8 +126,12 @@ fn keys(value: &Value) -> Result<Option<BTreeMap<Str, Value>>, Refusal> {
     }
     if !matches!(value.ty(), Type::Map(_) | Type::Object(_) | Type::Set(_) | Type::Dynamic) {
         return Err(Refusal::new(format!(
-            "a map or a set of strings is required, but this value is of type {}.",
-            value.ty().friendly_name()
+            "a map or a set of strings is required, but this value is of type {}.{}",
+            value.ty().friendly_name(),
+            match value.ty() {
+                Type::List(_) | Type::Tuple(_) => " To use a list of strings, convert it with toset(...).",
+                _ => "",
+            }
         )));
     }
     if !value.is_known() {
@@ -148,7 +152,8 @@ fn keys(value: &Value) -> Result<Option<BTreeMap<Str, Value>>, Refusal> {
             }
             None => {
                 return Err(Refusal::for_set(format!(
-                    "all elements of a set must be strings; these are of type {}.",
+                    "all elements of a set must be strings; these are of type {}. To convert them, use \
+                     toset([for element in ... : tostring(element)]).",
                     element.ty().friendly_name()
                 )));
             }

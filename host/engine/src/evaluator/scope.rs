@@ -1,5 +1,6 @@
 //! The scope of expressions in a module instance.
 
+use std::io;
 use std::path::{Path as FilePath, PathBuf};
 
 use wardian_address::{ModuleInstance, ModulePath, ResourceMode};
@@ -278,9 +279,9 @@ impl Scope for ModuleScope<'_> {
             .map_err(Diagnostics::from)
     }
 
-    fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {
+    fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
         let Directories { root_directory, files, .. } = &*self.evaluator.directories;
-        files.read(&root_directory.join(path)).map_err(|error| system_reason(&error))
+        files.read(&root_directory.join(path))
     }
 
     fn file_exists(&self, path: &str) -> Result<bool, String> {

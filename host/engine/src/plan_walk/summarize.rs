@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use wardian_address::{InstanceKey, ResourceInstanceAddress};
-use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, Severity};
+use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, Severity, closest};
 
 use super::{PlanWalk, is_preceded_by_plan};
 use crate::evaluator::Evaluator;
@@ -71,6 +71,15 @@ impl PlanWalk<'_> {
     }
 }
 
+/// Suggests the address of a change that is similar to an address without one.
+fn similar(address: &ResourceInstanceAddress, changes: &[ResourceChange]) -> String {
+    let known: Vec<String> = changes.iter().map(|change| change.address.to_string()).collect();
+    closest(&address.to_string(), known.iter().map(String::as_str)).map_or_else(
+        || " `wardian state list` lists the existing instances.".to_owned(),
+        |near| format!(" Did you mean {near}?"),
+    )
+}
+
 /// Warns about `-replace` options without a matching object. This is not an error, since the object
 /// may no longer exist.
 fn unmatched_replacements(requested: &[ResourceInstanceAddress], changes: &[ResourceChange]) -> Diagnostics {
@@ -86,7 +95,10 @@ fn unmatched_replacements(requested: &[ResourceInstanceAddress], changes: &[Reso
         diagnostics.push(if keyed.is_empty() {
             Diagnostic::warning(
                 "No such resource instance to replace",
-                format!("The plan has no {address}, so -replace has no effect on it."),
+                format!(
+                    "The plan has no {address}, so -replace has no effect on it.{}",
+                    similar(address, changes)
+                ),
             )
         } else {
             Diagnostic::warning(

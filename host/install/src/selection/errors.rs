@@ -35,12 +35,14 @@ pub enum SourceRemark {
 #[non_exhaustive]
 pub enum SelectionError {
     /// No available version meets the constraints.
-    #[error("{}", no_matching_version(address, required_by, searched))]
+    #[error("{}", no_matching_version(address, required_by, searched, similar.as_ref()))]
     NoMatchingVersion {
         address: ProviderAddress,
         /// The requirements.
         required_by: Vec<RequiredBy>,
         searched: Vec<SearchedSource>,
+        /// The embedded provider with the most similar name, if the names differ by a typo.
+        similar: Option<ProviderAddress>,
     },
     /// The locked version no longer meets the constraints.
     #[error(
@@ -133,6 +135,7 @@ fn no_matching_version(
     address: &ProviderAddress,
     required_by: &[RequiredBy],
     searched: &[SearchedSource],
+    similar: Option<&ProviderAddress>,
 ) -> String {
     let name = address.for_display();
     let constrained = required_by.iter().any(|required| !required.constraints.is_empty());
@@ -142,6 +145,9 @@ fn no_matching_version(
         let origins: Vec<&str> = required_by.iter().map(|required| required.origin.as_str()).collect();
         format!("no version of {name} is available (required by {})", origins.join(", "))
     };
+    if let Some(similar) = similar {
+        let _ = write!(text, "\nDid you mean {}?", similar.for_display());
+    }
     let _ = write!(text, "\nSearched sources:{}", source_list(searched));
     if needs_network(searched) {
         let (host, namespace, name) = (address.hostname(), address.namespace(), address.type_name());

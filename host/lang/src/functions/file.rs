@@ -40,9 +40,15 @@ fn expanded(path: &str, scope: &dyn Scope) -> Result<String, Failure> {
 
 pub(super) fn read(path: &str, position: usize, scope: &dyn Scope) -> Result<Vec<u8>, Failure> {
     let full = expanded(path, scope)?;
-    scope
-        .read_file(&full)
-        .map_err(|reason| Failure::argument(position, format!("cannot read {path:?}: {reason}")))
+    scope.read_file(&full).map_err(|error| {
+        let advice = if error.kind() == io::ErrorKind::NotFound {
+            ". A relative path starts at the directory of the root module. If a resource creates the file, use \
+             an attribute of that resource instead, because functions are evaluated before it is created"
+        } else {
+            ""
+        };
+        Failure::argument(position, format!("cannot read {path:?}: {}{advice}", system_reason(&error)))
+    })
 }
 
 pub(super) fn read_text(path: &str, position: usize, scope: &dyn Scope) -> Result<String, Failure> {

@@ -52,6 +52,9 @@ impl fmt::Display for ConversionError {
 impl fmt::Display for ConversionProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Required(Type::Map(element)) if **element == Type::Dynamic => {
+                f.write_str("a map is required, such as { key = value }")
+            }
             Self::Required(ty) => {
                 let article = if matches!(ty, Type::Object(_)) { "an" } else { "a" };
                 write!(f, "{article} {} is required", ty.friendly_name())
