@@ -57,7 +57,7 @@ pub use cancellation::unless_stopped;
 pub use configuration_shape::CONFIGURATION_TARGET;
 pub use context::{AppContext, AppOptions};
 pub use environment::{EnvironmentVariable, ProcessEnvironment, VARIABLES};
-pub use error::{AppError, sentence, state_diagnostic};
+pub use error::{AppError, json_reason, sentence, state_diagnostic};
 pub use frontend::{
     AppEvent, CapabilityChange, Confirmation, Frontend, NativeReplacement, RequestedCapability,
 };

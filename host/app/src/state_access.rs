@@ -375,9 +375,7 @@ impl StateSink for Recorder {
         if let Some(problem) = &self.problem {
             return Err(state_reason(problem));
         }
-        self.journal
-            .record_intent(address, action)
-            .map_err(|error| state_reason(self.problem.insert(error)))
+        self.journal.record_intent(address, action).map_err(|error| state_reason(self.problem.insert(error)))
     }
 
     fn record(

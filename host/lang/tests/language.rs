@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::cell::RefCell;
-use std::io;
 use std::collections::BTreeMap;
+use std::io;
 
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
 use wardian_lang::{Expression, ReferenceSubject, Resolved, Scope, TypeConstraint, parse_expression};

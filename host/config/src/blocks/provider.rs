@@ -102,8 +102,7 @@ pub(super) fn constraints(
                     " Without a constraint, the newest version is selected."
                 }
             };
-            let detail =
-                format!("This is not a version constraint, such as \">= 2.5\": {error}.{advice}");
+            let detail = format!("This is not a version constraint, such as \">= 2.5\": {error}.{advice}");
             problems.push(Diagnostic::error("Invalid version constraint", detail).at(span.clone()));
             None
         }

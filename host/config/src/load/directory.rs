@@ -90,8 +90,8 @@ fn unreadable_directory(directory: &Path, call: Option<&ModuleCall>, error: &io:
             "Unreadable module directory",
             format!("{detail} A local path is relative to the directory of the module that calls it."),
         )
-            .at(call.source_span.clone())
-            .in_block(format!("module \"{}\"", call.name)),
+        .at(call.source_span.clone())
+        .in_block(format!("module \"{}\"", call.name)),
     }
 }
 

@@ -1,7 +1,10 @@
 //! The file and path functions. All file access goes through the scope.
 
+use std::io;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use wardian_diagnostic::system_reason;
 use wardian_value::{Type, Value};
 
 use super::{Body, Failure, Function, Outcome, Parameter, ResultType};

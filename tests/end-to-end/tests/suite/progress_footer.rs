@@ -7,9 +7,7 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use wardian_end_to_end::{Project, assert_seen_text};
-
-use super::console_terminal::Terminal;
+use wardian_end_to_end::{Project, Terminal, assert_seen_text};
 
 const RELEASE: &str = "release";
 

@@ -78,9 +78,11 @@ impl Parser<'_> {
                  also be missing elsewhere in the file.",
                 opening.place(),
             ),
-            TokenKind::CloseBrace => {
-                (ITEM_REQUIRED, "This brace closes no block. Remove it, or add the block's header.", bad.place())
-            }
+            TokenKind::CloseBrace => (
+                ITEM_REQUIRED,
+                "This brace closes no block. Remove it, or add the block's header.",
+                bad.place(),
+            ),
             _ => (
                 ITEM_REQUIRED,
                 "Only an argument, such as name = value, or a block can begin here.",
