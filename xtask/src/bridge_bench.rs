@@ -24,7 +24,7 @@ const ROUND_TRIPS: &str = "examples/round_trips";
 
 /// The target of a line of [`ROUND_TRIPS`], by its name and in its unit.
 const ROUND_TRIP_TARGETS: &[(&str, f64, &str)] =
-    &[("bridge: plan call", 300.0, "µs"), ("what serving adds to a start", 10.0, "ms")];
+    &[("bridge: plan call", 300.0, "µs"), ("start-up overhead of serving", 10.0, "ms")];
 
 /// The name of the provider's processes, as truncated by the kernel.
 const PROCESSES: &str = "terraform-provi";

@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn pipes_and_files_of_processes_are_not_read() {
+    async fn pipes_and_procfs_files_are_not_read() {
         let project = Project::new();
         let made = std::process::Command::new("mkfifo").arg(project.path("project/pipe")).status().unwrap();
         assert!(made.success());

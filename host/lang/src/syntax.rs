@@ -71,6 +71,14 @@ pub struct Label {
     pub span: Span,
 }
 
+impl Block {
+    /// Returns the header in the notation of diagnostics: `resource "aws_instance" "web"`.
+    pub fn context(&self) -> String {
+        let labels = self.labels.iter().map(|label| format!(" \"{}\"", label.text));
+        std::iter::once(self.kind.to_string()).chain(labels).collect()
+    }
+}
+
 impl Body {
     pub fn empty(span: Span) -> Self {
         Self {

@@ -118,7 +118,7 @@ fn keeps_crlf_line_ends() {
 
 /// The encoder changes escape sequences, so the text cannot be edited in place.
 #[test]
-fn inserts_text_if_layout_would_change() {
+fn adds_new_rule_if_extending_list_would_change_layout() {
     check(
         "plugin \"acme/dns\" {\n  allow network {\n    hosts  = [\"a.example\"]\n    reason = \"caf\\u00e9\"\n  }\n}\n",
         &[&hosts(&["b.example"])],

@@ -38,7 +38,7 @@ async fn main() -> Result<(), Failed> {
     print("start of a native plugin, to its schema", bare.as_secs_f64() * 1e3, "ms");
     print("start of a served plugin, to its schema", of_component.as_secs_f64() * 1e3, "ms");
     let more = of_component.saturating_sub(bare);
-    print("what serving adds to a start", more.as_secs_f64() * 1e3, "ms");
+    print("start-up overhead of serving", more.as_secs_f64() * 1e3, "ms");
     Ok(())
 }
 

@@ -120,7 +120,7 @@ async fn functions_return_results_or_errors() {
 }
 
 #[tokio::test]
-async fn impossible_time_is_reported_and_omitted() {
+async fn invalid_renewal_time_is_reported_and_omitted() {
     let request = OpenEphemeralRequest {
         type_name: "hostile_honest".into(),
         config: object("x"),

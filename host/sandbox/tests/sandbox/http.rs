@@ -235,7 +235,7 @@ async fn endless_response_is_rejected_at_limit() {
 }
 
 #[tokio::test]
-async fn ten_thousand_concurrent_requests_end_the_guest() {
+async fn ten_thousand_concurrent_requests_crash_the_guest() {
     let (port, heard) = http_server().await;
     let reaching = Reaching::new(&allow("\"api.example\"", port));
     let request = format!("many:10000|http://api.example:{port}/");

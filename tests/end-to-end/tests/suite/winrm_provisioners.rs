@@ -169,7 +169,7 @@ fn pass(client: TcpStream, port: u16, asked: &Mutex<Vec<String>>) {
 }
 
 #[test]
-fn proxy_connects_files_and_scripts() {
+fn file_and_remote_exec_provisioners_use_proxy() {
     let Some(sshd) = Sshd::start() else { return };
     let (port, asked) = proxy(sshd.port());
     let project = sshd.project(&format!(

@@ -27,6 +27,7 @@ impl Parser<'_> {
         let mut names: BTreeMap<Str, Span> = BTreeMap::new();
         let inner_end = loop {
             let next = self.peek();
+            let earlier_problems = self.problems.len();
             if next.kind == end {
                 self.read();
                 break next.start;
@@ -50,7 +51,12 @@ impl Parser<'_> {
                             body.attributes.push(attribute);
                         }
                     },
-                    Some(Item::Block(block)) => body.blocks.push(block),
+                    Some(Item::Block(block)) => {
+                        if is_file {
+                            self.add_context(earlier_problems, &block);
+                        }
+                        body.blocks.push(block);
+                    }
                     None => {}
                 },
                 _ => {
@@ -62,6 +68,16 @@ impl Parser<'_> {
         };
         body.span = if is_file { self.file.span() } else { self.span((start, inner_end)) };
         body
+    }
+
+    /// Adds the header of a block at the top level to the problems in the block.
+    fn add_context(&mut self, earlier_problems: usize, block: &Block) {
+        for problem in self.problems.iter_mut().skip(earlier_problems) {
+            let is_inside = |span: &Span| (block.span.start..block.span.end).contains(&span.start);
+            if problem.subject.as_ref().is_some_and(is_inside) {
+                problem.context.get_or_insert_with(|| block.context());
+            }
+        }
     }
 
     /// Reports a token that cannot begin an attribute or a block. `opening` is the brace of the
