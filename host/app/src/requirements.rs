@@ -58,7 +58,7 @@ pub(crate) fn check_required_versions(configuration: &Configuration, diagnostics
             };
             diagnostics.push(
                 Diagnostic::error(
-                    "Unsupported Terraform version",
+                    "Unsupported Terraform Core version",
                     format!(
                         "{whose} requires Terraform {}, but this version of Wardian is compatible with \
                          Terraform {TERRAFORM_VERSION}. Use another version of Wardian, or change \
@@ -66,7 +66,8 @@ pub(crate) fn check_required_versions(configuration: &Configuration, diagnostics
                         required.constraints
                     ),
                 )
-                .at(required.span.clone()),
+                .at(required.span.clone())
+                .in_block("terraform"),
             );
         }
     }

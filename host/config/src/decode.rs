@@ -18,7 +18,7 @@ mod nested;
 mod reference;
 
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_lang::{Attribute as Argument, Body, Expected, Scope};
+use wardian_lang::{Attribute as Argument, Body, EmptyScope, Expected, Scope};
 use wardian_plugin::{Attribute, AttributeType, Block, BlockNesting, NestedObject, ObjectNesting};
 use wardian_value::convert::convert;
 use wardian_value::{ObjectType, Str, Type, Value};
@@ -62,6 +62,14 @@ fn decode(body: &Body, schema: &Block, scope: &dyn Scope, problems: &mut Diagnos
     }
     refuse_unknown(body, schema, problems);
     Value::object(parts)
+}
+
+/// Decodes an attribute that is written as blocks without references; `None` if it is not written
+/// in this way, or if the blocks are invalid.
+pub fn decode_constant_blocks(name: &Str, attribute: &Attribute, body: &Body) -> Option<Value> {
+    let mut problems = Diagnostics::new();
+    let value = nested::decode_as_blocks(name, attribute, body, &EmptyScope, &mut problems)?;
+    (!problems.has_errors()).then_some(value)
 }
 
 fn decode_attribute(

@@ -33,7 +33,7 @@ pub use blocks::{
     Resource, Target, TargetResource, Variable,
 };
 pub use configuration::{Configuration, ModuleNode, Requirement};
-pub use decode::{arguments_and_blocks, decode_body, references, span_of};
+pub use decode::{arguments_and_blocks, decode_body, decode_constant_blocks, references, span_of};
 pub use files::{Files, MemoryFiles};
 pub use gated_files::GatedFiles;
 pub use load::{load_root, load_root_from};

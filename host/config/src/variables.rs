@@ -19,7 +19,7 @@ mod undeclared;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile};
+use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
 use wardian_value::{Str, Value};
 
 use crate::blocks::Variable;
@@ -108,6 +108,8 @@ pub struct RootVariables {
     pub values: BTreeMap<Str, Value>,
     /// The values as given, before conversion.
     pub given: BTreeMap<Str, Value>,
+    /// The positions of the values that are set in variable files.
+    pub positions: BTreeMap<Str, Span>,
     /// Errors for values that do not match their variables. A run starts despite these errors, so
     /// that objects that do not depend on the values are evaluated.
     pub refused: BTreeMap<Str, Diagnostics>,
@@ -128,7 +130,7 @@ impl RootVariables {
 /// Creates the values from values that were already converted.
 impl From<BTreeMap<Str, Value>> for RootVariables {
     fn from(values: BTreeMap<Str, Value>) -> Self {
-        Self { given: values.clone(), values, refused: BTreeMap::new() }
+        Self { given: values.clone(), values, ..Self::default() }
     }
 }
 
@@ -171,6 +173,9 @@ fn values(
                 let mut refused = Diagnostics::new();
                 if let Some(value) = value_of(variable, given, &mut refused) {
                     variables.values.insert(name.clone(), value);
+                }
+                if let (Origin::File(_), Some(span)) = (&given.origin, &given.span) {
+                    variables.positions.insert(name.clone(), span.clone());
                 }
                 if let Some(value) = &given.value {
                     variables.given.insert(name.clone(), value.clone());

@@ -256,7 +256,7 @@ impl Walker for ApplyWalk<'_> {
             Node::Check(path, name) => return self.parts().visit_check(path, name),
             Node::Variable(path, name) if path.is_root() => {
                 let Some(value) = self.plan.variables.get(name).cloned() else { return VisitResult::Done };
-                return self.parts().set_root_variable(name, value);
+                return self.parts().set_root_variable(name, value, None);
             }
             Node::Expand(address) => return self.expand_resource(address),
             Node::PlannedChange(index) => return VisitResult::Operations(vec![Pending::Change(*index)]),

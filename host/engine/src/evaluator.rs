@@ -182,13 +182,15 @@ impl Evaluator {
         Diagnosed::unless_errors((), diagnostics)
     }
 
-    /// Sets a variable of the root module.
-    pub fn set_root_variable(&mut self, name: &Str, value: Value) -> Diagnosed<()> {
+    /// Sets a variable of the root module. `position` is that of the value; `None` for a value
+    /// without a position, and for a default.
+    pub fn set_root_variable(&mut self, name: &Str, value: Value, position: Option<&Span>) -> Diagnosed<()> {
         let configuration = Arc::clone(&self.configuration);
         let Some(variable) = configuration.root().module.variables.get(name) else {
             return Diagnosed::new(());
         };
-        let found = self.accept_variable(&ModuleInstance::root(), variable, value, &variable.span);
+        let place = position.unwrap_or(&variable.span);
+        let found = self.accept_variable(&ModuleInstance::root(), variable, value, place);
         Diagnosed::unless_errors((), found)
     }
 
@@ -363,10 +365,13 @@ impl Evaluator {
                  block.",
                 provider.for_display()
             );
-            return Err(Diagnostic::error("Provider does not support provider_meta", detail)
-                .at(meta.span.clone())
-                .in_block("terraform")
-                .into());
+            return Err(Diagnostic::error(
+                format!("Provider {provider} doesn't support provider_meta"),
+                detail,
+            )
+            .at(meta.span.clone())
+            .in_block("terraform")
+            .into());
         };
         let (value, found) =
             decode_body(&meta.body, &schema.block, &self.scope(module, RepetitionData::None));

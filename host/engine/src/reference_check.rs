@@ -7,13 +7,15 @@ use std::collections::HashSet;
 use wardian_config::{Configuration, ModuleNode, Resource, resource_mode};
 use wardian_diagnostic::{Diagnostic, Diagnostics, closest};
 use wardian_lang::{Expression, Reference, ReferenceSubject};
+use wardian_plugin::Block;
 use wardian_value::{PathStep, Str, Type};
 
 use crate::providers::Schemas;
 use crate::repeats::{Repeats, resource_repeats};
 use crate::reported_references::ReportedReferences;
 
-/// Returns all errors in references that do not depend on values.
+/// Returns all errors in references that do not depend on values, and warnings about deprecated
+/// attributes.
 pub fn check(configuration: &Configuration, schemas: &Schemas) -> (Diagnostics, ReportedReferences) {
     let mut problems = configuration.check_references();
     let mut reported = ReportedReferences::default();
@@ -30,7 +32,9 @@ pub fn check(configuration: &Configuration, schemas: &Schemas) -> (Diagnostics, 
             let is_value = !triggers.contains(&ReportedReferences::position(&reference.span));
             let problem = is_value.then(|| check_resource(configuration, schemas, node, reference));
             if let Some(problem) = problem.flatten() {
-                reported.insert(&reference.span);
+                if problem.is_error() {
+                    reported.insert(&reference.span);
+                }
                 problems.push(problem.in_block(context));
             }
         });
@@ -62,8 +66,30 @@ fn check_resource(
     };
     let provider = configuration.provider_for(&node.path, resource);
     let schema = schemas.resource(&provider.provider, resource.mode, &resource.type_name)?;
-    let (position, detail) = invalid_step(schema.implied_type(), steps)?;
-    Some(Diagnostic::error("Unsupported attribute", detail).at(reference.step_span(skipped + position)))
+    let (position, problem) = match invalid_step(schema.implied_type(), steps) {
+        Some((position, detail)) => (position, Diagnostic::error("Unsupported attribute", detail)),
+        None => deprecated_step(&schema.block, steps)?,
+    };
+    Some(problem.at(reference.step_span(skipped + position)))
+}
+
+/// Returns the first step to a deprecated attribute, and the warning.
+fn deprecated_step(block: &Block, steps: &[PathStep]) -> Option<(usize, Diagnostic)> {
+    let mut block = block;
+    for (position, step) in steps.iter().enumerate() {
+        let PathStep::Attribute(name) = step else { continue };
+        if let Some(attribute) = block.attributes.get(name) {
+            return attribute.deprecation.is_deprecated().then(|| {
+                let detail = format!(
+                    "The attribute \"{name}\" is deprecated. The provider's documentation may name a \
+                     replacement."
+                );
+                (position, Diagnostic::warning("Deprecated attribute", detail))
+            });
+        }
+        block = &block.block_types.get(name)?.block;
+    }
+    None
 }
 
 /// Returns the steps after the instance key, and the number of steps before them.

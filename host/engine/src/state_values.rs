@@ -94,7 +94,7 @@ pub fn evaluate_all(
     evaluator.values.add_root();
     for (name, value) in variables {
         // Errors in variables are reported when a plan is made.
-        let _ = evaluator.set_root_variable(&name, value);
+        let _ = evaluator.set_root_variable(&name, value, None);
     }
     let by_config = state_by_config(state);
     // The graph was built without cycles.

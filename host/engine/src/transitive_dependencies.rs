@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wardian_address::{ResourceAddress, ResourceMode};
+use wardian_address::ResourceAddress;
 use wardian_state::Dependencies;
 
 use crate::graph::NodeId;
@@ -28,8 +28,7 @@ impl<'a> TransitiveDependencies<'a> {
         let mut found: Vec<(&ResourceAddress, NodeId)> = graph
             .iter()
             .filter_map(|(id, node)| match node {
-                // Stored dependencies do not include ephemeral resources.
-                Node::Resource(address) if address.mode != ResourceMode::Ephemeral => Some((address, id)),
+                Node::Resource(address) => Some((address, id)),
                 _ => None,
             })
             .collect();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use wardian_address::{ModulePath, ProviderConfigAddress, ResourceInstanceAddress};
 use wardian_config::Resource;
-use wardian_diagnostic::{Diagnosed, Diagnostics};
+use wardian_diagnostic::{Diagnosed, Diagnostics, Span};
 use wardian_plugin::Provider;
 use wardian_value::{Str, Value};
 
@@ -64,8 +64,13 @@ impl WalkParts<'_> {
     }
 
     /// Sets a variable of the root module and checks its validations.
-    pub fn set_root_variable<P>(&mut self, name: &Str, value: Value) -> VisitResult<P> {
-        match self.evaluator.set_root_variable(name, value).take(self.diagnostics) {
+    pub fn set_root_variable<P>(
+        &mut self,
+        name: &Str,
+        value: Value,
+        position: Option<&Span>,
+    ) -> VisitResult<P> {
+        match self.evaluator.set_root_variable(name, value, position).take(self.diagnostics) {
             Some(()) => VisitResult::Done,
             None => VisitResult::Failed,
         }

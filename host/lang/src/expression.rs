@@ -190,7 +190,7 @@ impl Expression {
     /// shadowed.
     pub fn check_excluding(&self, locals: &[Str]) -> Diagnostics {
         let mut problems = Diagnostics::default();
-        self.node().walk(&mut |node| match &node.kind {
+        self.node().walk_with_catch(false, &mut |node, is_caught| match &node.kind {
             Kind::Embedded(inner) => problems.extend(inner.check_excluding(locals)),
             Kind::Broken(found) => problems.extend(found.iter().cloned()),
             Kind::Name(name) if locals.contains(&name.traversal.root) => {}
@@ -199,7 +199,7 @@ impl Expression {
                     problems.push(diagnostic);
                 }
             }
-            Kind::Call(call) => {
+            Kind::Call(call) if !is_caught => {
                 if let Some(diagnostic) = evaluate::check_call(self.file(), node, call) {
                     problems.push(diagnostic);
                 }

@@ -159,6 +159,13 @@ pub(crate) struct Call {
     pub(crate) expands: bool,
 }
 
+impl Call {
+    /// Returns whether the function catches errors of its arguments.
+    fn catches_errors(&self) -> bool {
+        matches!(self.target, Target::BuiltIn(Function { body: Body::Lazy(Lazy::Can | Lazy::Try), .. }))
+    }
+}
+
 #[derive(Debug)]
 pub(crate) enum Target {
     BuiltIn(&'static Function),
@@ -222,6 +229,13 @@ impl Node {
             _ => {}
         }
         Self { kind, start, end, height: below + 1 }
+    }
+
+    /// Like [`Node::walk`]. Also passes whether `can` or `try` catches errors of the node.
+    pub(crate) fn walk_with_catch<'a>(&'a self, is_caught: bool, visit: &mut dyn FnMut(&'a Self, bool)) {
+        visit(self, is_caught);
+        let is_caught = is_caught || matches!(&self.kind, Kind::Call(call) if call.catches_errors());
+        self.kind.children(&mut |child| child.walk_with_catch(is_caught, visit));
     }
 
     /// Calls `visit` for this node and all nodes below it, except embedded expressions.

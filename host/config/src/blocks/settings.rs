@@ -27,7 +27,7 @@ pub struct RequiredProvider {
 pub struct RequiredVersion {
     /// The allowed versions of Terraform.
     pub constraints: Constraints,
-    /// The span of the argument's value.
+    /// The span of the argument.
     pub span: Span,
 }
 
@@ -77,6 +77,7 @@ impl Settings {
         let required_version =
             content.nullable_text("required_version", problems).and_then(|(text, span)| {
                 let constraints = constraints(&text, ConstraintDialect::Tool, &span, problems)?;
+                let span = content.attribute("required_version").map_or(span, |set| set.span.clone());
                 Some(RequiredVersion { constraints, span })
             });
         let mut settings = Self { required_version, ..Self::default() };

@@ -81,12 +81,13 @@ fn expand<'a>(
     let Some(parts) = DynamicParts::from_block(block, problems) else {
         return;
     };
+    if let Some(span) = parts.labels_span.filter(|_| label_count == 0) {
+        let detail = "Blocks of this type have no labels, so the argument labels cannot be set.";
+        problems.push(Diagnostic::error("Unsupported argument", detail).at(span));
+        return;
+    }
     if parts.labels.len() != label_count {
-        let detail = if label_count == 0 {
-            "Blocks of this type have no labels, so the argument labels cannot be set."
-        } else {
-            "Blocks of this type have one label each: labels = [...] with one element is required."
-        };
+        let detail = "Blocks of this type have one label each: labels = [...] with one element is required.";
         problems
             .push(Diagnostic::error("Invalid dynamic block labels", detail).at(block.header_span.clone()));
         return;
@@ -102,8 +103,8 @@ fn expand<'a>(
         Cow::Owned(content) => Cow::Owned(content.body),
     };
     if !value.is_known() {
-        let unknown = Value::unknown(Type::Dynamic);
-        let iteration = Iteration::new(scope, parts.iterator, unknown.clone(), unknown);
+        let element = Value::unknown(Type::Dynamic);
+        let iteration = Iteration { outer: scope, iterator: parts.iterator, element };
         found.push(ExpandedBlock::Uncounted { content: body, iteration, marks });
         return;
     }
@@ -155,7 +156,7 @@ fn expand<'a>(
 pub(super) struct Iteration<'a> {
     outer: &'a dyn Scope,
     iterator: Str,
-    /// The iterator: an object with the attributes `key` and `value`.
+    /// The iterator: an object with the attributes `key` and `value`, or unknown.
     element: Value,
 }
 

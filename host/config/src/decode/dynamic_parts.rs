@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Attribute, Block as SyntaxBlock, Expected, Expression, Scope};
 use wardian_value::{Str, Type};
 
@@ -24,6 +24,8 @@ pub(super) struct DynamicParts<'a> {
     pub(super) for_each: Attribute,
     pub(super) iterator: Str,
     pub(super) labels: Vec<Expression>,
+    /// The span of the name of the argument `labels`, if it is set.
+    pub(super) labels_span: Option<Span>,
     pub(super) content: Cow<'a, SyntaxBlock>,
 }
 
@@ -77,6 +79,7 @@ impl<'a> DynamicParts<'a> {
                 Vec::new()
             }),
         };
+        let labels_span = body.attribute("labels").map(|argument| argument.name_span.clone());
         let mut contents: Vec<Cow<'a, SyntaxBlock>> = match body {
             Cow::Borrowed(body) => body.blocks.iter().map(Cow::Borrowed).collect(),
             Cow::Owned(body) => body.blocks.into_iter().map(Cow::Owned).collect(),
@@ -94,7 +97,7 @@ impl<'a> DynamicParts<'a> {
             problems
                 .push(Diagnostic::error("Extraneous content block", detail).at(second.header_span.clone()));
         }
-        Some(Self { for_each: for_each?, iterator, labels, content: content? })
+        Some(Self { for_each: for_each?, iterator, labels, labels_span, content: content? })
     }
 }
 

@@ -18,7 +18,8 @@ impl PlanWalk<'_> {
             return VisitResult::Failed;
         }
         let Some(value) = self.variables.values.get(name).cloned() else { return VisitResult::Done };
-        self.parts().set_root_variable(name, value)
+        let position = self.variables.positions.get(name).cloned();
+        self.parts().set_root_variable(name, value, position.as_ref())
     }
 
     /// Lists the conditions of root variables before their values are known.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use wardian_address::ResourceAddress;
 use wardian_config::RootVariables;
-use wardian_diagnostic::Diagnostics;
+use wardian_diagnostic::{Diagnostics, Span};
 use wardian_state::State;
 use wardian_value::{Str, Value};
 
@@ -152,6 +152,8 @@ pub(super) struct PlanVariables {
     pub(super) values: BTreeMap<Str, Value>,
     given: BTreeMap<Str, Value>,
     ephemeral: BTreeSet<Str>,
+    /// The positions of the values that are set in variable files.
+    pub(super) positions: BTreeMap<Str, Span>,
 }
 
 impl PlanVariables {
@@ -159,7 +161,7 @@ impl PlanVariables {
     /// have the wrong type.
     fn new(context: &EngineContext, variables: RootVariables) -> (Self, BTreeMap<Str, Diagnostics>) {
         let declared = &context.configuration.root().module.variables;
-        let RootVariables { mut values, mut given, refused } = variables;
+        let RootVariables { mut values, mut given, positions, refused } = variables;
         let is_ephemeral = |name: &&Str| declared.get(*name).is_some_and(|variable| variable.ephemeral);
         let ephemeral = values.keys().filter(is_ephemeral).cloned().collect();
         for (name, variable) in declared {
@@ -171,7 +173,7 @@ impl PlanVariables {
                 given.insert(name.clone(), value.with_marks(marks));
             }
         }
-        (Self { values, given, ephemeral }, refused)
+        (Self { values, given, ephemeral, positions }, refused)
     }
 
     /// Returns a plan with these variables and without changes.

@@ -126,7 +126,8 @@ fn ignored(resource: &Resource, block: &Block, schema: &Schema) -> Diagnostics {
                  ignore. The entry has no effect and can be removed."
             );
             diagnostics.push(
-                Diagnostic::warning("Redundant ignore_changes element", detail).at(resource.span.clone()),
+                Diagnostic::warning("Redundant ignore_changes element", detail)
+                    .at(resource.type_span.clone()),
             );
         }
     }

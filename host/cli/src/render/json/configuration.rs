@@ -210,7 +210,10 @@ impl<'a> Source<'a, '_> {
             expressions: schema
                 .map(|schema| Expressions::of_body(&resource.body, &schema.block))
                 .unwrap_or_default(),
-            schema_version: schema.map_or(0, |schema| schema.version),
+            // Only managed objects are stored with a schema version.
+            schema_version: schema
+                .filter(|_| resource.mode == ResourceMode::Managed)
+                .map_or(0, |schema| schema.version),
             repetition: RepetitionDocument::new(resource.count.as_ref(), resource.for_each.as_ref()),
             depends_on: texts(&resource.depends_on),
         }

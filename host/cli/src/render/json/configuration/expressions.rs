@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
-use wardian_config::{arguments_and_blocks, references};
+use wardian_config::{arguments_and_blocks, decode_constant_blocks, references};
 use wardian_diagnostic::Diagnostics;
 use wardian_lang::{Body, Expression, Reference, ReferenceSubject};
-use wardian_plugin::{Block, BlockNesting};
-use wardian_value::{PathStep, Value};
+use wardian_plugin::{Attribute, Block, BlockNesting};
+use wardian_value::{PathStep, Str, Value};
 
 use crate::render::json::values::PlainValue;
 
@@ -104,8 +104,9 @@ impl Expressions {
         let mut all = Self::of_arguments(arguments.map(|argument| (&*argument.name, &argument.expression)));
         for block in &body.blocks {
             let Some(nested) = schema.block_types.get(&*block.kind) else {
-                if schema.attributes.contains_key(&*block.kind) {
+                if let Some(attribute) = schema.attributes.get(&*block.kind) {
                     all.add_written_as_block(&block.kind, &block.body);
+                    all.add_constant_blocks(&block.kind, attribute, &body);
                 }
                 continue;
             };
@@ -134,6 +135,16 @@ impl Expressions {
         all
     }
 
+    /// Sets the constant value of an argument that is written as blocks without references.
+    fn add_constant_blocks(&mut self, name: &Str, attribute: &Attribute, body: &Body) {
+        if !self.0.contains_key(&**name)
+            && let Some(constant) = decode_constant_blocks(name, attribute, body)
+        {
+            let argument = ExpressionDocument { constant: Some(constant), references: Vec::new() };
+            self.0.insert(name.to_string(), Part::Argument(argument));
+        }
+    }
+
     /// Adds an argument that is written as blocks with its name. It contains the references in all
     /// of these blocks.
     fn add_written_as_block(&mut self, name: &str, body: &Body) {
@@ -146,6 +157,8 @@ impl Expressions {
         }
         let nothing = || Part::Argument(ExpressionDocument { constant: None, references: Vec::new() });
         if let Part::Argument(argument) = self.0.entry(name.to_owned()).or_insert_with(nothing) {
+            // An earlier block may have no references.
+            argument.constant = None;
             argument.references.append(&mut found);
         }
     }
