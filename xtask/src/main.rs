@@ -48,7 +48,7 @@ Commands:
   test      build Wardian, then run every test of the workspace
   hostile   build Wardian, then attack it with hostile components, configurations and files
   interop   build Wardian, then work with a real peer: `interop aws`,
-            `interop ssh` or `interop terraform`
+            `interop ssh`, `interop terraform` or `interop wrappers`
   bench     build Wardian, then measure it, beside `terraform` where that is on PATH
   build     build the plugins, then the `wardian` binary that embeds them
   guests    build the plugins alone
@@ -70,6 +70,8 @@ Options:
             the version before the defences; with --costs, compare what attacks cost
   hostile --components-for <MINUTES>   try random components
   hostile files --steps <N>   random file operations of two plugins instead (default: 10000000)
+  interop wrappers --only <TEXT>   tools with this text in their names
+  interop wrappers --binary <PATH> run this binary instead of building one
   bench --runs <N>      whole-process runs per measurement (default: 20)
   bench --check         exit 1 if a figure misses its target
   release --target <TRIPLE>   default: this machine's
@@ -128,9 +130,12 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
             bench::run(&workspace, &guests, &options)
         }
         "interop" => {
-            let peer = interop::Peer::parse(&request.rest)?;
-            let (workspace, _) = built(&request)?;
-            interop::run(&workspace, peer)
+            let options = interop::Options::parse(&request.rest)?;
+            let workspace = match options.binary() {
+                Some(_) => Workspace::load()?,
+                None => built(&request)?.0,
+            };
+            interop::run(&workspace, &options)
         }
         "build" => {
             built(&request)?;

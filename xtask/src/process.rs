@@ -1,6 +1,9 @@
 //! Runs other programs. Errors contain the command.
 
+use std::fs::OpenOptions;
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -77,6 +80,41 @@ pub(crate) fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
     }
 }
 
+/// Runs a command whose output is appended to a file. Kills the command, and all processes in its
+/// process group, after `limit`.
+///
+/// The standard input of the command has no data, and ends when this process ends. Programs that
+/// this project contains end with it.
+pub(crate) fn logged_within(command: &mut Command, log: &Path, limit: Duration) -> Result<ExitStatus> {
+    let file = OpenOptions::new().create(true).append(true).open(log);
+    let file = file.with_context(|| format!("could not open {}", log.display()))?;
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(file.try_clone()?)
+        .stderr(file)
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("could not start `{}`", line(command)))?;
+    let input = child.stdin.take();
+    let group = format!("-{}", child.id());
+    let started = Instant::now();
+    let result = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break Ok(status),
+            Ok(None) if started.elapsed() > limit => {
+                break Err(anyhow::anyhow!("`{}` took over {} s", line(command), limit.as_secs()));
+            }
+            Ok(None) => std::thread::sleep(Duration::from_millis(20)),
+            Err(error) => break Err(error.into()),
+        }
+    };
+    // The group may contain processes that the command started and did not stop.
+    let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+    child.wait()?;
+    drop(input);
+    result
+}
+
 /// Removes the environment variables with which the user configures Terraform and Wardian, such as
 /// `TF_VAR_...` or `TF_CLI_ARGS`. Also disables Terraform's version check.
 pub(crate) fn without_settings(command: &mut Command) -> &mut Command {
@@ -112,6 +150,25 @@ mod tests {
     fn hanging_program_is_killed() {
         let error = run_within(Command::new("sleep").arg("60"), Duration::from_millis(50)).unwrap_err();
         assert_eq!(error.to_string(), "`sleep 60` took over 0 s");
+    }
+
+    #[test]
+    fn process_group_is_killed() {
+        let directory = std::env::temp_dir().join(format!("xtask-process-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let log = directory.join("log");
+        let limit = Duration::from_millis(300);
+        let mut command = Command::new("sh");
+        let error = logged_within(command.args(["-c", "sleep 60 & echo $!; wait"]), &log, limit).unwrap_err();
+        assert_eq!(error.to_string(), "`sh -c sleep 60 & echo $!; wait` took over 0 s");
+        let child = std::fs::read_to_string(&log).unwrap();
+        std::fs::remove_dir_all(&directory).unwrap();
+        let started = Instant::now();
+        let is_running = || Command::new("kill").args(["-0", child.trim()]).stderr(Stdio::null()).status();
+        while is_running().unwrap().success() {
+            assert!(started.elapsed() < Duration::from_secs(20), "{child} was not killed");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     #[test]

@@ -7,10 +7,23 @@ check that fails ends the driver.
 
 import json
 import os
+import signal
 import subprocess
+import sys
+import threading
 
 LIMIT = 300
 """The time limit of one process, in seconds."""
+
+
+def end_with_xtask():
+    """Ends this process and the processes that it started when xtask ends, and with it the standard
+    input."""
+    sys.stdin.buffer.read()
+    os.killpg(0, signal.SIGKILL)
+
+
+threading.Thread(target=end_with_xtask, daemon=True).start()
 
 
 class Outcome:

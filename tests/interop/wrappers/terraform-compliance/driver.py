@@ -13,7 +13,7 @@ for name in ["resources", "failing"]:
     shutil.copy(here / f"{name}.feature", name)
 outcome.step("apply, plan, show -json")
 changed_plan()
-check = ("terraform-compliance", "--no-ansi", "-n")
+check = ("terraform-compliance", "--no-ansi")
 
 
 def results(shown):

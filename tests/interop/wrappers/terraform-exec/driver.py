@@ -58,7 +58,7 @@ outcome.equal("the version", document("version", "-json")["terraform_version"], 
 outcome.step("init")
 execute("init", "-no-color", "-input=false", "-backend=true", "-get=true", "-upgrade=false")
 types = messages(
-    "init", "-no-color", "-input=false", "-backend=true", "-get=true", "-upgrade=true", "-force-copy", "-reconfigure", "-json"
+    "init", "-no-color", "-input=false", "-backend=true", "-get=true", "-upgrade=true", "-reconfigure", "-json"
 )
 outcome.true("init prints its output", "init_output" in types, str(types))
 
@@ -171,5 +171,8 @@ types = messages("destroy", *RUN, *LOCK, "-parallelism=10", "-refresh=true", "-t
 outcome.true("destroy prints its progress", "apply_complete" in types, str(types))
 execute("destroy", *RUN, *LOCK, "-parallelism=10", "-refresh=true")
 outcome.equal("the objects", json.loads(execute("state", "pull"))["resources"], [])
+
+outcome.step("init with all options")
 shutil.rmtree(".terraform")
+execute("init", "-no-color", "-input=false", "-backend=false", "-get=true", "-upgrade=true", "-force-copy", "-reconfigure")
 outcome.write()

@@ -4,6 +4,9 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 
+// The standard input ends with xtask.
+process.stdin.on("end", () => process.kill(0, "SIGKILL")).resume().unref();
+
 const limit = { encoding: "utf8", timeout: 300_000, stdio: ["ignore", "pipe", "inherit"] };
 const terraform = (...options) => execFileSync("terraform", options, limit);
 const steps = [];

@@ -1,0 +1,110 @@
+//! Runs tools that wrap `terraform`, with Wardian in place of Terraform: each tool is installed from
+//! its registry, and a driver in `tests/interop/wrappers` uses it and checks the results.
+//!
+//! If Terraform is on PATH, the driver runs a second time with Terraform, and the values that the
+//! driver recorded must be the same.
+
+mod install;
+mod tools;
+mod trial;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result};
+
+use self::install::{Installed, Interpreters};
+use self::tools::{NOT_RUN, TOOLS, Tool};
+use self::trial::{Outcome, Peer, Temporary};
+use crate::oracle::{self, first_difference};
+use crate::progress::{elapsed, say};
+use crate::workspace::Workspace;
+
+/// What the runs of all tools share.
+struct Trials {
+    wardian: Peer,
+    /// Terraform, or the reason why it is missing.
+    terraform: Result<Peer>,
+    sources: PathBuf,
+    place: PathBuf,
+}
+
+/// The result of a tool that works.
+struct Success {
+    outcome: Outcome,
+    /// How the result relates to Terraform's.
+    comparison: String,
+}
+
+/// Runs the tools whose names contain `only`.
+pub(crate) fn run(workspace: &Workspace, binary: Option<&Path>, only: &str) -> Result<ExitCode> {
+    let target = workspace.own_target().join("interop/wrappers");
+    let binary = binary.map_or_else(|| workspace.host_program("wardian"), Path::to_owned);
+    let binary = binary.canonicalize().with_context(|| format!("there is no {}", binary.display()))?;
+    let temporary = Temporary::new()?;
+    let place = temporary.0.clone();
+    let trials = Trials {
+        wardian: Peer::wardian(&binary, &place, &target)?,
+        terraform: oracle::terraform().and_then(|terraform| Peer::terraform(&terraform, &binary, &place)),
+        sources: workspace.root.join("tests/interop/wrappers"),
+        place,
+    };
+    let interpreters = Interpreters::find();
+    let started = Instant::now();
+    let [mut working, mut failing, mut skipped] = [0; 3];
+    for tool in TOOLS.iter().filter(|tool| tool.name.contains(only)) {
+        let title = format!("{} {}", tool.name, tool.version);
+        if let Some(reason) = interpreters.missing(tool) {
+            say(&format!("{title:38} skipped: {reason}"));
+            skipped += 1;
+            continue;
+        }
+        let installed = interpreters.install(tool, &target.join("tools"));
+        match installed.and_then(|installed| trials.run(tool, &installed)) {
+            Ok(Success { outcome, comparison }) => {
+                working += 1;
+                say(&format!(
+                    "{title:38} works: {} checks, {} commands, {comparison}, {}: {}",
+                    outcome.checks,
+                    outcome.commands,
+                    elapsed(outcome.time),
+                    outcome.steps.join(", "),
+                ));
+            }
+            Err(error) => {
+                failing += 1;
+                say(&format!("{title:38} FAILS: {error:#}"));
+            }
+        }
+    }
+    for (name, reason) in NOT_RUN.iter().filter(|(name, _)| name.contains(only)) {
+        say(&format!("{name:38} not run: {reason}"));
+    }
+    if let Err(reason) = &trials.terraform {
+        say(&format!("not compared with Terraform: {reason}"));
+    }
+    let time = elapsed(started.elapsed());
+    say(&format!("{working} tools work, {failing} fail, {skipped} skipped, {time}"));
+    Ok(if failing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+impl Trials {
+    /// Runs the driver with Wardian, then with Terraform, and compares the values.
+    fn run(&self, tool: &Tool, installed: &Installed) -> Result<Success> {
+        let run = |peer: &Peer| peer.run(tool, installed, &self.sources, &self.place.join("trial"));
+        let outcome = run(&self.wardian)?;
+        let comparison = match (&self.terraform, tool.not_compared) {
+            (Err(_), _) => "not compared".to_owned(),
+            (Ok(_), Some(reason)) => format!("not compared ({reason})"),
+            (Ok(terraform), None) => {
+                let theirs = run(terraform).context("with Terraform")?;
+                if let Some(difference) = first_difference("", &theirs.values, &outcome.values) {
+                    anyhow::bail!("Wardian's values differ from Terraform's {difference}");
+                }
+                format!("same as Terraform ({})", elapsed(theirs.time))
+            }
+        };
+        Ok(Success { outcome, comparison })
+    }
+}
