@@ -9,7 +9,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 
 LIMIT = 300
@@ -19,7 +18,8 @@ LIMIT = 300
 def end_with_xtask():
     """Ends this process and the processes that it started when xtask ends, and with it the standard
     input."""
-    sys.stdin.buffer.read()
+    while os.read(0, 1):
+        pass
     os.killpg(0, signal.SIGKILL)
 
 

@@ -51,6 +51,7 @@ mod terminal_text;
 mod terraform_interop;
 #[cfg(unix)]
 mod third_party_provisioners;
+mod tool_patterns;
 mod untrusted;
 mod winrm_provisioners;
 mod workspaces;

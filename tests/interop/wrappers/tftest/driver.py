@@ -37,7 +37,7 @@ outcome.equal("the sensitive outputs", list(outputs.sensitive), ["secret"])
 outcome.step("state pull")
 state = test.state_pull()
 outcome.equal("the number of resources", len(state.resources), 7)
-outcome.equal("a value in the state", state.resources["local_file.greeting"]["instances"][0]["attributes"]["content"], "hello two\n")
+outcome.equal("a value in the state", state.resources["None.local_file.greeting"]["instances"][0]["attributes"]["content"], "hello two\n")
 outcome.record("state", sorted(state.resources))
 
 outcome.step("plan without changes")
@@ -47,7 +47,7 @@ outcome.step("error")
 try:
     test.plan(tf_vars={"parts": "no list"})
 except tftest.TerraformTestError as error:
-    outcome.contains("the error", str(error), "Invalid value for input variable")
+    outcome.contains("the error", str(error), "Extra characters after expression")
 else:
     outcome.fail("a plan with an invalid variable succeeded")
 

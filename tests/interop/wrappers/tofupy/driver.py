@@ -54,7 +54,7 @@ outcome.record("resources", sorted(state.root_module.resources))
 
 outcome.step("error")
 log, plan = tofu.plan(variables={"parts": "no list"})
-outcome.equal("the error", [error.summary for error in log.errors], ["Invalid value for input variable"])
+outcome.equal("the error", [error.summary for error in log.errors], ["Extra characters after expression"])
 outcome.equal("the plan", plan, None)
 
 outcome.step("destroy")
