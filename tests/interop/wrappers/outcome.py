@@ -50,7 +50,7 @@ class Outcome:
     def true(self, subject, condition, detail=""):
         self.checks += 1
         if not condition:
-            self.fail(f"{subject}: this is not so\n{detail}")
+            self.fail(f"not true: {subject}\n{detail}")
 
     def record(self, name, value):
         """Records a value that must be the same with Terraform."""
@@ -80,7 +80,9 @@ def run(*command, code=0, environment=None, stdin=None):
     )
     print(f"$ {' '.join(map(str, command))}\n{done.stdout}{done.stderr}", flush=True)
     if done.returncode != code:
-        raise SystemExit(f"FAILED: `{' '.join(map(str, command))}` ended with {done.returncode}, not {code}")
+        raise SystemExit(
+            f"FAILED: `{' '.join(map(str, command))}` ended with {done.returncode}, not {code}"
+        )
     return done.stdout
 
 

@@ -93,7 +93,14 @@ impl Trials {
     /// Runs the driver with Wardian, then with Terraform, and compares the values.
     fn run(&self, tool: &Tool, installed: &Installed) -> Result<Success> {
         let run = |peer: &Peer| peer.run(tool, installed, &self.sources, &self.place.join("trial"));
-        let outcome = run(&self.wardian)?;
+        let outcome = match (run(&self.wardian), &self.terraform) {
+            (Ok(outcome), _) => outcome,
+            (Err(error), Ok(terraform)) if tool.not_compared.is_none() => {
+                let theirs = run(terraform).map_or("fails with Terraform, too", |_| "works with Terraform");
+                return Err(error.context(theirs));
+            }
+            (Err(error), _) => return Err(error),
+        };
         let comparison = match (&self.terraform, tool.not_compared) {
             (Err(_), _) => "not compared".to_owned(),
             (Ok(_), Some(reason)) => format!("not compared ({reason})"),

@@ -77,32 +77,6 @@ fn own_name_keeps_own_lines_and_the_environment_overrides_it() {
     assert!(refused.errors.contains("Invalid value for WARDIAN_OUTPUT"), "{}", refused.text());
 }
 
-/// Patterns of tools that run `terraform`.
-#[test]
-fn patterns_of_wrapping_tools_match() {
-    let project = Project::new(&[("main.tf", DATA)]);
-    let terraform = [("WARDIAN_OUTPUT", "terraform")];
-    let version = project.run_with("-version", "", &terraform).out;
-    let constraint = Regex::new(r"^(\S+)\s(v?\d+\.\d+\.\d+)").unwrap();
-    let found = constraint.captures(&version).unwrap();
-    assert_eq!((&found[1], &found[2]), ("Terraform", "v1.11.4"));
-    let atlantis = Regex::new(r"(?:Terraform|OpenTofu) v(.*?)(\s.*)?\n").unwrap();
-    assert_eq!(&atlantis.captures(&version).unwrap()[1], "1.11.4");
-    let plan = project.run_with("plan", "", &terraform).out;
-    for pattern in [
-        r"(?m)^Terraform will perform the following actions:$",
-        r"(?m)^Plan: \d+ to add, \d+ to change, \d+ to destroy\.$",
-        r"Terraform used the selected providers",
-    ] {
-        assert!(Regex::new(pattern).unwrap().is_match(&plan), "{pattern}: {plan}");
-    }
-    project.run_with("init", "", &terraform).success();
-    let applied = project.run_with("apply -auto-approve", "", &terraform).out;
-    assert!(applied.contains("Apply complete! Resources: 1 added, 0 changed, 0 destroyed."), "{applied}");
-    let unchanged = project.run_with("plan", "", &terraform).out;
-    assert!(unchanged.contains("No changes. Your infrastructure matches the configuration."), "{unchanged}");
-}
-
 #[test]
 fn drift_has_the_headline_that_tools_search_for() {
     let file = "resource \"local_file\" \"f\" {\n  filename = \"f.txt\"\n  content  = \"x\"\n}\n";

@@ -9,13 +9,26 @@ from outcome import Outcome, run, terraform
 
 outcome = Outcome()
 pathlib.Path("two.tfvars").write_text('revision = "two"\n', encoding="utf-8")
-environment = {"ANSIBLE_LOCALHOST_WARNING": "False", "ANSIBLE_INVENTORY_UNPARSED_WARNING": "False", "ANSIBLE_NOCOLOR": "1", "PWD": os.getcwd()}
-tasks = re.findall(r"^    - name: (.*)$", pathlib.Path(__file__).with_name("playbook.yml").read_text(encoding="utf-8"), re.MULTILINE)
+environment = {
+    "ANSIBLE_LOCALHOST_WARNING": "False",
+    "ANSIBLE_INVENTORY_UNPARSED_WARNING": "False",
+    "ANSIBLE_NOCOLOR": "1",
+    "PWD": os.getcwd(),
+}
+tasks = re.findall(
+    r"^    - name: (.*)$",
+    pathlib.Path(__file__).with_name("playbook.yml").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
 
 outcome.step("plan, apply, check mode, targets, workspace, error, destroy by a playbook")
 playbook = str(pathlib.Path(__file__).with_name("playbook.yml"))
 shown = run("ansible-playbook", "-v", playbook, environment=environment)
-recap = dict(re.findall(r"(\w+)=(\d+)", shown.splitlines()[-2] if shown.endswith("\n\n") else shown.splitlines()[-1]))
+recap = dict(
+    re.findall(
+        r"(\w+)=(\d+)", shown.splitlines()[-2] if shown.endswith("\n\n") else shown.splitlines()[-1]
+    )
+)
 outcome.equal("the successful tasks", int(recap["ok"]), len(tasks))
 outcome.equal("the failed tasks", recap["failed"], "0")
 outcome.equal("the ignored tasks", recap["ignored"], "1")

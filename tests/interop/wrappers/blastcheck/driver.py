@@ -22,6 +22,8 @@ other = json.loads(run("blastcheck", "--json", "plan.saved"))
 outcome.equal("the changes", other["changes"], manifest["changes"])
 
 outcome.step("text and exit code by verdict")
-outcome.contains("the text", run("blastcheck", "--text", "--no-color", "plan.json"), "7 change(s) assessed")
+outcome.contains(
+    "the text", run("blastcheck", "--text", "--no-color", "plan.json"), "7 change(s) assessed"
+)
 run("blastcheck", "--json", "--fail-on", "caution", "plan.json", code=2)
 outcome.write()

@@ -18,7 +18,10 @@ def ended(subject, result, code=0):
 
 outcome.step("init")
 # Its `init` passes the options of `plan` too: -var-file, -parallelism and -target.
-shown = ended("init", Terraform(working_dir=os.getcwd(), variables={"revision": "two"}).init(no_color=IsFlagged))
+shown = ended(
+    "init",
+    Terraform(working_dir=os.getcwd(), variables={"revision": "two"}).init(no_color=IsFlagged),
+)
 outcome.contains("the output of init", shown, "Terraform has been successfully initialized!")
 
 outcome.step("plan")
@@ -27,7 +30,9 @@ outcome.contains("the plan", shown, "Plan: 8 to add, 0 to change, 0 to destroy."
 
 outcome.step("apply")
 shown = ended("apply", program.cmd("apply", "plan.saved", no_color=IsFlagged))
-outcome.contains("the output of apply", shown, "Apply complete! Resources: 8 added, 0 changed, 0 destroyed.")
+outcome.contains(
+    "the output of apply", shown, "Apply complete! Resources: 8 added, 0 changed, 0 destroyed."
+)
 ended("apply without changes", program.apply(skip_plan=True))
 outcome.equal("the exit code of a plan without changes", program.plan()[0], 0)
 
@@ -46,11 +51,17 @@ listed = ended("state list", program.cmd("state list")).split()
 outcome.equal("the number of listed objects", len(listed), 9)
 outcome.record("listed", sorted(listed))
 ended("taint", program.cmd("taint", "null_resource.trigger"))
-outcome.contains("the plan", ended("plan", program.plan(), code=2), "null_resource.trigger is tainted, so must be replaced")
+outcome.contains(
+    "the plan",
+    ended("plan", program.plan(), code=2),
+    "null_resource.trigger is tainted, so must be replaced",
+)
 ended("untaint", program.cmd("untaint", "null_resource.trigger"))
 ended("state rm", program.cmd("state rm", "null_resource.trigger"))
 ended("state rm", program.cmd("state rm", "random_password.secret"))
-shown = ended("import", program.cmd("import", "random_password.secret", "abcdefghijkl", no_color=IsFlagged))
+shown = ended(
+    "import", program.cmd("import", "random_password.secret", "abcdefghijkl", no_color=IsFlagged)
+)
 outcome.contains("the output of import", shown, "Import successful!")
 ended("refresh", program.cmd("refresh", no_color=IsFlagged, var={"revision": "two"}))
 outcome.equal("the imported value", program.output("secret", full_value=True), "abcdefghijkl")
@@ -60,7 +71,11 @@ ended("workspace new", program.create_workspace("trial"))
 outcome.equal("the workspace", ended("workspace show", program.show_workspace()).strip(), "trial")
 ended("workspace select", program.set_workspace("default"))
 ended("workspace delete", program.delete_workspace("trial"))
-outcome.equal("the workspaces", ended("workspace list", program.cmd("workspace list")).split(), ["*", "default"])
+outcome.equal(
+    "the workspaces",
+    ended("workspace list", program.cmd("workspace list")).split(),
+    ["*", "default"],
+)
 
 outcome.step("error")
 try:

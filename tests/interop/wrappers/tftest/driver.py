@@ -17,15 +17,29 @@ outcome.contains("the output of setup", shown, 'Created and switched to workspac
 outcome.step("plan")
 plan = test.plan(output=True, tf_vars={"revision": "two"})
 outcome.equal("the number of planned resources", len(plan.resource_changes), 9)
-outcome.equal("a planned value", plan.resources["null_resource.trigger"]["values"]["triggers"], {"revision": "two"})
-outcome.equal("a planned module", plan.modules["module.part"].resources["terraform_data.it"]["values"]["input"], "inner two")
+outcome.equal(
+    "a planned value",
+    plan.resources["null_resource.trigger"]["values"]["triggers"],
+    {"revision": "two"},
+)
+outcome.equal(
+    "a planned module",
+    plan.modules["module.part"].resources["terraform_data.it"]["values"]["input"],
+    "inner two",
+)
 outcome.equal("a variable", plan.variables["revision"], "two")
-outcome.equal("a planned action", plan.resource_changes["data.local_file.greeting"]["change"]["actions"], ["read"])
+outcome.equal(
+    "a planned action",
+    plan.resource_changes["data.local_file.greeting"]["change"]["actions"],
+    ["read"],
+)
 outcome.record("planned", sorted(plan.resource_changes))
 
 outcome.step("apply")
 shown = test.apply(tf_vars={"revision": "two"})
-outcome.contains("the output of apply", shown, "Apply complete! Resources: 8 added, 0 changed, 0 destroyed.")
+outcome.contains(
+    "the output of apply", shown, "Apply complete! Resources: 8 added, 0 changed, 0 destroyed."
+)
 
 outcome.step("output")
 outputs = test.output()
@@ -37,11 +51,19 @@ outcome.equal("the sensitive outputs", list(outputs.sensitive), ["secret"])
 outcome.step("state pull")
 state = test.state_pull()
 outcome.equal("the number of resources", len(state.resources), 7)
-outcome.equal("a value in the state", state.resources["None.local_file.greeting"]["instances"][0]["attributes"]["content"], "hello two\n")
+outcome.equal(
+    "a value in the state",
+    state.resources["None.local_file.greeting"]["instances"][0]["attributes"]["content"],
+    "hello two\n",
+)
 outcome.record("state", sorted(state.resources))
 
 outcome.step("plan without changes")
-outcome.contains("the plan", test.plan(tf_vars={"revision": "two"}), "No changes. Your infrastructure matches the configuration.")
+outcome.contains(
+    "the plan",
+    test.plan(tf_vars={"revision": "two"}),
+    "No changes. Your infrastructure matches the configuration.",
+)
 
 outcome.step("error")
 try:
@@ -52,6 +74,8 @@ else:
     outcome.fail("a plan with an invalid variable succeeded")
 
 outcome.step("destroy")
-outcome.contains("the output of destroy", test.destroy(), "Destroy complete! Resources: 8 destroyed.")
+outcome.contains(
+    "the output of destroy", test.destroy(), "Destroy complete! Resources: 8 destroyed."
+)
 outcome.equal("the file exists", os.path.exists("greeting.txt"), False)
 outcome.write()

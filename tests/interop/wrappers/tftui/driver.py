@@ -31,7 +31,9 @@ async def main():
         await until(pilot, "the tree shows the state", lambda: len(app.state_tree.state) == 9)
         resources = sorted(app.state_tree.state.resources)
         outcome.record("resources", resources)
-        outcome.equal("the label of the root", app.state_tree.root.label.plain, "State (8 resources, 1 data)")
+        outcome.equal(
+            "the label of the root", app.state_tree.root.label.plain, "State (8 resources, 1 data)"
+        )
         outcome.equal("the client's version", await app.client.version(), "1.11.4")
         secrets = app.state_tree.loaded.secrets_for("random_password.secret")
         outcome.equal("the length of a sensitive value", len(secrets["result"].strip('"')), 12)
@@ -40,17 +42,29 @@ async def main():
         app.state_tree.selected.add("null_resource.trigger")
         await pilot.press("t")
         await pilot.press("y")
-        await until(pilot, "the resource is tainted", lambda: app.state_tree.state.resources["null_resource.trigger"].tainted)
+        await until(
+            pilot,
+            "the resource is tainted",
+            lambda: app.state_tree.state.resources["null_resource.trigger"].tainted,
+        )
         app.state_tree.selected.add("null_resource.trigger")
         await pilot.press("u")
         await pilot.press("y")
-        await until(pilot, "the resource is not tainted", lambda: not app.state_tree.state.resources["null_resource.trigger"].tainted)
+        await until(
+            pilot,
+            "the resource is not tainted",
+            lambda: not app.state_tree.state.resources["null_resource.trigger"].tainted,
+        )
 
         outcome.step("state rm")
         app.state_tree.selected.add("time_static.created")
         await pilot.press("d")
         await pilot.press("y")
-        await until(pilot, "the resource is removed", lambda: "time_static.created" not in app.state_tree.state.resources)
+        await until(
+            pilot,
+            "the resource is removed",
+            lambda: "time_static.created" not in app.state_tree.state.resources,
+        )
 
         outcome.step("plan")
         (HERE / "two.tfvars").write_text('revision = "two"\n', encoding="utf-8")
@@ -62,26 +76,42 @@ async def main():
         styler = app.plan_view.styler
         outcome.equal("the summary", styler.summary, "Plan: 4 to add, 3 to change, 3 to destroy.")
         first = app.plan_view.fulltext.plain.splitlines()[0]
-        outcome.equal("the first line of the plan", first, "Terraform will perform the following actions:")
-        outcome.record("headers", sorted([address, change.value] for address, change in styler.headers))
+        outcome.equal(
+            "the first line of the plan", first, "Terraform will perform the following actions:"
+        )
+        outcome.record(
+            "headers", sorted([address, change.value] for address, change in styler.headers)
+        )
 
         outcome.step("apply")
         await pilot.press("a")
         await pilot.press("y")
         complete = "Apply complete! Resources: 4 added, 3 changed, 3 destroyed."
-        await until(pilot, "the apply is complete", lambda: complete in app.plan_view.fulltext.plain)
-        await until(pilot, "the tree shows the new state", lambda: "time_static.created" in app.state_tree.state.resources)
+        await until(
+            pilot, "the apply is complete", lambda: complete in app.plan_view.fulltext.plain
+        )
+        await until(
+            pilot,
+            "the tree shows the new state",
+            lambda: "time_static.created" in app.state_tree.state.resources,
+        )
 
         outcome.step("workspace list")
         workspaces = await app.client.workspaces()
-        outcome.equal("the workspaces", (workspaces.names, workspaces.current), (("default",), "default"))
+        outcome.equal(
+            "the workspaces", (workspaces.names, workspaces.current), (("default",), "default")
+        )
 
         outcome.step("destroy plan")
         await pilot.press("escape")
         await pilot.press("ctrl+d")
         await pilot.pause(0.2)
         await pilot.press("enter")
-        await until(pilot, "a plan is complete", lambda: app.plan_view.styler.summary == "Plan: 0 to add, 0 to change, 8 to destroy.")
+        await until(
+            pilot,
+            "a plan is complete",
+            lambda: app.plan_view.styler.summary == "Plan: 0 to add, 0 to change, 8 to destroy.",
+        )
     outcome.equal("the error of the interface", app.error_message, "")
     app.client.cleanup()
 

@@ -22,12 +22,18 @@ pathlib.Path("broken.tf").write_text('output "broken" {\n  value = var.missing\n
 validation = tofu.validate()
 os.remove("broken.tf")
 outcome.equal("the result of validate", (validation.valid, validation.error_count), (False, 1))
-outcome.equal("the error", validation.diagnostics[0].summary, "Reference to undeclared input variable")
+outcome.equal(
+    "the error", validation.diagnostics[0].summary, "Reference to undeclared input variable"
+)
 
 outcome.step("plan -json")
 events = []
-handlers = {"planned_change": lambda event: events.append(event["change"]["resource"]["addr"]) or True}
-log, plan = tofu.plan(variables={"revision": "two"}, plan_file=pathlib.Path("plan.saved"), event_handlers=handlers)
+handlers = {
+    "planned_change": lambda event: events.append(event["change"]["resource"]["addr"]) or True
+}
+log, plan = tofu.plan(
+    variables={"revision": "two"}, plan_file=pathlib.Path("plan.saved"), event_handlers=handlers
+)
 outcome.equal("the errors", log.errors, [])
 outcome.equal("the planned changes", (log.added, log.changed, log.removed), (8, 0, 0))
 outcome.equal("the number of events", len(events), 9)
@@ -47,14 +53,26 @@ outcome.equal("a sensitive output", outputs["secret"].sensitive, True)
 outcome.step("state pull, show -json")
 state = tofu.state()
 outcome.equal("the length of the lineage", len(state.lineage), 36)
-outcome.equal("an object", state.root_module.resources["null_resource.trigger"].values["triggers"], {"revision": "two"})
-outcome.equal("an object of a module", state.root_module.child_modules["module.part"].resources["module.part.terraform_data.it"].values["input"], "inner two")
+outcome.equal(
+    "an object",
+    state.root_module.resources["null_resource.trigger"].values["triggers"],
+    {"revision": "two"},
+)
+outcome.equal(
+    "an object of a module",
+    state.root_module.child_modules["module.part"]
+    .resources["module.part.terraform_data.it"]
+    .values["input"],
+    "inner two",
+)
 outcome.equal("an output of the state", state.outputs["greeting"].value, "hello two\n")
 outcome.record("resources", sorted(state.root_module.resources))
 
 outcome.step("error")
 log, plan = tofu.plan(variables={"parts": "no list"})
-outcome.equal("the error", [error.summary for error in log.errors], ["Extra characters after expression"])
+outcome.equal(
+    "the error", [error.summary for error in log.errors], ["Extra characters after expression"]
+)
 outcome.equal("the plan", plan, None)
 
 outcome.step("destroy")

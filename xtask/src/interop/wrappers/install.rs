@@ -101,7 +101,12 @@ fn once<const N: usize>(
         fs::remove_dir_all(directory)?;
     }
     fs::create_dir_all(directory)?;
-    let log = directory.with_extension("log");
+    let mut log = directory.to_owned().into_os_string();
+    log.push(".log");
+    let log = PathBuf::from(log);
+    if log.exists() {
+        fs::remove_file(&log)?;
+    }
     for mut command in commands {
         let status = process::logged_within(&mut command, &log, LIMIT)?;
         if !status.success() {

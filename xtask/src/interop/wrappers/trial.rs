@@ -133,14 +133,13 @@ impl Peer {
         let started = Instant::now();
         let status = process::logged_within(&mut command, &transcript, LIMIT);
         let time = started.elapsed();
-        let shown = || {
-            let text = String::from_utf8_lossy(&fs::read(&transcript).unwrap_or_default()).into_owned();
-            let lines: Vec<&str> = text.trim_end().lines().collect();
-            lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default().join("\n")
-        };
-        let status = status.with_context(shown)?;
+        let text = String::from_utf8_lossy(&fs::read(&transcript).unwrap_or_default()).into_owned();
+        let lines: Vec<&str> = text.trim_end().lines().collect();
+        let shown = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default().join("\n");
+        let status = status.with_context(|| format!("the driver did not end\n{shown}"))?;
         if !status.success() {
-            bail!("the driver ended with {status}\n{}", shown());
+            let reason = lines.iter().rfind(|line| line.starts_with("FAILED")).copied();
+            bail!("{}\n{shown}", reason.unwrap_or("the driver failed"));
         }
         let text = fs::read_to_string(&results).context("the driver wrote no outcome")?;
         let outcome: Value = serde_json::from_str(&text).context("the outcome is not JSON")?;
