@@ -27,6 +27,10 @@ impl Tool {
     const fn python(name: &'static str, version: &'static str, packages: &'static [&'static str]) -> Self {
         Self { name, version, registry: Registry::Python, packages, not_compared: None }
     }
+
+    const fn npm(name: &'static str, version: &'static str, packages: &'static [&'static str]) -> Self {
+        Self { name, version, registry: Registry::Npm, packages, not_compared: None }
+    }
 }
 
 pub(crate) const TOOLS: &[Tool] = &[
@@ -52,13 +56,8 @@ pub(crate) const TOOLS: &[Tool] = &[
     },
     // The package contains the collection community.general.
     Tool::python("ansible", "12.3.0", &["ansible==12.3.0"]),
-    Tool {
-        name: "terraform-visual",
-        version: "0.2.1",
-        registry: Registry::Npm,
-        packages: &["@terraform-visual/cli@0.2.1"],
-        not_compared: None,
-    },
+    Tool::npm("terraform-visual", "0.2.1", &["@terraform-visual/cli@0.2.1"]),
+    Tool::npm("terraform-unidiff", "4.0.5", &["@ahmadnassri/terraform-unidiff@4.0.5"]),
     Tool {
         name: "terraform-exec",
         version: "0.25.0",
