@@ -96,8 +96,10 @@ impl Trials {
         let outcome = match (run(&self.wardian), &self.terraform) {
             (Ok(outcome), _) => outcome,
             (Err(error), Ok(terraform)) if tool.not_compared.is_none() => {
-                let theirs = run(terraform).map_or("fails with Terraform, too", |_| "works with Terraform");
-                return Err(error.context(theirs));
+                return Err(match run(terraform) {
+                    Ok(_) => error.context("works with Terraform"),
+                    Err(theirs) => error.context(format!("fails with Terraform, too: {theirs:#}\nWardian")),
+                });
             }
             (Err(error), _) => return Err(error),
         };

@@ -1,6 +1,8 @@
 //! The regular expressions with which tools search the output of `terraform`, each with the values
 //! that the tool extracts.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use std::fs;
 use std::time::Duration;
 
