@@ -115,6 +115,13 @@ pub(crate) fn logged_within(command: &mut Command, log: &Path, limit: Duration) 
     result
 }
 
+/// Returns whether this process runs and may be signaled.
+pub(crate) fn is_running(id: u32) -> bool {
+    let mut command = Command::new("kill");
+    command.args(["-0", &id.to_string()]).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
 /// Removes the environment variables with which the user configures Terraform and Wardian, such as
 /// `TF_VAR_...` or `TF_CLI_ARGS`. Also disables Terraform's version check.
 pub(crate) fn without_settings(command: &mut Command) -> &mut Command {
@@ -164,8 +171,7 @@ mod tests {
         let child = std::fs::read_to_string(&log).unwrap();
         std::fs::remove_dir_all(&directory).unwrap();
         let started = Instant::now();
-        let is_running = || Command::new("kill").args(["-0", child.trim()]).stderr(Stdio::null()).status();
-        while is_running().unwrap().success() {
+        while is_running(child.trim().parse().unwrap()) {
             assert!(started.elapsed() < Duration::from_secs(20), "{child} was not killed");
             std::thread::sleep(Duration::from_millis(10));
         }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 
 use self::install::{Installed, Interpreters};
 use self::tools::{NOT_RUN, TOOLS, Tool};
@@ -78,6 +78,9 @@ pub(crate) fn run(workspace: &Workspace, binary: Option<&Path>, only: &str) -> R
             }
         }
     }
+    if working + failing + skipped == 0 {
+        bail!("no tool has `{only}` in its name");
+    }
     for (name, reason) in NOT_RUN.iter().filter(|(name, _)| name.contains(only)) {
         say(&format!("{name:38} not run: {reason}"));
     }
@@ -109,7 +112,7 @@ impl Trials {
             (Ok(terraform), None) => {
                 let theirs = run(terraform).context("with Terraform")?;
                 if let Some(difference) = first_difference("", &theirs.values, &outcome.values) {
-                    anyhow::bail!("Wardian's values differ from Terraform's {difference}");
+                    bail!("Wardian's values differ from Terraform's {difference}");
                 }
                 format!("same as Terraform ({})", elapsed(theirs.time))
             }

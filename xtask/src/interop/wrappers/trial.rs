@@ -43,12 +43,25 @@ pub(crate) struct Outcome {
     pub(crate) time: Duration,
 }
 
-/// A directory that is removed when dropped.
+/// A directory that is removed when dropped, or by a later run if a signal ended this process.
 pub(crate) struct Temporary(pub(crate) PathBuf);
+
+/// The name of a temporary directory, before the ID of its process.
+const TEMPORARY: &str = "wardian-wrappers-";
 
 impl Temporary {
     pub(crate) fn new() -> Result<Self> {
-        let directory = std::env::temp_dir().join(format!("wardian-wrappers-{}", std::process::id()));
+        let place = std::env::temp_dir();
+        for entry in fs::read_dir(&place).with_context(|| format!("could not read {}", place.display()))? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let id = name.strip_prefix(TEMPORARY).and_then(|id| id.parse::<u32>().ok());
+            if id.is_some_and(|id| !process::is_running(id)) {
+                // Another user's directory cannot be removed.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        let directory = place.join(format!("{TEMPORARY}{}", std::process::id()));
         fs::create_dir_all(&directory)
             .with_context(|| format!("could not create {}", directory.display()))?;
         Ok(Self(directory.canonicalize()?))
