@@ -6,6 +6,8 @@ import pathlib
 from outcome import Outcome, terraform
 from tftui.app import TerraformTUI
 from tftui.config import Settings
+from tftui.screens.confirm import ConfirmScreen
+from tftui.screens.plan_inputs import PlanInputsScreen
 from tftui.terraform.client import TerraformClient
 from tftui.terraform.executor import TerraformExecutor
 
@@ -21,6 +23,13 @@ async def until(pilot, subject, condition):
             outcome.true(subject, True)
             return
     outcome.fail(f"{subject}: this is not so after two minutes")
+
+
+async def answer(app, pilot, key, screen, reply):
+    """Presses a key that opens a screen, and replies to the question of the screen."""
+    await pilot.press(key)
+    await until(pilot, f"`{key}` opens a screen", lambda: isinstance(app.screen, screen))
+    await pilot.press(reply)
 
 
 async def main():
@@ -40,16 +49,14 @@ async def main():
 
         outcome.step("taint, untaint")
         app.state_tree.selected.add("null_resource.trigger")
-        await pilot.press("t")
-        await pilot.press("y")
+        await answer(app, pilot, "t", ConfirmScreen, "y")
         await until(
             pilot,
             "the resource is tainted",
             lambda: app.state_tree.state.resources["null_resource.trigger"].tainted,
         )
         app.state_tree.selected.add("null_resource.trigger")
-        await pilot.press("u")
-        await pilot.press("y")
+        await answer(app, pilot, "u", ConfirmScreen, "y")
         await until(
             pilot,
             "the resource is not tainted",
@@ -58,8 +65,7 @@ async def main():
 
         outcome.step("state rm")
         app.state_tree.selected.add("time_static.created")
-        await pilot.press("d")
-        await pilot.press("y")
+        await answer(app, pilot, "d", ConfirmScreen, "y")
         await until(
             pilot,
             "the resource is removed",
@@ -69,9 +75,7 @@ async def main():
         outcome.step("plan")
         (HERE / "two.tfvars").write_text('revision = "two"\n', encoding="utf-8")
         app.settings = Settings(offline=True, usage_tracking=False, var_files=("two.tfvars",))
-        await pilot.press("p")
-        await pilot.pause(0.2)
-        await pilot.press("enter")
+        await answer(app, pilot, "p", PlanInputsScreen, "enter")
         await until(pilot, "a plan is saved", lambda: app.client.plan_file is not None)
         styler = app.plan_view.styler
         outcome.equal("the summary", styler.summary, "Plan: 4 to add, 3 to change, 3 to destroy.")
@@ -84,8 +88,7 @@ async def main():
         )
 
         outcome.step("apply")
-        await pilot.press("a")
-        await pilot.press("y")
+        await answer(app, pilot, "a", ConfirmScreen, "y")
         complete = "Apply complete! Resources: 4 added, 3 changed, 3 destroyed."
         await until(
             pilot, "the apply is complete", lambda: complete in app.plan_view.fulltext.plain
@@ -104,9 +107,7 @@ async def main():
 
         outcome.step("destroy plan")
         await pilot.press("escape")
-        await pilot.press("ctrl+d")
-        await pilot.pause(0.2)
-        await pilot.press("enter")
+        await answer(app, pilot, "ctrl+d", PlanInputsScreen, "enter")
         await until(
             pilot,
             "a plan is complete",
