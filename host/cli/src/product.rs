@@ -66,6 +66,13 @@ impl Product {
         }
     }
 
+    /// Replaces Wardian's commands in a message, such as `wardian init`, by those of the product.
+    pub(crate) fn adapt_commands(self, message: &str) -> String {
+        let command = self.command();
+        let quoted = message.replace("`wardian ", &format!("`{command} "));
+        quoted.replace("\"wardian ", &format!("\"{command} "))
+    }
+
     /// Returns whether Wardian's own wording is used.
     pub(crate) const fn is_own(self) -> bool {
         matches!(self, Self::Wardian)
@@ -104,6 +111,14 @@ mod tests {
         let variables = output.map(|text| ("WARDIAN_OUTPUT".to_owned(), text.to_owned()));
         let environment: ProcessEnvironment = variables.into_iter().collect();
         Product::for_process(Some(Path::new(program)), &environment).ok()
+    }
+
+    #[test]
+    fn commands_in_messages_are_those_of_the_product() {
+        let message = "Run `wardian init` or \"wardian plan\". Wardian is compatible.";
+        let expected = "Run `tofu init` or \"tofu plan\". Wardian is compatible.";
+        assert_eq!(Product::OpenTofu.adapt_commands(message), expected);
+        assert_eq!(Product::Wardian.adapt_commands(message), message);
     }
 
     #[test]

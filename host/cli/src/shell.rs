@@ -23,7 +23,7 @@ use serde::Serialize;
 use wardian_app::ProcessEnvironment;
 use wardian_app::compatibility::TERRAFORM_VERSION;
 use wardian_diagnostic::{
-    Diagnostic, DiagnosticOrigin, Diagnostics, NoStyle, Severity, Style, system_reason,
+    Diagnostic, DiagnosticOrigin, Diagnostics, NoStyle, PlainStyle, Severity, Style, system_reason,
 };
 use wardian_printable::escape::escape_json;
 use wardian_printable::{PrintableText, append, append_line, printable};
@@ -108,6 +108,9 @@ pub(crate) struct Shell {
     product: Product,
     compact_warnings: bool,
     concise: bool,
+    /// Whether a line joins the lines of a diagnostic. Tools that run Terraform with `-no-color`
+    /// search for errors at the start of a line.
+    has_frames: bool,
     /// Whether warnings go to standard error.
     data_only: bool,
     /// Whether all output consists of JSON messages.
@@ -170,6 +173,7 @@ impl Shell {
             product,
             compact_warnings: view.compact_warnings,
             concise: view.concise,
+            has_frames: product.is_own() || !view.no_color,
             data_only: output == OutputKind::Data,
             for_programs,
             recording: None,
@@ -324,9 +328,23 @@ impl Shell {
         self.write(false, &text);
     }
 
-    /// Shows errors and warnings, each on the corresponding stream.
+    /// Shows errors and warnings, each on the corresponding stream. They name commands of the product
+    /// in whose wording the output is printed.
     pub(crate) fn diagnostics(&self, diagnostics: &Diagnostics) {
         diagnostics.iter().for_each(crash::report_bug);
+        if self.product.is_own() {
+            self.show_diagnostics(diagnostics);
+        } else {
+            let adapt = |diagnostic: &Diagnostic| Diagnostic {
+                summary: self.product.adapt_commands(&diagnostic.summary),
+                detail: self.product.adapt_commands(&diagnostic.detail),
+                ..diagnostic.clone()
+            };
+            self.show_diagnostics(&diagnostics.iter().map(adapt).collect());
+        }
+    }
+
+    fn show_diagnostics(&self, diagnostics: &Diagnostics) {
         if self.wants_messages() {
             for diagnostic in diagnostics {
                 self.message(&Message::Diagnostic(diagnostic));
@@ -347,7 +365,13 @@ impl Shell {
     fn diagnostic(&self, diagnostic: &Diagnostic) {
         let is_out = diagnostic.severity == Severity::Warning && !self.data_only;
         let stream = if is_out { &self.out } else { &self.errors };
-        let style: &dyn Style = if stream.color { &style::Terminal } else { &NoStyle };
+        let style: &dyn Style = if stream.color {
+            &style::Terminal
+        } else if self.has_frames {
+            &NoStyle
+        } else {
+            &PlainStyle
+        };
         let text = diagnostic.to_text(stream.width, style);
         self.write(is_out, &text);
     }

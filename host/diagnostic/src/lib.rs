@@ -27,4 +27,4 @@ pub use diagnostics::Diagnostics;
 pub use source::{Position, SourceFile, Span};
 pub use suggestion::closest;
 pub use system_reason::system_reason;
-pub use text::{NoStyle, Style, Tone};
+pub use text::{NoStyle, PlainStyle, Style, Tone};

@@ -43,6 +43,12 @@ pub trait Style {
     fn shows_marks(&self) -> bool {
         false
     }
+
+    /// Returns whether a line at the left joins the lines of a diagnostic. If not, an empty line
+    /// precedes the diagnostic.
+    fn has_frame(&self) -> bool {
+        true
+    }
 }
 
 /// A style without color.
@@ -52,6 +58,20 @@ pub struct NoStyle;
 impl Style for NoStyle {
     fn around(&self, _tone: Tone) -> (&'static str, &'static str) {
         ("", "")
+    }
+}
+
+/// The style of Terraform's option `-no-color`: no color, and no line at the left.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PlainStyle;
+
+impl Style for PlainStyle {
+    fn around(&self, _tone: Tone) -> (&'static str, &'static str) {
+        ("", "")
+    }
+
+    fn has_frame(&self) -> bool {
+        false
     }
 }
 
@@ -81,10 +101,14 @@ impl Diagnostic {
             text.push(after);
         };
         let width = width.saturating_sub(2).max(20);
-        rule(&mut text, "╷");
-        text.push("\n");
         let mut body = self.body(tone, width, style);
         body.trim_end();
+        if !style.has_frame() {
+            append_line!(text, "\n{body}");
+            return text;
+        }
+        rule(&mut text, "╷");
+        text.push("\n");
         for line in body.lines() {
             rule(&mut text, "│");
             if !line.as_str().is_empty() {

@@ -8,7 +8,7 @@ use wardian_access::ProtectedClass;
 use wardian_app::protected_files::NamedFile;
 use wardian_app::state_access::{self, LockPurpose};
 use wardian_config::RootVariables;
-use wardian_diagnostic::{DiagnosticOrigin, Diagnostics};
+use wardian_diagnostic::{Diagnostic, DiagnosticOrigin, Diagnostics};
 use wardian_engine::{Mode, ObjectSecrets, Plan};
 
 use crate::arguments::{ApplyArguments, DestroyArguments};
@@ -175,9 +175,10 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     let planning = &arguments.planning;
     let scope = &planning.scope;
     let shapes_plan = planning.destroy || planning.refresh_only || !scope.refresh;
+    let mut warnings = Diagnostics::new();
     if shapes_plan || scope.is_partial() || !scope.replace.is_empty() {
-        return Err(Failure::error(
-            "Options not allowed with a saved plan",
+        warnings.push(Diagnostic::warning(
+            "Options without effect on a saved plan",
             "The actions of a saved plan were decided when it was made. Give -destroy, -refresh-only, \
              -refresh=false, -target, -exclude and -replace to `wardian plan` instead.",
         ));
@@ -233,5 +234,5 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     report::saved_plan(&context.shell, &plan);
     let variables = RootVariables::default();
     let mut operation = Operation { run, file, state, variables, plugins: digests, stop };
-    finish(context, &mut operation, &plan, Diagnostics::new(), parallelism, Summary::Apply).await
+    finish(context, &mut operation, &plan, warnings, parallelism, Summary::Apply).await
 }

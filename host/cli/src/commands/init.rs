@@ -66,11 +66,11 @@ impl CommandSpec for InitArguments {
                  to copy the states without a question.",
             ));
         }
-        if self.backend.reconfigure && (self.backend.migrate_state || self.backend.force_copy) {
+        if self.backend.reconfigure && self.backend.migrate_state {
             return Err(InvalidOptions::new(
                 "Incompatible options",
-                "-reconfigure leaves the states where they are, and -migrate-state and -force-copy copy \
-                 them to the new backend: use only one of them.",
+                "-reconfigure leaves the states where they are, and -migrate-state copies them to the new \
+                 backend: use only one of them.",
             ));
         }
         Ok(())

@@ -255,7 +255,6 @@ fn state_lock() {
 
 /// These tools run `terraform` with `-no-color`, which removes the frames from Terraform's errors.
 #[test]
-#[ignore = "Wardian prints frames with -no-color"]
 fn errors_without_frames() {
     let lock = r"Lock Info:\n\s*ID:\s*([^\n]+)\n\s*Path:\s*([^\n]+)\n\s*Operation:\s*([^\n]+)\n\s*Who:\s*(?:[^\n]+)\n\s*Version:\s*([^\n]+)\n\s*Created:\s*(?:[^\n]+)(?:\n|$)";
     check(
