@@ -57,7 +57,8 @@ impl PlanWalk<'_> {
         let mut plan = Plan {
             function_results: self.evaluator.function_results.recorded(),
             changes,
-            drift: self.drift,
+            // A destroy plan starts from the state after a refresh.
+            drift: if options.mode == Mode::Destroy { Vec::new() } else { self.drift },
             outputs,
             checks,
             relevant_attributes,

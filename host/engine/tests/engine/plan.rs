@@ -134,6 +134,9 @@ fn missing_object_is_recreated() {
     assert_eq!(actions(&plan), [("memory_thing.a".to_owned(), Action::Create)]);
     assert_eq!(plan.drift.len(), 1);
     assert_eq!(plan.drift[0].action, Action::Delete);
+    let options = PlanOptions { mode: Mode::Destroy, ..PlanOptions::default() };
+    let (plan, _) = fixture.plan_with(configuration, &[], &options);
+    assert!(plan.unwrap().drift.is_empty());
 }
 
 #[test]
