@@ -6,12 +6,14 @@
 //! | `aws` | the AWS provider, once under `terraform` and once under `wardian`, each with a server that emulates AWS on this machine: `tests/interop/aws` is created, planned again, changed, replaced, continued by the other host, imported and destroyed |
 //! | `terraform` | each embedded plugin, served as a native plugin in both protocol versions, under `terraform`, and in its sandbox under `wardian`: `tests/interop/PLUGIN` is initialized, validated, planned, applied, changed, imported and destroyed |
 //! | `wrappers` | tools that run `terraform`, installed from their registries, with Wardian under that name: the drivers in `tests/interop/wrappers` use each tool and check the results, once with Wardian and once with Terraform |
+//! | `compare` | any configurations under `terraform` and `wardian`, with mock providers for those that are not installed: exit codes, diagnostics and plans are equal |
 //! | `ssh` | OpenSSH's server on a loopback address: the provisioner `file` takes at most twice as long as `scp` to copy 100 MB |
 //!
-//! Each command prints a table or a line for each peer. If a prerequisite is missing, the command prints the reason and
-//! exits successfully.
+//! Each command prints a table or a line for each peer. If a prerequisite is missing, the command
+//! prints the reason and exits successfully.
 
 mod aws;
+mod compare;
 mod documents;
 mod generated;
 mod moto;
@@ -21,7 +23,7 @@ mod ssh;
 mod terraform;
 mod wrappers;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
@@ -37,59 +39,45 @@ pub(crate) fn mirror() -> Result<PathBuf> {
     Ok(mirror)
 }
 
-const USAGE: &str = "`interop` requires an argument: aws, ssh, terraform or wrappers";
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Peer {
+/// The command, with its own arguments.
+pub(crate) enum Peer {
     Aws,
+    Compare(compare::Options),
     Ssh,
     Terraform,
-    Wrappers,
+    Wrappers(wrappers::Options),
 }
 
-/// The arguments after `interop`.
-pub(crate) struct Options {
-    peer: Peer,
-    /// The binary to run, instead of the built one.
-    binary: Option<PathBuf>,
-    /// Selects the tools whose names contain this text.
-    only: String,
-}
-
-impl Options {
+impl Peer {
     pub(crate) fn parse(arguments: &[String]) -> Result<Self> {
-        let (peer, arguments) = arguments.split_first().context(USAGE)?;
-        let peer = match peer.as_str() {
-            "aws" => Peer::Aws,
-            "ssh" => Peer::Ssh,
-            "terraform" => Peer::Terraform,
-            "wrappers" => Peer::Wrappers,
-            _ => bail!("{USAGE}"),
-        };
-        let mut options = Self { peer, binary: None, only: String::new() };
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            let mut value = || arguments.next().with_context(|| format!("{argument} needs a value"));
-            match argument.as_str() {
-                "--binary" if peer == Peer::Wrappers => options.binary = Some(value()?.into()),
-                "--only" if peer == Peer::Wrappers => options.only.clone_from(value()?),
-                other => bail!("this command of `interop` does not accept `{other}`"),
+        match arguments {
+            [peer] if peer == "aws" => Ok(Self::Aws),
+            [peer, rest @ ..] if peer == "compare" => compare::Options::parse(rest).map(Self::Compare),
+            [peer] if peer == "ssh" => Ok(Self::Ssh),
+            [peer] if peer == "terraform" => Ok(Self::Terraform),
+            [peer, rest @ ..] if peer == "wrappers" => wrappers::Options::parse(rest).map(Self::Wrappers),
+            _ => {
+                bail!("`interop` requires an argument: aws, ssh, terraform, wrappers or compare DIRECTORY...")
             }
         }
-        Ok(options)
     }
 
-    /// Returns the binary to run, if it is not the built one.
-    pub(crate) fn binary(&self) -> Option<&Path> {
-        self.binary.as_deref()
+    /// Whether Wardian and its plugins must be built.
+    pub(crate) fn needs_build(&self) -> bool {
+        match self {
+            Self::Compare(options) => options.binary.is_none(),
+            Self::Wrappers(options) => options.binary.is_none(),
+            Self::Aws | Self::Ssh | Self::Terraform => true,
+        }
     }
 }
 
-pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
-    match options.peer {
+pub(crate) fn run(workspace: &Workspace, peer: &Peer) -> Result<ExitCode> {
+    match peer {
         Peer::Aws => aws::run(workspace),
+        Peer::Compare(options) => compare::run(workspace, options),
         Peer::Ssh => ssh::run(workspace),
         Peer::Terraform => terraform::run(workspace),
-        Peer::Wrappers => wrappers::run(workspace, options.binary(), &options.only),
+        Peer::Wrappers(options) => wrappers::run(workspace, options),
     }
 }

@@ -48,7 +48,9 @@ Commands:
   test      build Wardian, then run every test of the workspace
   hostile   build Wardian, then attack it with hostile components, configurations and files
   interop   build Wardian, then work with a real peer: `interop aws`,
-            `interop ssh`, `interop terraform` or `interop wrappers`
+            `interop ssh`, `interop terraform` or `interop wrappers`; or compare
+            configurations under Terraform and Wardian:
+            `interop compare DIRECTORY...`
   bench     build Wardian, then measure it, beside `terraform` where that is on PATH
   build     build the plugins, then the `wardian` binary that embeds them
   guests    build the plugins alone
@@ -72,6 +74,13 @@ Options:
   hostile files --steps <N>   random file operations of two plugins instead (default: 10000000)
   interop wrappers --only <TEXT>   tools with this text in their names
   interop wrappers --binary <PATH> run this binary instead of building one
+  interop compare --binary <PATH>   compare another binary, without building Wardian
+  interop compare --apply           also apply, and plan again
+  interop compare --fill            also set variables whose default is null or empty
+  interop compare --mock <ADDRESS>  a mock provider instead of an installed provider, or `all`
+  interop compare --schemas <FILE>  schemas of mock providers, as `terraform providers schema -json`
+                                    prints them, instead of derived schemas
+  interop compare --report <FILE>   also write one JSON document for each directory
   bench --runs <N>      whole-process runs per measurement (default: 20)
   bench --check         exit 1 if a figure misses its target
   release --target <TRIPLE>   default: this machine's
@@ -130,12 +139,9 @@ fn run(arguments: Vec<String>) -> Result<ExitCode> {
             bench::run(&workspace, &guests, &options)
         }
         "interop" => {
-            let options = interop::Options::parse(&request.rest)?;
-            let workspace = match options.binary() {
-                Some(_) => Workspace::load()?,
-                None => built(&request)?.0,
-            };
-            interop::run(&workspace, &options)
+            let peer = interop::Peer::parse(&request.rest)?;
+            let workspace = if peer.needs_build() { built(&request)?.0 } else { Workspace::load()? };
+            interop::run(&workspace, &peer)
         }
         "build" => {
             built(&request)?;

@@ -109,7 +109,7 @@ pub(crate) fn without_unknown(state: &Value, plan: &Value) -> Value {
     state
 }
 
-fn take_out(value: &mut Value, unknown: &Value) {
+pub(crate) fn take_out(value: &mut Value, unknown: &Value) {
     match (unknown, value) {
         (Value::Bool(true), value) => {
             let kind = match value {

@@ -8,7 +8,7 @@ mod install;
 mod tools;
 mod trial;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -37,10 +37,35 @@ struct Success {
     comparison: String,
 }
 
-/// Runs the tools whose names contain `only`.
-pub(crate) fn run(workspace: &Workspace, binary: Option<&Path>, only: &str) -> Result<ExitCode> {
+/// The arguments after `interop wrappers`.
+#[derive(Default)]
+pub(crate) struct Options {
+    /// The binary to run, instead of the built one.
+    pub(crate) binary: Option<PathBuf>,
+    /// Selects the tools whose names contain this text.
+    only: String,
+}
+
+impl Options {
+    pub(super) fn parse(arguments: &[String]) -> Result<Self> {
+        let mut options = Self::default();
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().with_context(|| format!("{argument} needs a value"));
+            match argument.as_str() {
+                "--binary" => options.binary = Some(value()?.into()),
+                "--only" => options.only.clone_from(value()?),
+                other => bail!("`interop wrappers` does not accept `{other}`"),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Runs the selected tools.
+pub(crate) fn run(workspace: &Workspace, Options { binary, only }: &Options) -> Result<ExitCode> {
     let target = workspace.own_target().join("interop/wrappers");
-    let binary = binary.map_or_else(|| workspace.host_program("wardian"), Path::to_owned);
+    let binary = binary.clone().unwrap_or_else(|| workspace.host_program("wardian"));
     let binary = binary.canonicalize().with_context(|| format!("there is no {}", binary.display()))?;
     let temporary = Temporary::new()?;
     let place = temporary.0.clone();
@@ -53,7 +78,7 @@ pub(crate) fn run(workspace: &Workspace, binary: Option<&Path>, only: &str) -> R
     let interpreters = Interpreters::find();
     let started = Instant::now();
     let [mut working, mut failing, mut skipped] = [0; 3];
-    for tool in TOOLS.iter().filter(|tool| tool.name.contains(only)) {
+    for tool in TOOLS.iter().filter(|tool| tool.name.contains(only.as_str())) {
         let title = format!("{} {}", tool.name, tool.version);
         if let Some(reason) = interpreters.missing(tool) {
             say(&format!("{title:38} skipped: {reason}"));
@@ -81,7 +106,7 @@ pub(crate) fn run(workspace: &Workspace, binary: Option<&Path>, only: &str) -> R
     if working + failing + skipped == 0 {
         bail!("no tool has `{only}` in its name");
     }
-    for (name, reason) in NOT_RUN.iter().filter(|(name, _)| name.contains(only)) {
+    for (name, reason) in NOT_RUN.iter().filter(|(name, _)| name.contains(only.as_str())) {
         say(&format!("{name:38} not run: {reason}"));
     }
     if let Err(reason) = &trials.terraform {
