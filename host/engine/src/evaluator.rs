@@ -219,7 +219,14 @@ impl Evaluator {
             // No other value may be computed from a rejected value.
             self.values.module_mut(instance).variables.remove(&variable.name);
         }
-        problems.in_block(&format!("variable \"{}\"", variable.name))
+        let declaration = format!("variable \"{}\"", variable.name);
+        let in_its_block = |mut problem: Diagnostic| {
+            let is_at_value = *place != variable.span && problem.subject.as_ref() == Some(place);
+            let block = if is_at_value { call_context(instance) } else { Some(declaration.clone()) };
+            problem.context = problem.context.or(block);
+            problem
+        };
+        problems.into_iter().map(in_its_block).collect()
     }
 
     /// Evaluates a local value in all instances of its module.
@@ -387,6 +394,11 @@ impl Evaluator {
             _ => known,
         }
     }
+}
+
+/// Returns the header of the block that calls a module; `None` for the root module.
+fn call_context(instance: &ModuleInstance) -> Option<String> {
+    instance.path().names().last().map(|name| format!("module \"{name}\""))
 }
 
 /// Returns the marks that a variable's declaration adds to its values.
