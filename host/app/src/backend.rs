@@ -162,7 +162,7 @@ fn refuse_others(block: &Backend) -> Result<(), AppError> {
             .map_or(String::new(), |near| format!(" Did you mean \"{near}\"?"));
         Diagnostic::error("Unsupported backend type", format!("There is no backend type \"{name}\".{meant}"))
     };
-    Err(error.at(block.span.clone()).in_block("terraform").into())
+    Err(error.at(block.type_span.clone()).in_block("terraform").into())
 }
 
 /// Returns the backend that commands use.

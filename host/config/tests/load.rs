@@ -164,7 +164,7 @@ fn reports_invalid_labels_and_names() {
     check_main(
         "resource \"a\" {}\nvariable \"a\" \"b\" {}\nlocals \"x\" {}\noutput \"1\" {\n  value = 1\n}\nvariable \"count\" {}\n",
         &[
-            "main.tf:1,13-13: Missing name for resource: A resource block needs its type and its name as a label before the brace.",
+            "main.tf:1,14-15: Missing name for resource: A resource block needs its type and its name as a label before the brace.",
             "main.tf:2,14-17: Extraneous label for variable: A variable block has one label, its name.",
             "main.tf:3,8-11: Extraneous label for locals: A locals block has no labels.",
             "main.tf:4,8-11: Invalid output name: \"1\" is not a valid name: names begin with a letter or an underscore, and the rest are letters, digits, underscores and dashes.",
@@ -282,9 +282,9 @@ fn reports_invalid_required_providers_and_settings() {
 required_providers {}
 "#,
         &[
-            "main.tf:2,22-28: Invalid version constraint: This is not a version constraint: invalid version constraint \">= x\": wildcards are not supported; omit the parts that may vary and use ~>.",
+            "main.tf:2,22-28: Invalid version constraint: This is not a version constraint, such as \">= 2.5\": invalid version constraint \">= x\": wildcards are not supported; omit the parts that may vary and use ~>.",
             "main.tf:4,20-29: Invalid provider source string: \"a/b/c/d\" is not a provider source address: it must have the form [HOST/][NAMESPACE/]TYPE, such as \"hashicorp/random\".",
-            "main.tf:5,37-43: Invalid version constraint: This is not a version constraint: invalid version constraint \"1..2\": \"\" is not a version number.",
+            "main.tf:5,37-43: Invalid version constraint: This is not a version constraint, such as \">= 2.5\": invalid version constraint \"1..2\": \"\" is not a version number. Without a constraint, the newest version is selected.",
             "main.tf:5,45-48: Invalid required_providers object: A required provider has no \"nam\", only source, version and configuration_aliases.",
             "main.tf:12,1-19: Invalid required_providers block: A required_providers block must be inside a terraform block.",
             "main.tf:9,3-15: Both a backend and cloud configuration are present: The state has a single location: remove this block, or the cloud block at main.tf:10,3-8.",
@@ -341,7 +341,7 @@ module "e" {
             "main.tf:11,12-13: Missing required argument: The argument \"source\" must be set here.",
             "m/main.tf:4,12-17: Module call cycle: The module \"again\" calls the module in ., which is one of its callers: the configuration would be infinite.",
             "main.tf:6,12-34: Unsupported module source: \"hashicorp/consul/aws\" is the address of a module in a registry. Such modules are not supported yet, only those in local directories. Download the module into a directory of this configuration, and write its path, such as \"./modules/b\".",
-            "main.tf:9,12-23: Unreadable module directory: The directory nowhere does not exist.",
+            "main.tf:9,12-23: Unreadable module directory: The directory nowhere does not exist. A local path is relative to the directory of the module that calls it.",
             "main.tf:3,3-6: Unsupported argument: The module has no variable named \"nam\". Did you mean \"name\"?",
             "main.tf:1,1-11: Missing required argument: The module requires a value for its variable \"name\", which has no default.",
         ],

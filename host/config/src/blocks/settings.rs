@@ -38,8 +38,10 @@ pub struct Backend {
     pub type_name: Str,
     /// The backend's arguments.
     pub body: Body,
-    /// The span of the type, or of the header of a `cloud` block.
+    /// The span of the header.
     pub span: Span,
+    /// The span of the type; of the header for a `cloud` block.
+    pub type_span: Span,
 }
 
 /// The content of one `terraform` block.
@@ -137,7 +139,8 @@ impl Backend {
             // The backend's schema is not available here, and no supported backend has relevant
             // blocks.
             body: block.body.guessed().into_owned(),
-            span: block.labels.first().map_or(&block.header_span, |label| &label.span).clone(),
+            span: block.header_span.clone(),
+            type_span: block.labels.first().map_or(&block.header_span, |label| &label.span).clone(),
         }
     }
 }

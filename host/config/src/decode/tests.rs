@@ -229,7 +229,7 @@ fn reports_content_that_does_not_match_schema() {
         &[
             "main.tf:1,8-16: Unknown; var.none",
             "main.tf:7,1-5: Too many list blocks; No more than 3 \"list\" blocks are allowed here.",
-            "main.tf:10,4-4: Missing key for map; A map block needs its key as a label before the brace.",
+            "main.tf:10,5-6: Missing key for map; A map block needs its key as a label before the brace.",
             "main.tf:9,1-8: Duplicate map block; A map block with the label \"a\" already exists here.",
             "main.tf:3,1-4: Duplicate one block; Only one one block is allowed here; the first is at main.tf:2,1-4.",
             "main.tf:11,5-8: Extraneous label for set; A set block has no labels.",

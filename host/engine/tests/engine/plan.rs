@@ -379,7 +379,7 @@ fn undeclared_names_are_reported_before_evaluation() {
     let validated = fixture.validate(configuration).to_string();
     let planned = fixture.plan_errors(configuration);
     for text in [&validated, &planned] {
-        for expected in ["variable \"nothing\"", "local value \"absent\"", "\"memory_thing\" \"b\""] {
+        for expected in ["no variable \"nothing\"", "local value \"absent\"", "\"memory_thing\" \"b\""] {
             assert_eq!(text.matches(expected).count(), 1, "{expected}: {text}");
         }
     }

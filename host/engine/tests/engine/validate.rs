@@ -351,7 +351,7 @@ fn merged_connections_are_validated_per_provisioner() {
 fn ignore_changes_must_name_settable_attributes() {
     assert_problems(
         "resource \"memory_thing\" \"a\" {\n  name = \"a\"\n  lifecycle {\n    ignore_changes = [size, nope, id]\n  }\n}",
-        &["1,1-28 Redundant ignore_changes element", "4,29-33 Unsupported attribute"],
+        &["1,10-24 Redundant ignore_changes element", "4,29-33 Unsupported attribute"],
     );
 }
 
