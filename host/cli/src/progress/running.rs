@@ -192,8 +192,11 @@ mod tests {
     use super::*;
 
     fn shown(status: &RunStatus, now: Instant, columns: usize) -> String {
-        let lines = status.lines(now, columns);
-        lines.iter().map(|line| format!("{}\n", line.as_str())).collect()
+        let mut text = PrintableText::new();
+        for line in status.lines(now, columns) {
+            wardian_printable::append_line!(text, "{line}");
+        }
+        text.into_string()
     }
 
     #[test]

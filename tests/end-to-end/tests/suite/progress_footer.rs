@@ -29,7 +29,7 @@ struct Tmux {
     project: Project,
 }
 
-#[expect(clippy::unwrap_used, clippy::panic, reason = "the test has failed")]
+#[expect(clippy::unwrap_used, reason = "the test has failed")]
 impl Tmux {
     /// Starts `apply` on a terminal with this number of columns; `None` if `tmux` is missing.
     fn apply(columns: &str) -> Option<Self> {
@@ -66,9 +66,7 @@ impl Tmux {
             if screen.contains(text) {
                 return screen;
             }
-            if Instant::now() > deadline {
-                panic!("the screen does not contain {text:?}:\n{screen}");
-            }
+            assert!(Instant::now() < deadline, "the screen does not contain {text:?}:\n{screen}");
             thread::sleep(Duration::from_millis(50));
         }
     }
@@ -104,6 +102,7 @@ fn shell_line(command: &Command) -> String {
 
 /// Returns the footer at the end of a screen. The times are replaced, and the operations are sorted,
 /// because the scheduler determines their order.
+#[expect(clippy::unwrap_used, reason = "the expression is valid")]
 fn footer(screen: &str) -> String {
     let elapsed = regex::Regex::new(r"\b\d+m?\d*s( elapsed)?$").unwrap();
     let start = screen.find("Applying: ").unwrap_or_default();
@@ -113,7 +112,7 @@ fn footer(screen: &str) -> String {
         .map(|line| elapsed.replace(line.trim_end(), "[ELAPSED]").into_owned())
         .collect();
     lines[1..].sort();
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.join("\n") + "\n"
 }
 
 #[test]
