@@ -12,8 +12,15 @@ pub enum Escapes {
     Plain,
 }
 
+/// The length of a string, in bytes, from which its encoded length is computed first.
+const LARGE_STRING: usize = 64 * 1024;
+
 /// Writes a string with its quotes.
 pub(crate) fn write_string(text: &str, escapes: Escapes, out: &mut String) {
+    // Repeated growth would need up to three times the memory.
+    if text.len() >= LARGE_STRING {
+        out.reserve_exact(encoded_length(text, escapes));
+    }
     out.push('"');
     let mut start = 0;
     for (at, character) in text.char_indices() {
@@ -43,4 +50,30 @@ pub(crate) fn write_string(text: &str, escapes: Escapes, out: &mut String) {
     }
     out.push_str(&text[start..]);
     out.push('"');
+}
+
+/// Returns the number of bytes that [`write_string`] writes.
+fn encoded_length(text: &str, escapes: Escapes) -> usize {
+    let length = |character: char| match character {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '\u{2028}' | '\u{2029}' | '\0'..' ' => 6,
+        '<' | '>' | '&' if escapes == Escapes::Html => 6,
+        _ => character.len_utf8(),
+    };
+    text.chars().map(length).sum::<usize>() + 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encoded_length_is_exact() {
+        let text = "a\"\\\n\r\t\u{8}\u{c}\u{1}\u{2028}\u{2029}<>&é漢\u{1f600}";
+        for escapes in [Escapes::Html, Escapes::Plain] {
+            let mut out = String::new();
+            write_string(text, escapes, &mut out);
+            assert_eq!(encoded_length(text, escapes), out.len(), "{out}");
+        }
+    }
 }
