@@ -116,7 +116,9 @@ outcome.record("providers", sorted(schemas))
 
 outcome.step("metadata functions")
 functions = document("metadata", "functions", "-json")["function_signatures"]
-outcome.record("functions", sorted(functions))
+# Wardian also has functions of later versions.
+LATER_FUNCTIONS = {"base64gunzip", "cidrcontains", "convert", "urldecode"}
+outcome.record("functions", sorted(name for name in functions if name.removeprefix("core::") not in LATER_FUNCTIONS))
 outcome.true("the functions have signatures", functions["abs"]["parameters"][0]["type"] == "number")
 
 outcome.step("graph")
