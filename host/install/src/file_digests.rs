@@ -18,9 +18,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use wardian_cache::{Cache, CacheError, CacheFormat};
+use wardian_digest::Sha256Digest;
 use wardian_files::open_regular;
-
-use crate::sha256::Sha256Digest;
 
 const FORMAT: CacheFormat =
     CacheFormat { magic: b"wardian digest1\n", max_total_bytes: 4 << 20, max_entry_bytes: 1 << 20 };

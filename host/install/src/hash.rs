@@ -21,13 +21,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use sha2::{Digest, Sha256};
 use wardian_address::{ProviderAddress, Version};
+use wardian_digest::tree_hash;
+pub use wardian_digest::Sha256Digest;
 
 use crate::file_digests::FileDigests;
-pub use crate::sha256::Sha256Digest;
 
 /// A hash in its recorded form: `SCHEME:VALUE`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -120,11 +118,7 @@ impl PackageFiles {
 
     /// Computes the `h1:` hash of a package of these files.
     pub fn hash(&self) -> PackageHash {
-        let mut hasher = Sha256::new();
-        for (path, digest) in &self.0 {
-            hasher.update(format!("{digest}  {path}\n"));
-        }
-        PackageHash(format!("h1:{}", STANDARD.encode(hasher.finalize())))
+        PackageHash(tree_hash(&self.0))
     }
 
     /// Returns the content of a file that lists these files with their digests.

@@ -39,5 +39,4 @@ pub mod plugin_directories;
 pub mod requirements;
 pub mod selected_plugin;
 pub mod selection;
-mod sha256;
 pub mod sources;

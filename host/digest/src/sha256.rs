@@ -39,12 +39,12 @@ impl Sha256Digest {
     /// # Errors
     /// If reading fails.
     pub fn hash_reader(mut reader: impl Read) -> io::Result<Self> {
-        let mut hasher = Sha256::new();
+        let mut hasher = Sha256Hasher::default();
         let mut buffer = vec![0; 64 * 1024];
         loop {
             let count = reader.read(&mut buffer)?;
             if count == 0 {
-                return Ok(Self(hasher.finalize().into()));
+                return Ok(hasher.finish());
             }
             hasher.update(buffer.get(..count).unwrap_or_default());
         }
@@ -60,5 +60,25 @@ impl fmt::Display for Sha256Digest {
 impl fmt::Debug for Sha256Digest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Sha256Digest({self})")
+    }
+}
+
+/// Computes the digest of data that arrives in parts.
+#[derive(Clone, Default)]
+pub struct Sha256Hasher(Sha256);
+
+impl Sha256Hasher {
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub fn finish(self) -> Sha256Digest {
+        Sha256Digest(self.0.finalize().into())
+    }
+}
+
+impl fmt::Debug for Sha256Hasher {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Sha256Hasher")
     }
 }

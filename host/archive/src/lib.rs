@@ -1,0 +1,1 @@
+//! Unpacks archives from untrusted sources within limits.

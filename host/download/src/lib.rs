@@ -1,0 +1,1 @@
+//! Downloads for the host: requests that Wardian itself sends, not its plugins.

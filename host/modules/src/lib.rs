@@ -1,0 +1,1 @@
+//! Installs modules from the sources that configurations name.

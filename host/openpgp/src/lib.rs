@@ -1,0 +1,1 @@
+//! Verifies detached OpenPGP signatures.

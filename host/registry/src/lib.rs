@@ -1,0 +1,1 @@
+//! Clients of Terraform's registry protocols.

@@ -1,0 +1,1 @@
+//! Verifies Sigstore bundles and the identities of publishers.
