@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn address_kind_equals_table() {
+    fn address_kinds_match_the_table() {
         use AddressKind::{LinkLocal, Loopback, Metadata, Private, Public, Reserved};
         for (addresses, expected) in [
             (&["93.184.216.34", "172.15.0.1", "172.32.0.1", "100.63.0.1", "2606:2800::1"][..], Public),

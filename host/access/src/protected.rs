@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn class_sets_support_set_operations_for_each_class() {
+    fn class_sets_support_set_operations() {
         for class in ProtectedClass::ALL {
             let one = ProtectedClasses::from(class);
             assert_eq!(one.iter().collect::<Vec<_>>(), [class]);

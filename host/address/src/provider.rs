@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_source_error_names_component() {
+    fn invalid_source_error_names_invalid_part() {
         for source in [
             "",
             "/",

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn second_request_stops_at_once() {
+    fn second_stop_request_stops_immediately() {
         let (stopper, signal) = stop_channel();
         assert_eq!(signal.current(), Stop::No);
         assert_eq!(stopper.ask(), Stop::Graceful);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn stopper_knows_whether_the_walk_has_begun() {
+    fn stopper_reports_whether_the_walk_has_begun() {
         let (stopper, signal) = stop_channel();
         assert!(!stopper.walk_has_begun());
         signal.begin_walk();

@@ -170,7 +170,7 @@ fn failed_attempts_share_the_limit_of_their_expression() {
 }
 
 #[test]
-fn honest_expressions_stay_within_the_default() {
+fn typical_expressions_stay_within_the_default_limits() {
     let mut run = Run::new(1 << 30, 8 << 30);
     let element = Value::object([("name", Value::string("x".repeat(20))), ("size", Value::number(7_i64))]);
     run.locals.insert("local.many".to_owned(), Value::tuple(vec![element; 20_000]));

@@ -78,14 +78,14 @@ fn explanation_is_limited() {
 
 proptest! {
     #[test]
-    fn any_policy_text_is_handled(text in "[a-z\"{}=\\[\\]\n*./ $%]{0,200}") {
+    fn arbitrary_policy_text_never_panics(text in "[a-z\"{}=\\[\\]\n*./ $%]{0,200}") {
         if let Err(problems) = parse(Level::RootModule, &text) {
             prop_assert!(problems.has_errors());
         }
     }
 
     #[test]
-    fn any_argument_is_handled(
+    fn arbitrary_arguments_never_panic(
         block in prop::sample::select(&["allow network", "deny network", "allow filesystem", "allow environment",
             "allow process", "allow communicator", "limits", "credential", ""][..]),
         name in prop::sample::select(&["hosts", "ports", "methods", "schemes", "addresses", "directories", "access",

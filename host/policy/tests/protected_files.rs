@@ -138,7 +138,7 @@ fn every_level_must_name_the_class() {
 }
 
 #[test]
-fn classes_of_the_machine_are_not_granted_by_the_root_module() {
+fn root_module_cannot_grant_machine_wide_classes() {
     let text = rules("    protected = [\"configuration\", \"keys\"]\n");
     let problems = shown(&parse(Level::RootModule, &text).unwrap_err());
     assert!(problems.contains("concern every configuration on this machine"), "{problems}");

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn column_is_filled() {
+    fn short_text_is_padded_to_the_column() {
         assert_eq!(PrintableText::from_line("\u{e9}").padded_to(3).as_str(), "\u{e9}  ");
         assert_eq!(PrintableText::from_line("abcd").padded_to(3).as_str(), "abcd");
     }

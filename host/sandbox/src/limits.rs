@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn wall_time_bounds_all_calls() {
+    fn wall_time_limit_applies_to_all_calls() {
         let limits = effective(&SandboxLimits::default(), &[(Level::RootModule, "wall_time = \"1s\"")]);
         let second = Duration::from_secs(1);
         assert_eq!((limits.local_call.value, limits.remote_call.value), (second, second));

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn endpoint_is_completed_unless_it_is_for_traces() {
+    fn traces_path_is_appended_to_general_endpoint() {
         let endpoint = |variables: &[(&str, &str)]| {
             let all = [&[("OTEL_TRACES_EXPORTER", "otlp")], variables].concat();
             settings(&all).unwrap().unwrap().endpoint.to_string()

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_of_later_versions_are_ordinary() {
+    fn characters_of_later_unicode_versions_are_separate_clusters() {
         assert_eq!(split("a\u{897}").len(), 2);
         assert_eq!(split("a\u{113b8}").len(), 2);
     }

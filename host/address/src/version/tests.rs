@@ -45,7 +45,7 @@ fn canonical_text_matches_terraform() {
 }
 
 #[test]
-fn constraint_error_names_piece_and_reason() {
+fn constraint_error_names_part_and_reason() {
     for (text, expected) in [
         ("v1", "invalid version constraint \"v1\": a version must not begin with \"v\""),
         (

@@ -110,7 +110,7 @@ fn invalid_argument_is_named() {
 }
 
 #[test]
-fn invalid_keys_explain_the_correction() {
+fn invalid_key_error_explains_the_correction() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
     if std::process::Command::new("ssh-keygen").arg("-?").output().is_err() {

@@ -178,7 +178,7 @@ fn no_expression_depends_on_a_secret() {
 }
 
 #[test]
-fn own_block_shows_no_secret() {
+fn block_of_the_object_reveals_no_secret() {
     let own = |rest: &str| format!("resource \"memory_thing\" \"p\" {{\n name = \"p\"\n{rest}\n}}");
     let configurations = [
         own(""),

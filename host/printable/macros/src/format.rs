@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn literals_and_arguments_are_divided() {
+    fn literals_and_arguments_are_separated() {
         let literal = |text: &str| Piece::Literal(text.to_owned());
         let name = |name: &str, specification: &str| {
             Piece::Argument(Argument::Name(name.to_owned()), specification.to_owned())
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn widths_are_found() {
+    fn width_arguments_are_recognized() {
         assert_eq!(counts("<width$").collect::<Vec<_>>(), ["width"]);
         assert_eq!(counts("w$.p$").collect::<Vec<_>>(), ["w", "p"]);
         assert_eq!(counts("<20").count(), 0);

@@ -116,7 +116,7 @@ async fn existing_files_keep_mode_until_set() {
 }
 
 #[tokio::test]
-async fn directory_behind_link_to_nothing_is_not_created() {
+async fn directory_behind_dangling_link_is_not_created() {
     let place = Place::new();
     symlink("nowhere/else", place.granted().join("link")).unwrap();
     let provider = place.provider("read write");

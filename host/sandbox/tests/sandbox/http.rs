@@ -80,7 +80,7 @@ async fn no_request_is_sent_without_a_grant() {
 }
 
 #[tokio::test]
-async fn disguised_address_is_denied_like_the_address() {
+async fn address_in_unusual_notation_is_denied() {
     let (port, heard) = http_server().await;
     // The rule grants all names, but only public addresses.
     let rules =

@@ -5,7 +5,7 @@ use super::harness;
 const BASE: &str = "2020-02-12T06:36:13Z";
 
 #[test]
-fn offsets_add_up() {
+fn offsets_are_added() {
     let harness = harness();
     for (offsets, expected) in [
         (json!({ "offset_days": 7 }), "2020-02-19T06:36:13Z"),

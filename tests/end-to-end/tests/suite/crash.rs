@@ -43,7 +43,7 @@ fn panic_of_a_task_is_described_after_the_command() {
 }
 
 #[test]
-fn impossible_error_is_a_crash() {
+fn internal_error_is_reported_as_a_crash() {
     let project = Project::new(&[("main.tf", MAIN)]);
     let seen = project.run("crash -place=error").ended_with(11);
     assert!(seen.text().contains("Impossible state"), "{}", seen.text());

@@ -54,7 +54,7 @@ fn plan_is_saved_under_a_name_that_is_not_utf_8() {
 }
 
 #[test]
-fn value_of_a_sensitive_variable_is_not_shown_while_it_is_typed() {
+fn typed_sensitive_value_is_not_echoed() {
     let variables = "variable \"secret\" {\n  sensitive = true\n}\nvariable \"name\" {}\n";
     let project = Project::new(&[("main.tf", variables)]);
     let mut terminal = Terminal::running("plan", &project, &[("TERM", "xterm")]);
@@ -148,7 +148,7 @@ fn output_to_a_full_disk_is_an_error() {
 }
 
 #[test]
-fn blank_beside_the_name_of_a_variable_is_named() {
+fn space_next_to_variable_name_is_reported() {
     let project = Project::new(&[("main.tf", "variable \"n\" {\n  default = 1\n}\n")]);
     let seen = project.run("plan -var 'n = 1'").ended_with(1);
     assert_told(&seen, &["Invalid -var option", "Did you mean -var=\"n=1\"?"]);
@@ -202,7 +202,7 @@ fn damaged_states_are_explained() {
 }
 
 #[test]
-fn read_only_directory_is_planned_without_a_lock() {
+fn plan_in_read_only_directory_takes_no_lock() {
     if rustix::process::geteuid().is_root() {
         println!("skipped: the permissions of a directory do not apply to root");
         return;
@@ -216,7 +216,7 @@ fn read_only_directory_is_planned_without_a_lock() {
 }
 
 #[test]
-fn modules_and_backends_that_are_not_supported_say_what_to_do() {
+fn errors_for_unsupported_modules_and_backends_suggest_alternatives() {
     let source = |source: &str| format!("module \"vpc\" {{\n  source = \"{source}\"\n}}\n");
     for (address, kind) in [
         ("terraform-aws-modules/vpc/aws", "a module in a registry"),
@@ -236,7 +236,7 @@ fn modules_and_backends_that_are_not_supported_say_what_to_do() {
 }
 
 #[test]
-fn provider_without_a_registry_says_where_to_put_it() {
+fn missing_provider_error_names_mirror_directories() {
     let project = Project::new(&[("main.tf", "resource \"aws_instance\" \"a\" {}\n")]);
     let seen = project.run("init").ended_with(1);
     assert_told(
@@ -266,7 +266,7 @@ fn invalid_argument_in_the_environment_names_its_variable() {
 }
 
 #[test]
-fn interrupt_at_a_question_ends_the_command_without_more() {
+fn interrupt_at_a_prompt_ends_the_command() {
     let project = Project::new(&[("main.tf", DATA)]);
     let mut terminal = Terminal::running("apply", &project, &[("TERM", "xterm")]);
     terminal.until("Enter a value:");

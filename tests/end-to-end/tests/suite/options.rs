@@ -33,7 +33,7 @@ fn addresses_in_files_select_objects() {
 }
 
 #[test]
-fn messages_are_written_to_a_file_beside_the_text() {
+fn json_messages_are_written_to_a_file_in_addition_to_text() {
     let project = Project::new(&[("main.tf", TWO)]);
     let seen = project.run("apply -auto-approve -json-into=log.json").success();
     assert!(seen.out.contains("\nWardian will perform the following actions:\n"), "{}", seen.text());
@@ -116,7 +116,7 @@ fn identities_are_printed_by_address() {
 }
 
 #[test]
-fn options_that_terraform_accepts_are_accepted() {
+fn terraform_options_are_accepted() {
     let project = Project::new(&[("main.tf", TWO)]);
     project.run("plan -parallelism=0").success();
     project.run("graph -verbose").success();

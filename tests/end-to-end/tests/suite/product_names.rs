@@ -67,7 +67,7 @@ fn name_of_the_program_selects_the_product() {
 }
 
 #[test]
-fn own_name_keeps_own_lines_and_the_environment_overrides_it() {
+fn wardian_output_variable_selects_the_product() {
     let project = Project::new(&[("main.tf", DATA)]);
     assert!(project.run("plan").out.contains("\nWardian will perform the following actions:\n"));
     let plan = |output: &str| project.run_with("plan", "", &[("WARDIAN_OUTPUT", output)]);

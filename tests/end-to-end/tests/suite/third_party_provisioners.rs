@@ -40,7 +40,7 @@ const GRANT: &str = "plugin \"localhost/plugins/provisioner-notify\" {\n  allow 
                      arguments = [\"-t\", \"wardian\", \"-p\", \"user.*\", \"--\", \"*\"]\n  }\n}\n";
 
 #[test]
-fn provisioner_file_is_approved_locked_and_run() {
+fn third_party_provisioner_is_approved_locked_and_run() {
     let Some(notify) = notify() else { return };
     let project = project("notify");
     project.write(FLAT, &notify);

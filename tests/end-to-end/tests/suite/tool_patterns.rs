@@ -64,7 +64,7 @@ fn check(output: &str, rows: &[Row<'_>]) {
 }
 
 #[test]
-fn version() {
+fn version_matches_patterns() {
     let project = Project::new(&[]);
     check(
         &run(&project, "-version"),
@@ -76,7 +76,7 @@ fn version() {
 }
 
 #[test]
-fn plan_with_each_kind_of_change() {
+fn plan_with_each_kind_of_change_matches_patterns() {
     let project = Project::new(&[("main.tf", MAIN)]);
     run(&project, "init");
     run(&project, "apply -auto-approve");
@@ -136,7 +136,7 @@ fn plan_with_each_kind_of_change() {
 }
 
 #[test]
-fn plan_without_imports() {
+fn plan_without_imports_matches_patterns() {
     let project = Project::new(&[("main.tf", MAIN)]);
     run(&project, "init");
     check(
@@ -157,7 +157,7 @@ fn plan_without_imports() {
 }
 
 #[test]
-fn apply_and_destroy() {
+fn apply_and_destroy_match_patterns() {
     let project = Project::new(&[("main.tf", MAIN)]);
     run(&project, "init");
     check(
@@ -199,7 +199,7 @@ fn apply_and_destroy() {
 }
 
 #[test]
-fn plan_that_changes_only_outputs() {
+fn plan_that_changes_only_outputs_matches_patterns() {
     let project = Project::new(&[("main.tf", "output \"a\" {\n  value = 1\n}\n")]);
     check(
         &run(&project, "plan -no-color"),
@@ -235,7 +235,7 @@ fn drift_has_its_first_and_last_line() {
 }
 
 #[test]
-fn errors_and_warnings_of_a_plan() {
+fn errors_and_warnings_of_a_plan_match_patterns() {
     let main = "output \"a\" {\n  value = var.missing\n}\n";
     let project = Project::new(&[("main.tf", main)]);
     let failed = project.run_with("plan -no-color", "", AS_TERRAFORM).ended_with(1);
@@ -246,7 +246,7 @@ fn errors_and_warnings_of_a_plan() {
 }
 
 #[test]
-fn state_lock() {
+fn state_lock_error_matches_patterns() {
     check(
         &errors_of_locked_state(),
         &[("tofu-controller", "(Error acquiring the state lock)", &["Error acquiring the state lock"])],
@@ -255,7 +255,7 @@ fn state_lock() {
 
 /// These tools run `terraform` with `-no-color`, which removes the frames from Terraform's errors.
 #[test]
-fn errors_without_frames() {
+fn errors_without_frames_match_patterns() {
     let lock = r"Lock Info:\n\s*ID:\s*([^\n]+)\n\s*Path:\s*([^\n]+)\n\s*Operation:\s*([^\n]+)\n\s*Who:\s*(?:[^\n]+)\n\s*Version:\s*([^\n]+)\n\s*Created:\s*(?:[^\n]+)(?:\n|$)";
     check(
         &errors_of_locked_state(),

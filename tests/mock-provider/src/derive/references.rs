@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn names_without_provider_are_no_references() {
+    fn names_without_provider_are_not_references() {
         assert_eq!(found("[var.a_b.c, k.id, each.value.x]"), []);
     }
 }

@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn directory_leads_where_the_policy_determines() {
+    fn changed_link_of_granted_directory_is_rejected() {
         let place = tempfile::tempdir().unwrap();
         let place = place.path().canonicalize().unwrap();
         fs::create_dir(place.join("data")).unwrap();
