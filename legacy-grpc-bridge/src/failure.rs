@@ -65,7 +65,7 @@ pub(crate) fn timed_out(limit: Duration, aftermath: Aftermath) -> PluginFailure 
 
 /// Returns the failure for a response that was larger than this number of bytes.
 pub(crate) fn too_much_data(limit: usize) -> PluginFailure {
-    let problem = format!("its response is larger than {limit} bytes, which is the limit.");
+    let problem = format!("its response is larger than the limit of {limit} bytes.");
     PluginFailure::transport("Plugin response is too large", problem)
 }
 

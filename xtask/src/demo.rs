@@ -27,7 +27,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let started = Instant::now();
     let demo = Demo::prepare(workspace)?;
 
-    say("\n--- From nothing to a platform");
+    say("\n--- Create the platform");
     demo.expect(0, &["init"])?;
     demo.lock_names_all_providers()?;
     demo.expect(0, &["validate"])?;
@@ -47,11 +47,11 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         "build/secrets/database.secret",
     ])?;
 
-    say("\n--- No changes");
+    say("\n--- Plan again: no changes");
     demo.expect(0, &["plan", "-detailed-exitcode"])?;
-    demo.look_around(&first)?;
+    demo.read_state(&first)?;
 
-    say("\n--- A change: next-release.tfvars");
+    say("\n--- Change it: next-release.tfvars");
     let change = "-var-file=next-release.tfvars";
     demo.expect(CHANGES, &["plan", "-detailed-exitcode", change])?;
     demo.expect(0, &["apply", "-auto-approve", change])?;
@@ -62,20 +62,16 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         first.serial,
         second.serial
     );
-    ensure!(second.lineage == first.lineage, "a change gave the state another lineage");
+    ensure!(second.lineage == first.lineage, "a change altered the lineage of the state");
     demo.files_exist(&["build/services/search.conf"])?;
     demo.files_are_gone(&["build/services/worker.conf"])?;
     demo.expect(0, &["plan", "-detailed-exitcode", change])?;
     demo.terraform_agrees()?;
 
-    say("\n--- The end");
+    say("\n--- Destroy the platform");
     demo.expect(0, &["destroy", "-auto-approve", change])?;
     let last = demo.state()?;
-    ensure!(
-        last.instances == 0,
-        "{} resource instances are left in the state after `destroy`",
-        last.instances
-    );
+    ensure!(last.instances == 0, "{} resource instances remain in the state after `destroy`", last.instances);
     demo.files_are_gone(&["build/inventory.json", "build/secrets/database.secret"])?;
     let left = demo.capture(&["state", "list"])?;
     ensure!(left.is_empty(), "`state list` names resources after `destroy`");
@@ -142,8 +138,8 @@ impl Demo {
     }
 
     /// Runs the commands that only read the state.
-    fn look_around(&self, state: &State) -> Result<()> {
-        say("\n--- Reading the state");
+    fn read_state(&self, state: &State) -> Result<()> {
+        say("\n--- Read the state");
         self.expect(0, &["output"])?;
         let outputs: Value = serde_json::from_str(&self.capture(&["output", "-json"])?)
             .context("`wardian output -json` did not print JSON")?;

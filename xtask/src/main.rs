@@ -51,11 +51,11 @@ Commands:
             `interop ssh`, `interop terraform` or `interop wrappers`; or compare
             configurations under Terraform and Wardian:
             `interop compare DIRECTORY...`
-  bench     build Wardian, then measure it, beside `terraform` where that is on PATH
+  bench     build Wardian, then measure it, and `terraform` if it is on PATH
   build     build the plugins, then the `wardian` binary that embeds them
   guests    build the plugins alone
   limits    build Wardian, then print size, start-up time and number of dependencies,
-            and fail if one is over its limit
+            and fail if one exceeds its limit
   release   build, pack and try the archive of a release for one target
   words     fail if a rejected synonym of docs/glossary.md occurs in code or text
   names     list public type names that are defined twice

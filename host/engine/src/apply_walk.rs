@@ -326,7 +326,7 @@ impl Walker for ApplyWalk<'_> {
 
 impl ApplyWalk<'_> {
     fn visit_resource(&mut self, address: &ResourceAddress) -> VisitResult<Pending> {
-        // The changes of a resource that has an expansion node have separate nodes.
+        // Changes to a resource with an expansion node have nodes of their own.
         let mut pending = Vec::new();
         if self.graph.id(&Node::Expand(address.clone())).is_none() {
             if let VisitResult::Failed = self.expand_resource(address) {

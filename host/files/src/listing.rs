@@ -63,7 +63,7 @@ impl Listing {
                     kind,
                 });
             }
-            // A piece that contains only `.` and `..` is not the end of the directory.
+            // A chunk with only `.` and `..` does not mean that the listing is complete.
             if raw.is_buffer_empty() && !entries.is_empty() {
                 break;
             }

@@ -110,7 +110,7 @@ fn check_nested_block(
                 let Some(config) = config.get(key) else {
                     found.push((
                         path,
-                        format!("a block {key:?} is planned that the configuration does not have"),
+                        format!("the plan has a block {key:?}, which the configuration does not have"),
                     ));
                     continue;
                 };

@@ -85,7 +85,7 @@ fn fileexists(arguments: &[Value], scope: &dyn Scope) -> Outcome {
 fn fileset(arguments: &[Value], scope: &dyn Scope) -> Outcome {
     let (directory, mut pattern) = (text(arguments, 0), text(arguments, 1));
     let mut listed = expanded(directory, scope)?;
-    // A pattern may lead out of the directory; the results are relative to the directory.
+    // A pattern may match files outside the directory; the results are relative to the directory.
     let mut parents = String::new();
     loop {
         if let Some(rest) = pattern.strip_prefix("./") {

@@ -144,7 +144,7 @@ fn exponent(text: &str) -> Result<i64, NumberError> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(NumberError::NotANumber);
     }
-    // Parsing fails only because of an overflow.
+    // Parsing can fail only because of an overflow.
     text.parse().map_err(|_| NumberError::OutOfRange)
 }
 

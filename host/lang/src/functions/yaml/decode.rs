@@ -163,7 +163,7 @@ impl Reader {
                 Some(Open::Mapping { anchor, items, weight, .. }) => {
                     self.complete(Node { value: Value::object(items), weight }, anchor, at)
                 }
-                None => Err(invalid(at, "a structure ends that has not begun")),
+                None => Err(invalid(at, "a structure ends without a start")),
             },
         }
     }

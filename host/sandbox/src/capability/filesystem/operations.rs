@@ -261,7 +261,7 @@ pub(crate) fn create_directories(
         Err(FileError::System(error)) if error.kind() == std::io::ErrorKind::AlreadyExists => is_there(path),
         created => created,
     };
-    // Up to the first directory that exists or can be created.
+    // Climb to the first ancestor that exists or can be created.
     let mut missing = Vec::new();
     let mut path = path;
     loop {
@@ -277,8 +277,8 @@ pub(crate) fn create_directories(
             Err(error) => return Err(error),
         }
     }
-    // Down again. Here a missing directory is an error: its parent exists, but a link at the end of
-    // the path may lead to nothing.
+    // Descend again. Now a missing directory is an error: its parent exists, but the path may end in
+    // a dangling link.
     missing.into_iter().rev().try_for_each(create)
 }
 
