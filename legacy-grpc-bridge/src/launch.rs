@@ -82,7 +82,6 @@ pub struct NativePackage {
     pub executable: PathBuf,
     /// The environment of the process, without the variables that the protocol requires.
     pub environment: Vec<(OsString, OsString)>,
-    /// The working directory of the process.
     pub working_directory: PathBuf,
     /// An existing directory for sockets. Its path must be short enough for a socket path.
     pub socket_directory: PathBuf,

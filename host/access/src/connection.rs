@@ -58,7 +58,6 @@ pub trait ConnectionAuthority: Send + Sync + 'static {
     fn finished(&self, connection: &FinishedConnection);
 }
 
-/// The progress of opening a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum ConnectProgress<'a> {
     /// An attempt begins.

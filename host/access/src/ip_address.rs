@@ -51,7 +51,6 @@ pub enum AddressKind {
     Private,
     /// This machine.
     Loopback,
-    /// The local link.
     LinkLocal,
     /// A cloud's metadata service.
     Metadata,

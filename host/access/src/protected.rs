@@ -7,7 +7,6 @@ use std::fmt;
 
 use crate::request::FileOperation;
 
-/// A class of protected files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProtectedClass {
     /// The configuration itself, with its overrides.
@@ -34,7 +33,6 @@ pub enum ProtectedClass {
     Caches,
     /// Credentials of the `wardian` command.
     Credentials,
-    /// The CLI configuration.
     CliConfiguration,
 }
 

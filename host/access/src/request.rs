@@ -247,7 +247,6 @@ impl FileAccess {
         Self { path, operation, extent: AccessExtent::Path, classes: ProtectedClasses::NONE }
     }
 
-    /// Sets the extent of the access.
     #[must_use]
     pub fn with_extent(self, extent: AccessExtent) -> Self {
         Self { extent, ..self }
@@ -288,7 +287,6 @@ impl FileAccess {
     }
 }
 
-/// The name of an environment variable.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EnvironmentName(Box<str>);
 

@@ -151,7 +151,6 @@ pub struct ModuleStep {
     pub key: InstanceKey,
 }
 
-/// The address of a module instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ModuleInstance(Arc<[ModuleStep]>);
 
@@ -305,7 +304,6 @@ impl fmt::Display for AbsoluteResourceAddress {
     }
 }
 
-/// The address of a resource instance.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceInstanceAddress {
     pub resource: AbsoluteResourceAddress,

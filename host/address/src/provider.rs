@@ -21,9 +21,7 @@ use unicode_normalization::UnicodeNormalization;
 pub const DEFAULT_HOST: &str = "registry.terraform.io";
 /// The namespace of addresses that do not contain a namespace.
 pub const DEFAULT_NAMESPACE: &str = "hashicorp";
-/// The host of built-in providers.
 pub const BUILT_IN_HOST: &str = "terraform.io";
-/// The namespace of built-in providers.
 pub const BUILT_IN_NAMESPACE: &str = "builtin";
 /// The namespace of addresses in states written before namespaces existed.
 pub const LEGACY_NAMESPACE: &str = "-";

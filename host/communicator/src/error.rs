@@ -48,7 +48,6 @@ pub enum CommunicatorError {
     /// The required agent is missing or does not respond.
     #[error("the SSH agent cannot be used: {0}")]
     Agent(String),
-    /// The connection was lost.
     #[error("the connection to {endpoint} was lost {phase}")]
     Lost { endpoint: String, phase: ConnectionPhase },
     /// The peer violates the protocol, or uses another protocol.

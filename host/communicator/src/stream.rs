@@ -22,7 +22,6 @@ pub(crate) struct ByteCounts {
     pub(crate) received: AtomicU64,
 }
 
-/// A stream that counts its bytes.
 pub(crate) struct CountedStream<S> {
     pub(crate) stream: S,
     pub(crate) counts: Arc<ByteCounts>,

@@ -197,7 +197,6 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Adds an instance of a definition.
     fn instance(&mut self, definition: Definition, arguments: u64) -> Result<(), CheckError> {
         let inside = definition.ok_or(CheckError::Unresolved)?;
         if let Some(component) = self.component() {

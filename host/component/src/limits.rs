@@ -121,7 +121,6 @@ pub enum CheckError {
     /// The bytes cannot be parsed.
     #[error("{0}")]
     Invalid(String),
-    /// A count exceeds its limit.
     #[error(transparent)]
     Limit(#[from] LimitExceeded),
     /// The number of instances cannot be determined without running code.
@@ -132,7 +131,6 @@ pub enum CheckError {
     Unresolved,
 }
 
-/// A count that exceeds its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {}{measured}, and the limit is {limit}", if *.measured == u64::MAX { "at least " } else { "" })]
 pub struct LimitExceeded {

@@ -23,7 +23,6 @@ impl FunctionType {
     }
 }
 
-/// The function types of a module.
 #[derive(Default)]
 pub(crate) struct ModuleTypes {
     types: Vec<FunctionType>,

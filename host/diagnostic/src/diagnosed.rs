@@ -23,7 +23,6 @@ impl<T> Diagnosed<T> {
         Self::with_diagnostics(value, Diagnostics::new())
     }
 
-    /// Returns a value with diagnostics.
     pub fn with_diagnostics(value: T, diagnostics: Diagnostics) -> Self {
         Self { value: Some(value), diagnostics }
     }

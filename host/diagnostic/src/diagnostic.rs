@@ -138,7 +138,6 @@ impl Diagnostic {
         self
     }
 
-    /// Sets the path of the attribute.
     #[must_use]
     pub fn for_attribute(mut self, path: Path) -> Self {
         self.attribute = Some(path);

@@ -35,7 +35,6 @@ pub struct CheckedObject {
     key: InstanceKey,
 }
 
-/// The result of one condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConditionResult {
     /// The condition is true.

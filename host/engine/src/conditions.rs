@@ -35,7 +35,6 @@ pub const PRECONDITION: FailureReport =
 pub const POSTCONDITION: FailureReport =
     FailureReport { summary: "Resource postcondition failed", severity: FailureSeverity::Error };
 
-/// A failed precondition of an output.
 pub const OUTPUT_PRECONDITION: FailureReport =
     FailureReport { summary: "Module output value precondition failed", severity: FailureSeverity::Error };
 

@@ -77,7 +77,6 @@ impl Evaluator {
         })
     }
 
-    /// Returns the scope of a module instance.
     pub fn scope<'a>(&'a self, instance: &'a ModuleInstance, repetition: RepetitionData) -> ModuleScope<'a> {
         ModuleScope::new(self, instance, repetition)
     }

@@ -23,7 +23,6 @@ pub type NodeId = NodeIndex;
 /// A graph whose nodes contain an `N`.
 pub type Graph<N> = DiGraph<N, ()>;
 
-/// A set of nodes of a graph.
 pub type NodeSet = <Graph<()> as Visitable>::Map;
 
 /// Adds an edge: `node` waits for `dependency`. A node does not wait for itself.

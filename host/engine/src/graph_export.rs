@@ -11,7 +11,6 @@ use crate::graph::{self, NodeId};
 use crate::nodes::{self, DestroyPhase, Node, NodeGraph};
 use crate::plan::{Plan, ResourceChange};
 
-/// A node of an exported graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphNode {
     pub kind: GraphNodeKind,

@@ -80,7 +80,6 @@ impl ObjectSecrets {
     }
 }
 
-/// Returns the sensitive values of a state.
 pub(crate) fn sensitive_values_of(state: &State, schemas: &Schemas) -> SensitiveValues {
     let known = SensitiveValues::default();
     for (address, resource) in state.resources() {

@@ -99,7 +99,6 @@ impl Provisioners {
     }
 }
 
-/// Returns all provisioner blocks of a configuration.
 pub fn blocks(configuration: &Configuration) -> impl Iterator<Item = &ProvisionerBlock> {
     configuration.modules().flat_map(|node| {
         let removed = node.module.removed.iter().flat_map(|block| &block.provisioners);

@@ -21,7 +21,6 @@ const GRAPH_TARGET: &str = "wardian::graph";
 /// A running operation.
 pub type TaskFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// The result of visiting a node.
 pub enum VisitResult<P> {
     /// The node is done.
     Done,
@@ -31,7 +30,6 @@ pub enum VisitResult<P> {
     Operations(Vec<P>),
 }
 
-/// The result of starting an operation.
 pub enum StartResult<T> {
     /// The operation runs.
     Running(TaskFuture<T>),
@@ -88,7 +86,6 @@ pub trait Walker {
     fn stop(&mut self) -> TaskFuture<()>;
 }
 
-/// The end of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WalkEnd {
     /// All nodes that could be visited were visited.

@@ -266,7 +266,6 @@ impl Values {
     }
 }
 
-/// The value of a module call.
 #[derive(Debug)]
 pub enum CallValue {
     /// All instances.

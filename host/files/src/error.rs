@@ -20,7 +20,6 @@ pub enum FileAccessError {
         .link.display(), .directory.display()
     )]
     PluginLink {
-        /// The path of the symbolic link.
         link: PathBuf,
         /// The writable directory.
         directory: PathBuf,
@@ -34,7 +33,6 @@ pub enum FileAccessError {
     /// The file is larger than the caller's limit. Contains its size.
     #[error("it is larger than the limit of {0} bytes")]
     TooLarge(u64),
-    /// The system reported an error.
     #[error(transparent)]
     System(#[from] io::Error),
 }

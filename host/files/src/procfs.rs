@@ -53,7 +53,6 @@ mod system {
     /// The inode number of the root of each procfs.
     const TOP: u64 = 1;
 
-    /// Checks an opened file or directory.
     pub(crate) fn check_opened(opened: BorrowedFd<'_>) -> Result<(), FileAccessError> {
         if is_procfs(opened) { check_path(path_in_procfs(opened)) } else { Ok(()) }
     }

@@ -32,7 +32,6 @@ pub enum GrantedPathError {
         .link.display(), .directory.display()
     )]
     PluginLink {
-        /// The path of the symbolic link.
         link: PathBuf,
         /// The writable directory.
         directory: PathBuf,
@@ -42,7 +41,6 @@ pub enum GrantedPathError {
     Access(FileAccessError),
 }
 
-/// A resolved granted path.
 #[derive(Debug)]
 pub struct GrantedPath {
     /// The innermost directory that exists.

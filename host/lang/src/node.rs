@@ -82,7 +82,6 @@ pub(crate) struct Name {
     pub(crate) traversal: Traversal,
     /// `None` if the names are not a valid reference.
     pub(crate) reference: Option<Reference>,
-    /// The end offset of the subject.
     pub(crate) subject_end: usize,
     /// All steps after the root, static or not.
     pub(crate) steps: Vec<Step>,

@@ -65,7 +65,6 @@ impl<'a> ProviderCall<'a> {
         self.sensitive
     }
 
-    /// Returns the span of the name.
     pub fn name_span(&self) -> Span {
         Span::new(self.file, self.call.name_span.0, self.call.name_span.1)
     }

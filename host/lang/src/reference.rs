@@ -10,9 +10,7 @@ use wardian_value::{PathStep, Str};
 pub enum ReferenceMode {
     /// `resource`.
     Managed,
-    /// `data`.
     Data,
-    /// `ephemeral`.
     Ephemeral,
 }
 

@@ -15,7 +15,6 @@ use wardian_policy::{LeastPrivilegePolicy, NeededAccess, least_privilege_policy}
 
 use crate::record::{Capability, Outcome, Record};
 
-/// Maximum length of a line.
 const MAX_LINE_LENGTH: u64 = 16 << 20;
 
 /// The totals of an audit log.

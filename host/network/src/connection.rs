@@ -174,7 +174,6 @@ where
     Ok(Connection { sender, address: None })
 }
 
-/// Requests a tunnel from a proxy.
 async fn open_tunnel(proxy: &Proxy, endpoint: &str, stream: TcpStream) -> Result<TcpStream, NetworkError> {
     let refused = |reason: String| {
         let (proxy, endpoint) = (proxy.to_string(), endpoint.to_owned());

@@ -49,7 +49,6 @@ pub enum NetworkError {
     /// No more data of the response was received within the timeout.
     #[error("timed out reading the response of {0}")]
     ReadTimeout(String),
-    /// The response is too large.
     #[error("the response of {endpoint} is larger than the limit of {limit} bytes")]
     TooLarge {
         endpoint: String,

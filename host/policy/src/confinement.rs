@@ -25,7 +25,6 @@ pub struct NativeConfinement {
     pub ports: Option<Vec<RangeInclusive<u16>>>,
 }
 
-/// The ports that a rule grants.
 pub(crate) struct GrantedPorts {
     scheme: Scheme,
     /// First and last port of each range; [`None`] means all ports.

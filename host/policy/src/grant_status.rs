@@ -22,7 +22,6 @@ pub enum GrantStatus {
     Undecided,
 }
 
-/// The source of a denial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DenialSource {
     Rule(SourceLocation),
@@ -77,7 +76,6 @@ impl<'a> FileGrants<'a> {
 }
 
 impl PluginPolicy {
-    /// Determines the status of a request.
     pub fn grant_status(&self, request: &CapabilityRequest) -> GrantStatus {
         let files: Vec<FileGrants<'_>> = self.files.iter().map(FileGrants::new).collect();
         let mut denied = None;

@@ -15,7 +15,6 @@ use wardian_address::{DEFAULT_HOST, ProviderAddress, ProviderAddressError};
 
 use crate::glob::{Glob, GlobError, OnUndecidable};
 
-/// A pattern for plugin addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PluginPattern {
     hostname: Glob,

@@ -62,7 +62,6 @@ impl DefaultAction {
     }
 }
 
-/// A parsed policy file.
 #[derive(Clone, Debug)]
 pub struct PolicyFile {
     pub(crate) level: Level,

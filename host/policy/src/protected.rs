@@ -20,7 +20,6 @@ use wardian_access::{AccessExtent, FileAccess, FileOperation, ProtectedClass, Pr
 use fold::{fold, fold_name};
 use names::classes_of_name;
 
-/// The files that are protected from plugins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProtectedFiles {
     /// The folded path of the root module. The operator chooses the names of the directories above

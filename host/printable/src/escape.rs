@@ -62,7 +62,6 @@ fn plain_prefix(text: &str, extent: Extent) -> &str {
     text.get(..length).unwrap_or_default()
 }
 
-/// Appends the escape of a character.
 fn push_escape(character: char, shown: &mut String) {
     match character {
         '\n' => shown.push_str("\\n"),

@@ -20,7 +20,6 @@ pub struct PrintableLine<'a>(&'a str);
 /// An argument of [`printable!`](crate::printable). It is escaped as text within one line, unless
 /// it is already printable text.
 pub trait Printable {
-    /// Appends the value to printable text.
     fn append_to(&self, text: &mut PrintableText);
 }
 

@@ -139,7 +139,6 @@ impl EffectiveLimits {
     }
 }
 
-/// The call wrote too much to files.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it wrote more than {} bytes to files{}", .0.value, .0.origin())]
 pub(crate) struct WroteTooMuch(pub(crate) Bound<u64>);

@@ -29,11 +29,8 @@ pub struct CheckObject {
 pub enum CheckKind {
     /// `resource`, `data` or `ephemeral`.
     Resource,
-    /// `output`.
     Output,
-    /// `check`.
     Check,
-    /// `variable`.
     Variable,
 }
 

@@ -25,7 +25,6 @@ impl StateError {
     }
 }
 
-/// A problem with a state file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateProblem {
@@ -46,7 +45,6 @@ pub enum StateProblem {
     /// The file is JSON without a version.
     #[error("the file is JSON, but not a state file: \"version\" is missing")]
     NoVersion,
-    /// The version is zero.
     #[error("the state file has version 0, which does not exist")]
     VersionZero,
     /// The file's format version is newer than all supported versions.

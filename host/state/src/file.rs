@@ -42,7 +42,6 @@ use crate::lock::{Lock, LockError, LockInfo, LockRequest};
 use crate::model::{State, new_lineage};
 use crate::sidecar::{Sidecars, open_regular};
 
-/// Options of a state file.
 #[derive(Clone, Debug)]
 pub struct StateFileOptions {
     /// The program version that is written to the state file. Terraform must accept it.
@@ -68,7 +67,6 @@ pub enum BackupRule {
 /// The recovery of an interrupted run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// The journal's path.
     pub journal: PathBuf,
     /// The number of recorded changes.
     pub changes: usize,
@@ -81,7 +79,6 @@ pub struct Recovery {
     pub folded: bool,
 }
 
-/// A state in a local file.
 #[derive(Debug)]
 pub struct StateFile {
     path: PathBuf,

@@ -52,7 +52,6 @@ pub struct OutputValue {
 pub struct ResourceState {
     /// The provider configuration that manages the resource's objects.
     pub provider: ProviderConfigAddress,
-    /// The instances by key.
     pub instances: BTreeMap<InstanceKey, Instance>,
 }
 

@@ -123,7 +123,6 @@ impl<S: FileState> Resource for FileResource<S> {
     }
 }
 
-/// Returns the attribute `filename`.
 pub(crate) fn filename() -> Attribute {
     Attribute::string("filename").required().force_new().description(
         "The path of the file. Missing parent directories are created, and an existing file is overwritten.",

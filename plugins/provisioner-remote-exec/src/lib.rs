@@ -20,7 +20,6 @@ const SUMMARY: &str = "remote-exec provisioner error";
 /// The first line of a script without its own shebang.
 const SHEBANG: &str = "#!/bin/sh\n";
 
-/// The mode of an uploaded script.
 const SCRIPT_MODE: u32 = 0o700;
 
 #[derive(Clone, Copy, Debug)]

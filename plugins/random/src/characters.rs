@@ -17,7 +17,6 @@ pub(crate) struct CharacterClass {
     pub(crate) minimum: i64,
 }
 
-/// The rules for a random string.
 #[derive(Debug, Clone)]
 pub(crate) struct StringRules {
     pub(crate) length: i64,

@@ -16,17 +16,14 @@ const URL: GeneralPurpose = GeneralPurpose::new(
     LENIENT.with_encode_padding(false).with_decode_padding_mode(DecodePaddingMode::RequireNone),
 );
 
-/// Encodes bytes as standard base64.
 pub(crate) fn base64_standard(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Decodes standard base64.
 pub(crate) fn from_base64_standard(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
     STANDARD.decode(text)
 }
 
-/// Encodes bytes as URL-safe base64.
 pub(crate) fn base64_url(bytes: &[u8]) -> String {
     URL.encode(bytes)
 }

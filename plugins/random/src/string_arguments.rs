@@ -41,7 +41,6 @@ macro_rules! string_state {
                 }
             }
 
-            /// Returns the rules of the string.
             pub(crate) fn rules(&self) -> crate::characters::StringRules {
                 let class = |allowed: Option<bool>, minimum: Option<i64>| crate::characters::CharacterClass {
                     allowed: allowed.unwrap_or(true),

@@ -9,7 +9,6 @@ use crate::definition::Definition;
 use crate::schema;
 use crate::stored_value;
 
-/// A data source type.
 pub(crate) struct MockDataSource {
     definition: Rc<Definition>,
 }

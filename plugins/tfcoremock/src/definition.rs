@@ -76,7 +76,6 @@ pub(crate) struct Block {
     pub(crate) contents: Contents,
 }
 
-/// The collection of a block type's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockCollection {
     List,

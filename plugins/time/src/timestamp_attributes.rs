@@ -59,7 +59,6 @@ macro_rules! set_state_parts {
 }
 pub(crate) use set_state_parts;
 
-/// Parses the timestamp in an attribute.
 pub(crate) fn parse(attribute: &str, text: &str) -> Result<Timestamp> {
     Timestamp::parse(text).ok_or_else(|| {
         Diagnostic::error(

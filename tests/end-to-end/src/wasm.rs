@@ -98,7 +98,6 @@ pub fn many_locals(functions: usize) -> Vec<u8> {
     module_of_functions(functions, &body)
 }
 
-/// Nested blocks.
 pub fn nested_blocks(depth: usize) -> Vec<u8> {
     let body = [vec![0], [0x02, 0x40].repeat(depth), [0x0b].repeat(depth), vec![0x0b]].concat();
     module_of_functions(1, &body)

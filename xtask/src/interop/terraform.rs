@@ -152,7 +152,6 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     Ok(report.print())
 }
 
-/// Writes the plugin to the mirror.
 fn bundle(ours: &Program, plugin: &Plugin, protocol: &str, place: &Path, mirror: &Path) -> Result<()> {
     let schemas = ours.run(place, &["version", "-json"]).context("the program does not run")?;
     let platform: Value = serde_json::from_str(&schemas)?;

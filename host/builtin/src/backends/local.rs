@@ -12,7 +12,6 @@ use wardian_value::{Str, Type, Value};
 use super::{Arguments, Backend};
 use crate::state_files::StateFiles;
 
-/// The maximum size of a state.
 const MAX_STATE_SIZE: u64 = 4 << 30;
 /// The default workspace, which every backend has.
 const DEFAULT_WORKSPACE: &str = "default";

@@ -8,7 +8,6 @@ use wardian_value::{Str, Value, View};
 
 use super::layout::Lines;
 
-/// Encodes the value as an expression.
 pub(super) fn expression(value: &Value) -> Result<String, FunctionError> {
     let mut lines = Lines::default();
     write(value, &mut lines)?;

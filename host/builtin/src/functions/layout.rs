@@ -35,7 +35,6 @@ impl Lines {
         }
     }
 
-    /// Adds an opening bracket.
     pub(super) fn open(&mut self, bracket: &str) {
         self.push(bracket);
         self.count(1);

@@ -149,7 +149,6 @@ fn digest(key: &[u8], parts: &[&[u8]]) -> Option<[u8; 16]> {
     Some(digest.finalize().into_bytes().into())
 }
 
-/// Encodes a string as UTF-16LE.
 pub(super) fn utf16le(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }

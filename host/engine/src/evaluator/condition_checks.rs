@@ -31,7 +31,6 @@ impl Evaluator {
         diagnostics.for_address(&address.to_string())
     }
 
-    /// Checks the postconditions of an instance.
     pub fn check_postconditions(
         &mut self,
         resource: &Resource,

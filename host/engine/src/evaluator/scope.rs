@@ -39,7 +39,6 @@ impl<'a> ModuleScope<'a> {
         }
     }
 
-    /// Adds a value for `self`.
     #[must_use]
     pub fn with_self(mut self, value: Value) -> Self {
         self.self_value = Some(value);

@@ -119,7 +119,6 @@ pub async fn destroy(
     outcome
 }
 
-/// Reports the start of a destruction.
 pub fn begin_destruction(subject: &Subject, change: &ResourceChange) -> ProgressReporter {
     subject.start_progress(Action::Delete, change.deposed.as_deref(), object_id(&change.before))
 }

@@ -24,7 +24,6 @@ use crate::object::write_only::set_write_only_paths;
 use crate::plan::Action;
 use crate::plugin_diagnostics::from_plugin_about;
 
-/// The interval of progress reports.
 pub const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// An object, its provider and its schema.

@@ -12,7 +12,6 @@ pub enum TargetAddress {
     Module(ModuleInstance),
     /// A resource with all its instances in all instances of its module.
     Resource(wardian_address::ResourceAddress),
-    /// One resource instance.
     Instance(ResourceInstanceAddress),
 }
 

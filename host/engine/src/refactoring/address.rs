@@ -11,11 +11,9 @@ use super::endpoint::{Endpoint, Keys};
 pub enum Moveable {
     /// All instances of a call.
     Call(ModuleInstance, Str),
-    /// One module instance.
     Module(ModuleInstance),
     /// All instances of a resource.
     Resource(AbsoluteResourceAddress),
-    /// One instance of a resource.
     Instance(ResourceInstanceAddress),
 }
 

@@ -167,7 +167,6 @@ impl Fixture {
         plan.expect("a plan")
     }
 
-    /// Returns the errors of a configuration.
     pub fn plan_errors(&self, configuration: &str) -> String {
         let (_, diagnostics) = self.plan_with(configuration, &[], &PlanOptions::default());
         assert!(diagnostics.has_errors(), "nothing is wrong");
@@ -256,7 +255,6 @@ pub fn actions(plan: &Plan) -> Vec<(String, Action)> {
     plan.changes.iter().filter(|c| c.is_effective()).map(|c| (c.address.to_string(), c.action)).collect()
 }
 
-/// Returns the addresses in a state.
 pub fn addresses(state: &State) -> Vec<String> {
     state.instances().map(|(address, _, _)| address.to_string()).collect()
 }

@@ -4,7 +4,6 @@ use wardian_value::{Type, Value};
 
 use super::{Function, Parameter, table};
 
-/// A function's signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionSignature {
     /// The name without a namespace.

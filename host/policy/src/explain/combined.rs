@@ -14,7 +14,6 @@ use crate::rule::{Arguments, Conditions, Destination, Ports, ProgramVariables};
 
 use super::describe;
 
-/// An access that is granted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum GrantedAccess {
     Network {

@@ -112,7 +112,6 @@ pub(super) fn variables(variables: &ProgramVariables, to: &mut impl Write) -> fm
     }
 }
 
-/// Joins values with commas.
 pub(super) fn join_with_commas<T: fmt::Display>(things: impl IntoIterator<Item = T>) -> String {
     things.into_iter().map(|thing| thing.to_string()).collect::<Vec<_>>().join(", ")
 }

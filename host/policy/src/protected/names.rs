@@ -70,7 +70,6 @@ pub(crate) const NAME_PATTERNS: [(ProtectedClass, &[&str]); 10] = [
     (ProtectedClass::Credentials, &["credentials.tfrc.json"]),
 ];
 
-/// Patterns of CLI configuration files.
 pub(crate) const CLI_CONFIGURATION_PATTERNS: &[&str] =
     &[".terraformrc", "terraform.rc", ".tofurc", "tofu.rc", "*.tfrc", "*.tfrc.json"];
 

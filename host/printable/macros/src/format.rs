@@ -3,7 +3,6 @@
 /// A literal or a placeholder of a format string.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// A string literal.
     Literal(String),
     /// An argument, and the specification of its format, which may be empty.
     Argument(Argument, String),

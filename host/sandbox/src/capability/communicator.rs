@@ -200,7 +200,6 @@ impl Connection {
     }
 }
 
-/// A command on the remote machine.
 pub struct RemoteCommand {
     /// `None` after the command was abandoned.
     command: Option<wardian_communicator::RunningCommand>,

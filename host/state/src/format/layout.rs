@@ -106,7 +106,6 @@ fn push_escaped(laid_out: &mut String, string: &str) {
     laid_out.push_str(rest);
 }
 
-/// Appends a JSON string.
 pub(crate) fn push_string(json: &mut String, text: &str) {
     json.push('"');
     let mut start = 0;

@@ -53,7 +53,6 @@ pub(crate) fn try_sockets(verb: &str, object: &str) -> Option<String> {
     })
 }
 
-/// Reads from the held connection.
 pub(crate) fn read_held_connection() -> Option<String> {
     let connection = CONNECTION.with_borrow_mut(Option::take)?;
     Some(outcome(echo(&connection)))
@@ -124,7 +123,6 @@ fn drain(address: &str) -> String {
     }
 }
 
-/// Starts a connection.
 fn start_connect(address: &str) -> Result<TcpSocket, ErrorCode> {
     let Ok(SocketAddr::V4(address)) = address.parse() else { return Err(ErrorCode::InvalidArgument) };
     let [a, b, c, d] = address.ip().octets();

@@ -125,7 +125,6 @@ fn readable_parts(text: &str) -> Body {
     bodies.flat_map(Body::into_inner).collect()
 }
 
-/// Returns a label of a block.
 pub(crate) fn label(block: &Block, index: usize) -> Option<&str> {
     block.labels().get(index).map(hcl::structure::BlockLabel::as_str)
 }

@@ -198,7 +198,6 @@ fn resources(module: &Value, plan: &Value) -> Vec<Value> {
     all
 }
 
-/// Formats the table of all results.
 pub(crate) fn table(results: &[DirectoryResult]) -> String {
     let names: Vec<String> = results.iter().map(|result| result.directory.display().to_string()).collect();
     let width = names.iter().map(String::len).max().unwrap_or_default();

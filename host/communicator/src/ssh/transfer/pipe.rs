@@ -114,7 +114,6 @@ impl Pipe {
         }
     }
 
-    /// Reads exactly `count` bytes.
     pub(crate) async fn read_bytes(&mut self, count: usize) -> Result<Vec<u8>, PipeError> {
         while self.received.len() < count {
             self.receive().await?;

@@ -13,7 +13,6 @@ use crate::{Attribute, Block, Body, Label};
 /// What the caller expects a property of a JSON body to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// An argument.
     Argument,
     /// Blocks of this type, inside one level of properties for each label.
     Block {

@@ -38,12 +38,10 @@ struct GuardState {
     left: AtomicU64,
 }
 
-/// An error of a file operation.
 #[derive(Debug)]
 pub(crate) enum FileError {
     /// Policy does not allow the access.
     Denied(Denied),
-    /// The system reported an error.
     System(io::Error),
     /// The call has exhausted its limit of written bytes.
     TooMuch(WroteTooMuch),

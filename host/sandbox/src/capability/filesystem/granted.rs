@@ -12,7 +12,6 @@ use wardian_access::FileOperation;
 use wardian_files::{Directory, GrantedPath, GrantedPathError, WritableDirectories};
 use wardian_policy::PluginPolicy;
 
-/// The files that policies grant.
 #[derive(Debug, Default)]
 pub(crate) struct GrantedFiles {
     directories: Vec<Granted>,

@@ -218,7 +218,6 @@ pub(crate) fn open(
     Ok(Opened::File(file, Arc::new(OpenFile::new(guard, path, read, write))))
 }
 
-/// Starts listing a directory.
 pub(crate) fn list(guard: &FileGuard, directory: &Directory) -> Result<OpenListing, FileError> {
     let base = directory.base(guard)?;
     let path = base.path().to_path_buf();
