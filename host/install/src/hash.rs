@@ -3,7 +3,7 @@
 //! | scheme | content |
 //! |---|---|
 //! | `h1:` | a package's contents: for every file the line `HEX  PATH\n` (sha256, two spaces, `/` in paths), lines in byte order of their paths; then base64 of sha256 of those lines |
-//! | `zh:` | a zip file itself: hex of its sha256 |
+//! | `zh:` | a package's file itself, a zip file or a component: hex of its sha256 |
 //!
 //! Hashes of other schemes are preserved, but never match a computed hash.
 //!

@@ -5,11 +5,14 @@
 //! | embedded | an empty directory `PLATFORM`, for which other programs check, unless it exists |
 //! | unpacked directory | `PLATFORM`, a symbolic link to it, or a copy if links are not supported |
 //! | zip file | `PLATFORM/`: the component with a list of the other files, or all files of a native plugin |
-//! | bare component | `wasm32_wasip2/terraform-provider-TYPE_vVERSION.wasm`, a copy |
+//! | bare component | `wasip2_wasm/terraform-provider-TYPE_vVERSION.wasm`, a copy |
 //! | bare program | `PLATFORM/terraform-provider-TYPE_vVERSION`, a copy |
 //!
-//! Components have the platform `wasm32_wasip2`, so this tree can be the same as the one that
-//! Terraform uses for native packages.
+//! Components have the platform `wasip2_wasm` (in earlier versions `wasm32_wasip2`), so this tree can
+//! be the same as the one that Terraform uses for native packages.
+//!
+//! With a plugin cache, a downloaded package is installed in the cache, and `PLATFORM` is a symbolic
+//! link to its directory there, or a copy.
 //!
 //! Later commands first search this tree for a component, then in the catalogue, then for a native
 //! package: the selection of the last `init` takes precedence, and a native package that Terraform
@@ -38,30 +41,30 @@ use crate::file_digests::FileDigests;
 use crate::hash::{OMITTED_FILES_NAME, component_file_name, program_file_name};
 use crate::lock_file::{LockEntry, LockFile};
 use crate::mirror::{Platform, provider_directory};
+use crate::package_cache::PackageCache;
 use crate::package::{
-    COMPONENT_PLATFORM, ComponentArtifact, ExpectedContent, OpenedPackage, PackageError, PackageLocation,
+    COMPONENT_PLATFORM, ComponentArtifact, ExpectedContent, OLD_COMPONENT_PLATFORM, OpenedPackage, PackageError, PackageLocation,
     PackageMismatch, PluginArtifact, PluginOrigin, omitted_files, open_override,
 };
 use crate::requirements::Requirements;
 use crate::selected_plugin::SelectedPlugin;
 use crate::sources::Sources;
 
-/// Installs a selected package in the data directory, where later commands find it. `platform` is
-/// the platform of native packages.
+/// Installs a selected package in the data directory, where later commands find it.
 ///
 /// # Errors
-/// If the data directory cannot be written to, or the package has become unreadable since it was
-/// selected.
+/// If the data directory or the plugin cache cannot be written to, or the package has become
+/// unreadable since it was selected.
 pub fn install(
     selected: &SelectedPlugin,
     data_directory: &Path,
-    platform: &Platform,
+    sources: &Sources<'_>,
 ) -> Result<(), InstallError> {
     let address = selected.artifact.address();
-    let native_platform = platform.as_str();
+    let native_platform = sources.platform.as_str();
     let platform = match &selected.artifact {
         PluginArtifact::Component(_) => COMPONENT_PLATFORM,
-        PluginArtifact::Native(_) => platform.as_str(),
+        PluginArtifact::Native(_) => native_platform,
     };
     let version_directory = version_directory(data_directory, address, &selected.version);
     let target = version_directory.join(platform);
@@ -69,44 +72,111 @@ pub fn install(
         let path = path.to_owned();
         move |source| InstallError { path, source }
     };
-    let location = match selected.artifact.origin() {
-        PluginOrigin::Embedded => None,
-        PluginOrigin::Installed(_) | PluginOrigin::DevelopmentOverride(_) => return Ok(()),
-        PluginOrigin::Mirror(location) => Some(location),
-    };
+    let origin = selected.artifact.origin();
+    if matches!(origin, PluginOrigin::Installed(_) | PluginOrigin::DevelopmentOverride(_)) {
+        return Ok(());
+    }
     reject_symlinks(data_directory, &version_directory)?;
-    let Some(location) = location else {
-        remove(&target).map_err(failed(&target))?;
-        let expected = version_directory.join(native_platform);
-        if expected.symlink_metadata().is_ok() {
+    if let PluginArtifact::Component(_) = &selected.artifact {
+        let old = version_directory.join(OLD_COMPONENT_PLATFORM);
+        remove(&old).map_err(failed(&old))?;
+    }
+    match origin {
+        PluginOrigin::Installed(_) | PluginOrigin::DevelopmentOverride(_) => Ok(()),
+        PluginOrigin::Embedded => {
+            remove(&target).map_err(failed(&target))?;
+            let expected = version_directory.join(native_platform);
+            if expected.symlink_metadata().is_ok() {
+                return Ok(());
+            }
+            fs::create_dir_all(&expected).map_err(failed(&expected))
+        }
+        PluginOrigin::Mirror(location) => {
+            place(&target, |staged| unpack_package(selected, location, staged)).map_err(failed(&target))
+        }
+        PluginOrigin::Cached(cached) => {
+            place(&target, |staged| link_or_copy(cached, staged)).map_err(failed(&target))
+        }
+        PluginOrigin::Downloaded(location) => {
+            let Some(cache) = &sources.cache else {
+                return place(&target, |staged| unpack_package(selected, location, staged))
+                    .map_err(failed(&target));
+            };
+            let cached = cache.directory(address, &selected.version, platform);
+            add_to_cache(selected, location, &cached).map_err(failed(&cached))?;
+            place(&target, |staged| link_or_copy(&cached, staged)).map_err(failed(&target))
+        }
+    }
+}
+
+/// Adds a downloaded package to the cache. A cached package with the same content is retained,
+/// because other configurations may use it at the same time.
+fn add_to_cache(selected: &SelectedPlugin, location: &PackageLocation, cached: &Path) -> io::Result<()> {
+    let lock = PackageCache::lock(cached)?;
+    lock.with(|| {
+        if cached.is_dir() && has_same_content(selected, location, cached) {
             return Ok(());
         }
-        return fs::create_dir_all(&expected).map_err(failed(&expected));
+        place(cached, |staged| unpack_package(selected, location, staged))
+    })
+}
+
+fn has_same_content(selected: &SelectedPlugin, location: &PackageLocation, cached: &Path) -> bool {
+    let (address, version) = (selected.artifact.address(), &selected.version);
+    let digests = FileDigests::default();
+    let open = |location: &PackageLocation| {
+        let origin = PluginOrigin::Downloaded(location.clone());
+        let expected = match &selected.artifact {
+            PluginArtifact::Component(_) => ExpectedContent::Component,
+            PluginArtifact::Native(_) => ExpectedContent::ComponentOrNative,
+        };
+        OpenedPackage::open(address, version, location, origin, expected, &digests).ok()
     };
-    fs::create_dir_all(&version_directory).map_err(failed(&version_directory))?;
-    let staged = temporary_path(&target).map_err(failed(&target))?;
-    let placed = match (location, &selected.artifact) {
-        (PackageLocation::Directory(path), _) => link_or_copy(path, &staged),
-        (PackageLocation::Archive(path), PluginArtifact::Component(component)) => {
-            place_component(path, component, &staged)
+    let cached = open(&PackageLocation::Directory(cached.to_owned()));
+    match (&selected.artifact, cached) {
+        (_, None) => false,
+        // The hash was computed when the package was selected.
+        (PluginArtifact::Native(native), Some(cached)) => native.package_hash == Some(cached.content_hash),
+        (PluginArtifact::Component(_), Some(cached)) => {
+            open(location).is_some_and(|new| new.content_hash == cached.content_hash)
         }
-        (PackageLocation::Archive(path), _) => unpack(path, &staged),
-        (PackageLocation::BareComponent(_), PluginArtifact::Component(component)) => {
-            let file = staged.join(component_file_name(address, &selected.version));
-            fs::create_dir(&staged).and_then(|()| fs::write(file, component.bytes()))
-        }
-        (PackageLocation::BareComponent(path) | PackageLocation::BareProgram(path), _) => {
-            let file = staged.join(program_file_name(address, &selected.version));
-            fs::create_dir(&staged).and_then(|()| fs::copy(path, file)).map(drop)
-        }
-    };
-    let replaced = placed.and_then(|()| remove(&target)).and_then(|()| fs::rename(&staged, &target));
-    if replaced.is_err() {
+    }
+}
+
+/// Replaces a directory with a new one, or with a symbolic link. The directory is created under a
+/// temporary name and then renamed, so that it is never incomplete.
+fn place(target: &Path, create: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    if let Some(parent) = target.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let staged = temporary_path(target)?;
+    let placed =
+        create(&staged).and_then(|()| remove(target)).and_then(|()| fs::rename(&staged, target));
+    if placed.is_err() {
         // The staged file may not exist, and the first error is returned, so an error of this
         // removal is ignored.
         let _ = remove(&staged);
     }
-    replaced.map_err(failed(&target))
+    placed
+}
+
+fn unpack_package(selected: &SelectedPlugin, location: &PackageLocation, staged: &Path) -> io::Result<()> {
+    let address = selected.artifact.address();
+    match (location, &selected.artifact) {
+        (PackageLocation::Directory(path), _) => link_or_copy(path, staged),
+        (PackageLocation::Archive(path), PluginArtifact::Component(component)) => {
+            place_component(path, component, staged)
+        }
+        (PackageLocation::Archive(path), _) => unpack(path, staged),
+        (PackageLocation::BareComponent(_), PluginArtifact::Component(component)) => {
+            let file = staged.join(component_file_name(address, &selected.version));
+            fs::create_dir(staged).and_then(|()| fs::write(file, component.bytes()))
+        }
+        (PackageLocation::BareComponent(path) | PackageLocation::BareProgram(path), _) => {
+            let file = staged.join(program_file_name(address, &selected.version));
+            fs::create_dir(staged).and_then(|()| fs::copy(path, file)).map(drop)
+        }
+    }
 }
 
 /// A package that could not be installed.
@@ -253,8 +323,7 @@ fn resolve_one(
         let is_recorded = entry.hashes.contains(&opened.content_hash);
         return Ok(CheckedPlugin { artifact: opened.artifact, is_recorded });
     }
-    let native = version_directory(data_directory, address, version).join(sources.platform.as_str());
-    match open_installed(&native, address, version, ExpectedContent::ComponentOrNative, &sources.digests) {
+    match installed_package(data_directory, address, version, &sources.platform, &sources.digests) {
         Some(opened) => check(address, entry, opened),
         None => Err(ResolveError::NotInstalled { address: address.clone(), version: version.clone() }),
     }
@@ -270,7 +339,7 @@ fn check(
         Ok(opened) => opened,
         Err(error) => return Err(ResolveError::Package { address, version, error: Box::new(error) }),
     };
-    if entry.hashes.contains(&opened.content_hash) {
+    if opened.hashes().any(|hash| entry.hashes.contains(hash)) {
         return Ok(CheckedPlugin { artifact: opened.artifact, is_recorded: true });
     }
     Err(ResolveError::HashMismatch(Box::new(PackageMismatch {
@@ -289,8 +358,22 @@ pub(crate) fn installed_component(
     version: &Version,
     digests: &FileDigests,
 ) -> Option<Result<OpenedPackage, PackageError>> {
-    let path = version_directory(data_directory, address, version).join(COMPONENT_PLATFORM);
-    open_installed(&path, address, version, ExpectedContent::Component, digests)
+    let directory = version_directory(data_directory, address, version);
+    [COMPONENT_PLATFORM, OLD_COMPONENT_PLATFORM].into_iter().find_map(|platform| {
+        open_installed(&directory.join(platform), address, version, ExpectedContent::Component, digests)
+    })
+}
+
+/// Opens the installed package for a platform; `None` if it is not installed.
+pub(crate) fn installed_package(
+    data_directory: &Path,
+    address: &ProviderAddress,
+    version: &Version,
+    platform: &Platform,
+    digests: &FileDigests,
+) -> Option<Result<OpenedPackage, PackageError>> {
+    let path = version_directory(data_directory, address, version).join(platform.as_str());
+    open_installed(&path, address, version, ExpectedContent::ComponentOrNative, digests)
 }
 
 fn open_installed(

@@ -9,6 +9,7 @@
 //! cli_config ──┐
 //! catalogue ───┼─> sources ─┐
 //! mirror ──────┤            │
+//! network_source ───────────┤
 //! plugin_directories ───────┤
 //!                           ├─> selection ──> installed ──> PluginArtifact
 //! lock_file ────────────────┘        └──> lock_file
@@ -28,13 +29,16 @@
 mod archive;
 pub mod catalogue;
 pub mod cli_config;
+pub mod download_area;
 pub mod file_digests;
 pub mod file_position;
 pub mod hash;
 pub mod installed;
 pub mod lock_file;
 pub mod mirror;
+pub mod network_source;
 pub mod package;
+pub mod package_cache;
 pub mod plugin_directories;
 pub mod requirements;
 pub mod selected_plugin;

@@ -3,14 +3,15 @@
 //! | path below the mirror | package |
 //! |---|---|
 //! | `HOST/NS/TYPE/VERSION/OS_ARCH/` | unpacked native package |
-//! | `HOST/NS/TYPE/VERSION/wasm32_wasip2/` | unpacked component |
+//! | `HOST/NS/TYPE/VERSION/wasip2_wasm/` | unpacked component |
 //! | `HOST/NS/TYPE/VERSION/ANY.wasm` | a bare component, if it is the only one |
 //! | `HOST/NS/TYPE/terraform-provider-TYPE_VERSION_PLATFORM.zip` | packed native package or component |
 //!
 //! The archive of a provisioner `NAME`, whose `TYPE` is `provisioner-NAME`, can also begin with
 //! `terraform-provisioner-NAME`.
 //!
-//! Other entries are ignored, as in Terraform. For the same version, a component is preferred to
+//! The platform of components can also be written `wasm32_wasip2`. Other entries are ignored, as in
+//! Terraform. For the same version, a component is preferred to
 //! a native package, and an unpacked package to a packed one.
 //!
 //! This module lists directories, and opens no package. Invariant: a listed version is the exact
@@ -23,7 +24,9 @@ use std::path::{Path, PathBuf};
 
 use wardian_address::{ProviderAddress, Version, provisioner_name};
 
-use crate::package::{COMPONENT_PLATFORM, ExpectedContent, PackageLocation, has_component_extension};
+use crate::package::{
+    COMPONENT_PLATFORM, ExpectedContent, PackageLocation, has_component_extension, is_component_platform,
+};
 
 /// A platform, in the notation of package names: `linux_amd64`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +56,11 @@ impl Platform {
     /// Returns `OS_ARCH`.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns the operating system and the architecture.
+    pub fn parts(&self) -> (&str, &str) {
+        self.0.split_once('_').unwrap_or((&self.0, ""))
     }
 }
 
@@ -170,7 +178,7 @@ impl Found<'_> {
     }
 
     fn add(&mut self, version: Version, platform: &str, location: PackageLocation, packing: u8) {
-        let (rank, expected) = if platform == COMPONENT_PLATFORM {
+        let (rank, expected) = if is_component_platform(platform) {
             (packing + RANK_COMPONENT, ExpectedContent::Component)
         } else if platform == self.platform.as_str() {
             (packing, ExpectedContent::ComponentOrNative)

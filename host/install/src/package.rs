@@ -33,8 +33,16 @@ use crate::hash::{
     DirectoryHashError, PackageFiles, PackageHash, Sha256Digest, component_file_name, program_file_name,
 };
 
-/// The platform of components in directory and file names.
-pub const COMPONENT_PLATFORM: &str = "wasm32_wasip2";
+/// The platform of components in directory and file names: as in OCI images, the operating system is
+/// `wasip2` and the architecture is `wasm`.
+pub const COMPONENT_PLATFORM: &str = "wasip2_wasm";
+
+/// The name that [`COMPONENT_PLATFORM`] had in earlier versions, which can still be read.
+pub(crate) const OLD_COMPONENT_PLATFORM: &str = "wasm32_wasip2";
+
+pub(crate) fn is_component_platform(platform: &str) -> bool {
+    matches!(platform, COMPONENT_PLATFORM | OLD_COMPONENT_PLATFORM)
+}
 
 /// Maximum size of a component, because it is held in memory.
 pub const MAX_COMPONENT_BYTES: u64 = 256 * 1024 * 1024;
@@ -152,6 +160,10 @@ pub enum PluginOrigin {
     Embedded,
     /// A filesystem mirror.
     Mirror(PackageLocation),
+    /// A server. The package was downloaded to this location, and is not installed yet.
+    Downloaded(PackageLocation),
+    /// The plugin cache.
+    Cached(PathBuf),
     /// The data directory, where `init` installed it.
     Installed(PathBuf),
     /// A development override.
@@ -163,7 +175,9 @@ impl PluginOrigin {
     pub fn trust(&self) -> Trust {
         match self {
             Self::Embedded => Trust::PartOfProgram,
-            Self::Mirror(_) | Self::Installed(_) => Trust::MustMatchLock,
+            Self::Mirror(_) | Self::Downloaded(_) | Self::Cached(_) | Self::Installed(_) => {
+                Trust::MustMatchLock
+            }
             Self::DevelopmentOverride(_) => Trust::Unlocked,
         }
     }
@@ -173,8 +187,10 @@ impl fmt::Display for PluginOrigin {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Embedded => formatter.write_str("the embedded plugins"),
-            Self::Mirror(location) => write!(formatter, "{}", location.path().display()),
-            Self::Installed(path) | Self::DevelopmentOverride(path) => {
+            Self::Mirror(location) | Self::Downloaded(location) => {
+                write!(formatter, "{}", location.path().display())
+            }
+            Self::Cached(path) | Self::Installed(path) | Self::DevelopmentOverride(path) => {
                 write!(formatter, "{}", path.display())
             }
         }
@@ -236,7 +252,8 @@ pub struct OpenedPackage {
     pub artifact: PluginArtifact,
     /// The `h1:` hash of the contents.
     pub content_hash: PackageHash,
-    /// The `zh:` hash of the zip file, if the package is packed.
+    /// The `zh:` hash of the file of the package: a zip file, or a component that is not packed.
+    /// [`None`] for a directory that is not only a component.
     pub archive_hash: Option<PackageHash>,
 }
 
@@ -268,7 +285,8 @@ impl OpenedPackage {
                 let contents = read_directory(path, address, expected)?;
                 let known = contents.digest().map(|digest| (contents.name(), digest));
                 let files = PackageFiles::from_directory(path, known, digests)?;
-                (contents, files.hash(), None)
+                let file_hash = contents.digest().map(PackageHash::for_archive);
+                (contents, files.hash(), file_hash)
             }
             PackageLocation::Archive(path) => read_archive(path, address, expected)?,
             PackageLocation::BareComponent(path) => {
@@ -278,7 +296,8 @@ impl OpenedPackage {
                     ExpectedContent::Component,
                 )?;
                 let digest = contents.digest().unwrap_or(Sha256Digest::hash(&[]));
-                (contents, PackageHash::for_component(address, version, digest), None)
+                let file_hash = PackageHash::for_archive(digest);
+                (contents, PackageHash::for_component(address, version, digest), Some(file_hash))
             }
             PackageLocation::BareProgram(path) => {
                 let name = program_file_name(address, version);

@@ -2,6 +2,7 @@
 
 use wardian_address::Version;
 
+use crate::network_source::PackageAuthentication;
 use crate::package::PluginArtifact;
 
 /// The plugin that was selected for one provider.
@@ -10,6 +11,8 @@ pub struct SelectedPlugin {
     pub version: Version,
     /// The reason for selecting this version.
     pub reason: SelectionReason,
+    /// How the package was authenticated, if it was downloaded.
+    pub authentication: Option<PackageAuthentication>,
     pub artifact: PluginArtifact,
 }
 

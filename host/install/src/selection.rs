@@ -21,11 +21,21 @@
 //! The entry of an embedded plugin also gets the hashes that the registry publishes for the native
 //! packages of its version, unless it has such hashes. Then Terraform accepts the lock file as well.
 //!
-//! This module reads mirrors. If no mirror contains a locked version any more, the module also
-//! reads the installed packages. It writes nothing: the caller saves [`Selection::lock`] and calls
+//! A downloaded package is treated like a package from a mirror. If a signature authenticates the
+//! hashes of a release, all of them are added to the lock entry, as in Terraform. The file of a
+//! component is one of the files of its release, so its `zh:` hash is among them, and the entry is
+//! the one that Terraform writes.
+//!
+//! A locked version that no local source contains is searched among the installed packages, then in
+//! the plugin cache, and only then on servers. So nothing is requested if the lock file and the
+//! installed or cached packages are complete. Providers are selected concurrently.
+//!
+//! This module reads mirrors, the cache and the installed packages, and downloads packages into a
+//! [`DownloadArea`]. It writes nothing else: the caller saves [`Selection::lock`] and calls
 //! [`crate::installed::install`]. Invariant: for every required provider that can be installed,
 //! either the selection contains it or an error about it is returned.
 
+mod download;
 mod errors;
 mod survey;
 
@@ -33,6 +43,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use futures::future::join_all;
 use wardian_address::{Constraints, ProviderAddress, Version};
 
 pub use errors::{SearchedSource, SelectionError, SourceRemark};
@@ -40,12 +51,14 @@ pub use errors::{SearchedSource, SelectionError, SourceRemark};
 pub use crate::requirements::{RequiredBy, Requirements};
 pub use crate::selected_plugin::{SelectedPlugin, SelectionReason};
 
+use crate::download_area::DownloadArea;
 use crate::hash::PackageHash;
-use crate::installed::installed_component;
+use crate::installed::{installed_component, installed_package};
 use crate::lock_file::{LockEntry, LockFile};
 use crate::package::{OpenedPackage, PackageMismatch, PluginArtifact, PluginOrigin, Trust, open_override};
 use crate::sources::Sources;
-use survey::Survey;
+use download::Downloads;
+use survey::{OpenedOffer, Survey};
 
 /// How locked versions are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,7 +88,7 @@ pub struct SelectionOptions {
 }
 
 /// The selected plugins and their effect on the lock file.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Selection {
     /// One plugin for each required provider that is not built in.
     pub plugins: BTreeMap<ProviderAddress, SelectedPlugin>,
@@ -87,6 +100,8 @@ pub struct Selection {
     /// Providers whose component would be replaced by a native program, with the version of the
     /// component. Only the user can allow such a program to run.
     pub replaced_components: BTreeMap<ProviderAddress, Version>,
+    /// The downloaded packages, until they are installed.
+    pub downloads: Option<DownloadArea>,
 }
 
 /// The required change to the lock file.
@@ -120,6 +135,8 @@ pub enum Notice {
         /// The path of the override.
         path: PathBuf,
     },
+    /// The registry publishes a warning about a provider.
+    RegistryWarning { address: ProviderAddress, warning: String },
     /// A provider could not be selected. The failure has no effect while its development override
     /// is in effect.
     OverriddenNotSelected { address: ProviderAddress, reason: String },
@@ -145,6 +162,9 @@ impl fmt::Display for Notice {
                 address.for_display(),
                 path.display()
             ),
+            Self::RegistryWarning { address, warning } => {
+                write!(formatter, "the registry reports about {}: {warning}", address.for_display())
+            }
             Self::OverriddenNotSelected { address, reason } => write!(
                 formatter,
                 "without its development override, {} could not be used: {reason}",
@@ -156,56 +176,45 @@ impl fmt::Display for Notice {
 
 /// Selects a version and a package for every required provider.
 ///
-/// `data_directory` is searched for a locked version that is no longer in any source.
+/// `data_directory` is searched for a locked version that is not in any local source.
 ///
 /// # Errors
 /// Returns one error for each provider that is not available, or one error for the lock file.
-pub fn select(
+pub async fn select(
     requirements: &Requirements,
     lock: &LockFile,
     sources: &Sources<'_>,
     data_directory: &Path,
     options: SelectionOptions,
 ) -> Result<Selection, Vec<SelectionError>> {
-    let mut selector = Selector { requirements, lock, sources, data_directory, options, notices: Vec::new() };
-    let mut plugins = BTreeMap::new();
+    let downloads = Downloads::new(sources, data_directory);
+    let selector = Selector { requirements, lock, sources, data_directory, options, downloads: &downloads };
+    let required = requirements.providers.keys().filter(|address| !address.is_built_in());
+    let (running, selected): (Vec<_>, Vec<_>) =
+        required.partition(|address| sources.running.contains(*address));
+    let results = join_all(selected.into_iter().map(|address| selector.select_one(address))).await;
+
     let mut new_lock = LockFile::default();
-    let mut replaced_components = BTreeMap::new();
-    let mut errors = Vec::new();
-    for address in requirements.providers.keys().filter(|address| !address.is_built_in()) {
-        if sources.running.contains(address) {
-            let kept = lock.providers.get(address).map(|entry| (address.clone(), entry.clone()));
-            new_lock.providers.extend(kept);
-            continue;
-        }
-        let overridden = sources.overrides.get(address);
-        if let Some(path) = overridden {
-            selector.notices.push(Notice::OverrideInEffect { address: address.clone(), path: path.clone() });
-        }
-        match selector.select(address) {
-            Ok((plugin, entry)) => {
-                let replaced = selector.replaced_component(address, &plugin);
+    let kept = running.into_iter().filter_map(|address| lock.providers.get_key_value(address));
+    new_lock.providers.extend(kept.map(|(address, entry)| (address.clone(), entry.clone())));
+    let (mut plugins, mut replaced_components) = (BTreeMap::new(), BTreeMap::new());
+    let (mut notices, mut errors) = (Vec::new(), Vec::new());
+    for result in results {
+        notices.extend(result.notices);
+        match result.outcome {
+            Ok(Some(Accepted { plugin, entry, replaced })) => {
+                let address = plugin.artifact.address().clone();
                 replaced_components.extend(replaced.map(|version| (address.clone(), version)));
-                plugins.insert(address.clone(), plugin);
                 new_lock.providers.insert(address.clone(), entry);
+                plugins.insert(address, plugin);
             }
-            Err(error) => {
-                let usable = overridden.is_some_and(|path| open_override(address, path).is_ok());
-                if usable {
-                    let reason = error.to_string();
-                    selector.notices.push(Notice::OverriddenNotSelected { address: address.clone(), reason });
-                    let kept = lock.providers.get(address).map(|entry| (address.clone(), entry.clone()));
-                    new_lock.providers.extend(kept);
-                } else {
-                    errors.push(error);
-                }
-            }
+            Ok(None) => new_lock.providers.extend(result.kept_entry),
+            Err(error) => errors.push(error),
         }
     }
     if !errors.is_empty() {
         return Err(errors);
     }
-    let mut notices = selector.notices;
     let mut lock_change = lock_change(lock, &new_lock);
     if options.lock_file == LockFilePolicy::ReadOnly {
         match lock_change {
@@ -222,7 +231,24 @@ pub fn select(
             }
         }
     }
-    Ok(Selection { plugins, lock: new_lock, lock_change, notices, replaced_components })
+    let downloads = downloads.into_area();
+    Ok(Selection { plugins, lock: new_lock, lock_change, notices, replaced_components, downloads })
+}
+
+/// The result of selecting one provider.
+struct ProviderSelection {
+    /// `None` if the provider is not available, but its development override is in effect.
+    outcome: Result<Option<Accepted>, SelectionError>,
+    /// The lock entry that remains if nothing was selected.
+    kept_entry: Option<(ProviderAddress, LockEntry)>,
+    notices: Vec<Notice>,
+}
+
+struct Accepted {
+    plugin: SelectedPlugin,
+    entry: LockEntry,
+    /// The version of the component that a native program replaces.
+    replaced: Option<Version>,
 }
 
 struct Selector<'a> {
@@ -231,11 +257,34 @@ struct Selector<'a> {
     sources: &'a Sources<'a>,
     data_directory: &'a Path,
     options: SelectionOptions,
-    notices: Vec<Notice>,
+    downloads: &'a Downloads<'a>,
 }
 
 impl Selector<'_> {
-    fn select(&mut self, address: &ProviderAddress) -> Result<(SelectedPlugin, LockEntry), SelectionError> {
+    async fn select_one(&self, address: &ProviderAddress) -> ProviderSelection {
+        let mut notices = Vec::new();
+        let overridden = self.sources.overrides.get(address);
+        if let Some(path) = overridden {
+            notices.push(Notice::OverrideInEffect { address: address.clone(), path: path.clone() });
+        }
+        let outcome = match self.select(address, &mut notices).await {
+            Ok(accepted) => Ok(Some(accepted)),
+            Err(error) if overridden.is_some_and(|path| open_override(address, path).is_ok()) => {
+                let reason = error.to_string();
+                notices.push(Notice::OverriddenNotSelected { address: address.clone(), reason });
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        };
+        let kept_entry = self.lock.providers.get(address).map(|entry| (address.clone(), entry.clone()));
+        ProviderSelection { outcome, kept_entry, notices }
+    }
+
+    async fn select(
+        &self,
+        address: &ProviderAddress,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Accepted, SelectionError> {
         if address.is_legacy() {
             return Err(SelectionError::Legacy { address: address.clone() });
         }
@@ -243,27 +292,34 @@ impl Selector<'_> {
         let entry = self.lock.providers.get(address);
         let (version, opened, reason) = match (entry, self.options.versions) {
             (Some(entry), VersionPolicy::KeepLocked) => {
-                let opened = self.open_locked(address, entry, &constraints)?;
+                let opened = self.open_locked(address, entry, &constraints).await?;
                 (entry.version.clone(), opened, SelectionReason::Locked)
             }
-            _ => self.open_newest(address, &constraints)?,
+            _ => self.open_newest(address, &constraints, notices).await?,
         };
         let same_version = entry.filter(|entry| entry.version == version);
-        let hashes = self.accept(address, &version, same_version, &opened)?;
+        let hashes = self.accept(address, &version, same_version, &opened, notices)?;
         let entry = LockEntry { version: version.clone(), constraints, hashes };
-        Ok((SelectedPlugin { version, reason, artifact: opened.artifact }, entry))
+        let OpenedOffer { package, authentication, .. } = opened;
+        let plugin = SelectedPlugin { version, reason, authentication, artifact: package.artifact };
+        let replaced = self.replaced_component(address, &plugin).await;
+        Ok(Accepted { plugin, entry, replaced })
     }
 
     /// Returns the version of the component that the lock file selects, if the plugin is a native
     /// program. If the locked package is no longer available, it is assumed to be a component if
     /// the catalogue contains a component of the provider.
-    fn replaced_component(&self, address: &ProviderAddress, plugin: &SelectedPlugin) -> Option<Version> {
+    async fn replaced_component(
+        &self,
+        address: &ProviderAddress,
+        plugin: &SelectedPlugin,
+    ) -> Option<Version> {
         let entry = self.lock.providers.get(address)?;
         if !matches!(plugin.artifact, PluginArtifact::Native(_)) || plugin.reason == SelectionReason::Locked {
             return None;
         }
-        let was_component = match self.open_locked(address, entry, &Constraints::default()) {
-            Ok(opened) if opened.hashes().any(|hash| entry.hashes.contains(hash)) => {
+        let was_component = match self.open_locally(address, entry) {
+            Some(Ok(opened)) if opened.hashes().any(|hash| entry.hashes.contains(hash)) => {
                 matches!(opened.artifact, PluginArtifact::Component(_))
             }
             _ => self.sources.catalogue.versions_of(address).next().is_some(),
@@ -271,12 +327,12 @@ impl Selector<'_> {
         was_component.then(|| entry.version.clone())
     }
 
-    fn open_locked(
+    async fn open_locked(
         &self,
         address: &ProviderAddress,
         entry: &LockEntry,
         constraints: &Constraints,
-    ) -> Result<OpenedPackage, SelectionError> {
+    ) -> Result<OpenedOffer, SelectionError> {
         let version = &entry.version;
         if !constraints.accepts(version) {
             return Err(SelectionError::LockedVersionRejected {
@@ -285,13 +341,17 @@ impl Selector<'_> {
                 required_by: self.requirements.required_by(address),
             });
         }
-        let survey = Survey::for_provider(address, self.sources)?;
-        if let Some(offer) = survey.offer_for(version) {
-            return offer.open(address, &self.sources.digests);
+        if let Some(opened) = self.open_locally(address, entry) {
+            return opened.map(OpenedOffer::from_local);
         }
-        match installed_component(self.data_directory, address, version, &self.sources.digests) {
-            Some(Ok(opened)) if opened.hashes().any(|hash| entry.hashes.contains(hash)) => Ok(opened),
-            _ => Err(SelectionError::LockedVersionUnavailable {
+        if let Some(cached) = self.downloads.cached(address, version, Some(entry)) {
+            return Ok(OpenedOffer::from_local(cached));
+        }
+        let mut survey = Survey::for_provider(address, self.sources)?;
+        survey.add_network(address, self.sources).await?;
+        match survey.offer_for(version) {
+            Some(offer) => offer.open(address, Some(entry), self.downloads).await,
+            None => Err(SelectionError::LockedVersionUnavailable {
                 address: address.clone(),
                 locked: version.clone(),
                 searched: survey.searched,
@@ -299,12 +359,41 @@ impl Selector<'_> {
         }
     }
 
-    fn open_newest(
+    /// Opens the package of a locked version from a local source or, if no local source has it, from
+    /// the installed packages. Returns `None` if it is in neither.
+    fn open_locally(
+        &self,
+        address: &ProviderAddress,
+        entry: &LockEntry,
+    ) -> Option<Result<OpenedPackage, SelectionError>> {
+        let version = &entry.version;
+        let survey = match Survey::for_provider(address, self.sources) {
+            Ok(survey) => survey,
+            Err(error) => return Some(Err(error)),
+        };
+        if let Some(offer) = survey.offer_for(version) {
+            return offer.open_local(address, &self.sources.digests);
+        }
+        let (data, digests) = (self.data_directory, &self.sources.digests);
+        let component = installed_component(data, address, version, digests);
+        let native = || installed_package(data, address, version, &self.sources.platform, digests);
+        let is_recorded = |opened: &OpenedPackage| opened.hashes().any(|hash| entry.hashes.contains(hash));
+        let matching = component.and_then(Result::ok).filter(is_recorded);
+        matching.or_else(|| native()?.ok().filter(is_recorded)).map(Ok)
+    }
+
+    async fn open_newest(
         &self,
         address: &ProviderAddress,
         constraints: &Constraints,
-    ) -> Result<(Version, OpenedPackage, SelectionReason), SelectionError> {
-        let survey = Survey::for_provider(address, self.sources)?;
+        notices: &mut Vec<Notice>,
+    ) -> Result<(Version, OpenedOffer, SelectionReason), SelectionError> {
+        let mut survey = Survey::for_provider(address, self.sources)?;
+        if !survey.has_embedded(constraints) {
+            survey.add_network(address, self.sources).await?;
+        }
+        let warning = |warning| Notice::RegistryWarning { address: address.clone(), warning };
+        notices.extend(std::mem::take(&mut survey.warnings).into_iter().map(warning));
         let Some(offer) = survey.newest(constraints) else {
             return Err(SelectionError::NoMatchingVersion {
                 address: address.clone(),
@@ -313,7 +402,8 @@ impl Selector<'_> {
                 similar: self.sources.catalogue.similar(address).cloned(),
             });
         };
-        let opened = offer.open(address, &self.sources.digests)?;
+        let entry = self.lock.providers.get(address).filter(|entry| entry.version == offer.version);
+        let opened = offer.open(address, entry, self.downloads).await?;
         let reason =
             if constraints.is_empty() { SelectionReason::Newest } else { SelectionReason::NewestMatching };
         Ok((offer.version.clone(), opened, reason))
@@ -321,18 +411,19 @@ impl Selector<'_> {
 
     /// Returns the new hashes of the lock entry, if the lock file allows the package.
     fn accept(
-        &mut self,
+        &self,
         address: &ProviderAddress,
         version: &Version,
         entry: Option<&LockEntry>,
-        opened: &OpenedPackage,
+        offer: &OpenedOffer,
+        notices: &mut Vec<Notice>,
     ) -> Result<BTreeSet<PackageHash>, SelectionError> {
+        let opened = &offer.package;
         let mut hashes = entry.map(|entry| entry.hashes.clone()).unwrap_or_default();
         let recorded = opened.hashes().any(|hash| hashes.contains(hash));
         if !recorded && !hashes.is_empty() {
             match opened.artifact.origin().trust() {
-                Trust::PartOfProgram => self
-                    .notices
+                Trust::PartOfProgram => notices
                     .push(Notice::EmbeddedHashAdded { address: address.clone(), version: version.clone() }),
                 Trust::Unlocked => return Ok(hashes),
                 Trust::MustMatchLock if has_no_comparable_hash(&hashes, opened) => {}
@@ -347,7 +438,13 @@ impl Selector<'_> {
                 }
             }
         }
-        hashes.insert(opened.content_hash.clone());
+        hashes.extend(offer.signed_hashes.iter().cloned());
+        // The signed hash of a component's file identifies the component on every platform.
+        let is_signed_component = matches!(opened.artifact, PluginArtifact::Component(_))
+            && opened.archive_hash.as_ref().is_some_and(|hash| hashes.contains(hash));
+        if !is_signed_component {
+            hashes.insert(opened.content_hash.clone());
+        }
         if matches!(opened.artifact.origin(), PluginOrigin::Embedded) {
             self.add_published_hashes(address, version, &mut hashes);
         }

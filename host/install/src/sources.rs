@@ -10,14 +10,15 @@
 //! - The embedded catalogue is the first method and serves all of its plugins. A block `embedded {
 //!   include = […] exclude = […] }` in `provider_installation` moves it to that position and limits
 //!   it. (Terraform rejects that block, so put it into a file that only Wardian reads.)
-//! - Network methods are used only if no local method has an acceptable version, since a local
-//!   plugin needs no connection. Network methods are not supported yet.
+//! - If the embedded catalogue has an acceptable version, no other method is used, since an
+//!   embedded plugin needs no file and no connection.
 //! - Provisioners that are identified only by a name are also searched for in plugin directories,
 //!   regardless of `provider_installation`; other plugins are not.
 //! - Without `provider_installation` the methods are: the catalogue, each implied directory that
 //!   exists, then `direct` for every provider without a directory in any implied directory.
 //!
-//! This module lists implied directories, and performs no other I/O.
+//! This module lists implied directories, and performs no other I/O: the caller provides the client
+//! for network methods.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -31,6 +32,8 @@ use wardian_address::{
 use crate::catalogue::Catalogue;
 use crate::file_digests::FileDigests;
 use crate::mirror::{FilesystemMirror, MirrorError, Platform};
+use crate::network_source::{NetworkMethod, NetworkSource};
+use crate::package_cache::PackageCache;
 use crate::plugin_directories::PluginDirectories;
 
 /// All sources of plugins.
@@ -49,6 +52,11 @@ pub struct Sources<'a> {
     pub platform: Platform,
     /// The digests of package files.
     pub digests: Arc<FileDigests>,
+    /// The client for [`InstallationMethodKind::Network`]; [`None`] if the command makes no
+    /// requests.
+    pub network: Option<Arc<dyn NetworkSource>>,
+    /// The cache of packages from servers.
+    pub cache: Option<PackageCache>,
 }
 
 /// The content of a `provider_installation` block.
@@ -74,10 +82,8 @@ pub enum InstallationMethodKind {
     Embedded,
     Filesystem(FilesystemMirror),
     Directories(PluginDirectories),
-    /// A network mirror. Not supported yet.
-    NetworkMirror(String),
-    /// Each provider's own registry. Not supported yet.
-    Direct,
+    /// Servers.
+    Network(NetworkMethod),
 }
 
 impl fmt::Display for InstallationMethodKind {
@@ -86,8 +92,7 @@ impl fmt::Display for InstallationMethodKind {
             Self::Embedded => formatter.write_str("the embedded plugins"),
             Self::Filesystem(mirror) => write!(formatter, "the mirror {}", mirror.root().display()),
             Self::Directories(_) => formatter.write_str("the plugin directories"),
-            Self::NetworkMirror(url) => write!(formatter, "the network mirror {url}"),
-            Self::Direct => formatter.write_str("the provider's registry"),
+            Self::Network(method) => method.fmt(formatter),
         }
     }
 }
@@ -198,6 +203,8 @@ impl<'a> Sources<'a> {
             running: BTreeSet::new(),
             platform,
             digests: Arc::default(),
+            network: None,
+            cache: None,
         })
     }
 
@@ -254,7 +261,7 @@ fn implied_methods(directories: &[PathBuf]) -> Result<Vec<InstallationMethod>, M
     }
     let exclude = found.iter().map(AddressPattern::exactly).collect();
     methods.push(InstallationMethod {
-        kind: InstallationMethodKind::Direct,
+        kind: InstallationMethodKind::Network(NetworkMethod::Registry),
         scope: ProviderFilter { include: None, exclude },
     });
     Ok(methods)
@@ -313,8 +320,8 @@ mod tests {
                     InstallationMethodKind::Embedded => "embedded".to_owned(),
                     InstallationMethodKind::Filesystem(_) => "filesystem".to_owned(),
                     InstallationMethodKind::Directories(_) => "directories".to_owned(),
-                    InstallationMethodKind::NetworkMirror(_) => "network".to_owned(),
-                    InstallationMethodKind::Direct => "direct".to_owned(),
+                    InstallationMethodKind::Network(NetworkMethod::Registry) => "direct".to_owned(),
+                    InstallationMethodKind::Network(_) => "network".to_owned(),
                 })
                 .collect()
         };
@@ -328,7 +335,10 @@ mod tests {
         let installation = ProviderInstallation {
             overrides: BTreeMap::new(),
             methods: vec![
-                InstallationMethod { kind: InstallationMethodKind::Direct, scope: ProviderFilter::default() },
+                InstallationMethod {
+                    kind: InstallationMethodKind::Network(NetworkMethod::Registry),
+                    scope: ProviderFilter::default(),
+                },
                 InstallationMethod {
                     kind: InstallationMethodKind::Embedded,
                     scope: ProviderFilter {

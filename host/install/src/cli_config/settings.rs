@@ -11,6 +11,7 @@ use super::{
 };
 use crate::file_position::FilePosition;
 use crate::mirror::FilesystemMirror;
+use crate::network_source::NetworkMethod;
 use crate::sources::{
     AddressPattern, InstallationMethod, InstallationMethodKind, ProviderFilter, ProviderInstallation,
 };
@@ -129,10 +130,11 @@ impl Reader<'_> {
         let needed = match method.key.as_str() {
             "filesystem_mirror" => Some("path"),
             "network_mirror" => Some("url"),
+            "oci_mirror" => Some("repository_template"),
             "direct" | "embedded" => None,
             other => {
                 let message = format!(
-                    "\"{other}\" is not an installation method; use filesystem_mirror, network_mirror, direct, embedded or dev_overrides"
+                    "\"{other}\" is not an installation method; use filesystem_mirror, network_mirror, oci_mirror, direct, embedded or dev_overrides"
                 );
                 return Err(self.invalid(method, &message));
             }
@@ -158,9 +160,12 @@ impl Reader<'_> {
                         "the url of a network_mirror must begin with \"https://\" and end with \"/\"";
                     return Err(self.invalid(method, message));
                 }
-                InstallationMethodKind::NetworkMirror(url)
+                InstallationMethodKind::Network(NetworkMethod::Mirror { url })
             }
-            ("direct", _) => InstallationMethodKind::Direct,
+            ("oci_mirror", Some(repository_template)) => {
+                InstallationMethodKind::Network(NetworkMethod::OciMirror { repository_template })
+            }
+            ("direct", _) => InstallationMethodKind::Network(NetworkMethod::Registry),
             ("embedded", _) => InstallationMethodKind::Embedded,
             (name, _) => {
                 let message = format!("a {name} block needs the argument \"{}\"", needed.unwrap_or_default());

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use wardian_address::ProviderAddress;
 
 use super::*;
+use crate::network_source::NetworkMethod;
 use crate::sources::InstallationMethodKind;
 
 fn variables(name: &str) -> Option<String> {
@@ -81,7 +82,7 @@ fn hcl_and_json_are_equivalent() {
         Path::new("/home/someone/dns")
     );
     assert!(matches!(installation.methods[0].kind, InstallationMethodKind::Filesystem(_)));
-    assert_eq!(installation.methods[1].kind, InstallationMethodKind::Direct);
+    assert_eq!(installation.methods[1].kind, InstallationMethodKind::Network(NetworkMethod::Registry));
     assert!(!installation.methods[1].scope.covers(&ProviderAddress::parse("example.com/a/b").unwrap()));
     let warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(

@@ -64,7 +64,8 @@ fn component_has_same_hash_in_every_package_layout() {
         assert_eq!(component.bytes(), COMPONENT);
         assert_eq!(component.sha256, Sha256Digest::hash(COMPONENT));
         let is_archive = matches!(location, PackageLocation::Archive(_));
-        assert_eq!(opened.archive_hash.is_some(), is_archive);
+        let file_hash = PackageHash::for_archive(Sha256Digest::hash(COMPONENT));
+        assert_eq!(opened.archive_hash == Some(file_hash), !is_archive);
     }
 }
 

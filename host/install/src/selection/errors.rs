@@ -2,10 +2,13 @@
 //! solution.
 
 use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
 
 use wardian_address::{ProviderAddress, Version};
 
 use crate::mirror::MirrorError;
+use crate::network_source::{NetworkErrorKind, NetworkSourceError};
 use crate::package::{PackageError, PackageMismatch};
 use crate::requirements::RequiredBy;
 
@@ -14,6 +17,8 @@ use crate::requirements::RequiredBy;
 pub struct SearchedSource {
     /// The name of the source in messages.
     pub name: String,
+    /// Whether the source is a server.
+    pub is_network: bool,
     /// The versions for this machine in the source.
     pub versions: Vec<Version>,
     pub remark: SourceRemark,
@@ -26,8 +31,11 @@ pub enum SourceRemark {
     None,
     /// These versions are available only for other platforms.
     OtherPlatformsOnly(Vec<Version>),
-    /// The source was not searched because it requires network access.
-    NeedsNetwork,
+    /// The server does not have the provider, for this reason.
+    NotFound(String),
+    /// The source was not searched, because the command makes no requests or another source already
+    /// has the version.
+    NotSearched,
 }
 
 /// A provider that cannot be selected.
@@ -84,6 +92,18 @@ pub enum SelectionError {
     /// A mirror cannot be searched.
     #[error("failed to search for {}: {error}", address.for_display())]
     Mirror { address: ProviderAddress, error: MirrorError },
+    /// A server cannot be searched.
+    #[error("{}", query_failed(address, error))]
+    Query { address: ProviderAddress, error: NetworkSourceError },
+    /// A package cannot be found, authenticated or downloaded.
+    #[error("Error while installing {} v{version}: {error}", address.for_display())]
+    Download { address: ProviderAddress, version: Version, error: NetworkSourceError },
+    /// The directory for downloads cannot be used.
+    #[error("failed to download packages into {}: {source}", path.display())]
+    DownloadDirectory { path: PathBuf, source: io::Error },
+    /// The command was interrupted.
+    #[error("the installation of {} v{version} was interrupted", address.for_display())]
+    Interrupted { address: ProviderAddress, version: Version },
     /// An old state refers to the provider by a legacy address. Such a provider cannot be
     /// installed.
     #[error(
@@ -108,14 +128,20 @@ impl SelectionError {
     /// Returns the headline of the message.
     pub fn summary(&self) -> &'static str {
         match self {
-            Self::NoMatchingVersion { searched, .. } if needs_network(searched) => {
-                "Provider needs registry access"
-            }
-            Self::LockedVersionUnavailable { searched, .. } if needs_network(searched) => {
-                "Provider needs registry access"
+            Self::NoMatchingVersion { searched, .. } | Self::LockedVersionUnavailable { searched, .. }
+                if uses_network(searched) =>
+            {
+                "Failed to query available provider packages"
             }
             Self::NoMatchingVersion { .. } | Self::LockedVersionUnavailable { .. } => {
                 "No available provider version"
+            }
+            Self::Query { .. } => "Failed to query available provider packages",
+            Self::Download { error, .. } if error.kind == NetworkErrorKind::Incompatible => {
+                "Incompatible provider version"
+            }
+            Self::Download { .. } | Self::DownloadDirectory { .. } | Self::Interrupted { .. } => {
+                "Failed to install provider"
             }
             Self::LockedVersionRejected { .. } => "Locked provider version does not match constraints",
             Self::HashMismatch(_) => "Provider package does not match the lock file",
@@ -127,8 +153,29 @@ impl SelectionError {
     }
 }
 
-fn needs_network(searched: &[SearchedSource]) -> bool {
-    searched.iter().any(|source| source.remark == SourceRemark::NeedsNetwork)
+fn uses_network(searched: &[SearchedSource]) -> bool {
+    searched.iter().any(|source| source.is_network)
+}
+
+fn query_failed(address: &ProviderAddress, error: &NetworkSourceError) -> String {
+    let name = address.for_display();
+    let mut text = format!("Could not retrieve the list of available versions for provider {name}: {error}");
+    if error.kind == NetworkErrorKind::Unreachable {
+        let _ = write!(text, "\n{}", without_network(address));
+    }
+    text
+}
+
+/// Describes how a provider is installed without a connection.
+fn without_network(address: &ProviderAddress) -> String {
+    let (host, namespace, name) = (address.hostname(), address.namespace(), address.type_name());
+    format!(
+        "To continue without the registry, put the provider's package into the directory \
+         terraform.d/plugins here, or ~/.terraform.d/plugins, as one of:\n  \
+         {host}/{namespace}/{name}/terraform-provider-{name}_VERSION_OS_ARCH.zip\n  \
+         {host}/{namespace}/{name}/VERSION/OS_ARCH/ (the content of that file)\nThe second is also the layout \
+         of the .terraform/providers directory of a configuration for which Terraform has installed it."
+    )
 }
 
 fn no_matching_version(
@@ -149,17 +196,7 @@ fn no_matching_version(
         let _ = write!(text, "\nDid you mean {}?", similar.for_display());
     }
     let _ = write!(text, "\nSearched sources:{}", source_list(searched));
-    if needs_network(searched) {
-        let (host, namespace, name) = (address.hostname(), address.namespace(), address.type_name());
-        let _ = write!(
-            text,
-            "\nTo continue without the registry, put the provider's package into the directory \
-             terraform.d/plugins here, or ~/.terraform.d/plugins, as one of:\n  \
-             {host}/{namespace}/{name}/terraform-provider-{name}_VERSION_OS_ARCH.zip\n  \
-             {host}/{namespace}/{name}/VERSION/OS_ARCH/ (the content of that file)\nThe second is also the layout \
-             of the .terraform/providers directory of a configuration for which Terraform has installed it."
-        );
-    } else if searched.is_empty() {
+    if searched.is_empty() {
         text.push_str("\nNo installation method of the CLI configuration covers this provider.");
     }
     text
@@ -188,9 +225,8 @@ fn source_list(searched: &[SearchedSource]) -> String {
             SourceRemark::OtherPlatformsOnly(others) => {
                 write!(text, "\n  - {}: {has} (for other platforms: {})", source.name, join(others))
             }
-            SourceRemark::NeedsNetwork => {
-                write!(text, "\n  - {}: needs registry access, not supported yet", source.name)
-            }
+            SourceRemark::NotFound(reason) => write!(text, "\n  - {}: {reason}", source.name),
+            SourceRemark::NotSearched => write!(text, "\n  - {}: not searched", source.name),
         };
     }
     text

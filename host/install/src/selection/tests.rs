@@ -8,6 +8,7 @@ use crate::catalogue::{Catalogue, EmbeddedPlugin};
 use crate::hash::Sha256Digest;
 use crate::installed::{ResolveError, install, resolve};
 use crate::mirror::{FilesystemMirror, Platform};
+use crate::network_source::NetworkMethod;
 use crate::package::{PackageLocation, PluginOrigin};
 use crate::sources::{
     AddressPattern, InstallationMethod, InstallationMethodKind, ProviderFilter, ProviderInstallation,
@@ -82,14 +83,16 @@ impl Fixture {
     }
 
     fn select(&self) -> Result<Selection, Vec<SelectionError>> {
-        select(&self.requirements, &self.lock, &self.sources(), &self.data(), self.options)
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (sources, data) = (self.sources(), self.data());
+        runtime.block_on(select(&self.requirements, &self.lock, &sources, &data, self.options))
     }
 
     /// Performs the steps of `init`: select, install, save.
     fn init(&mut self) -> Selection {
         let selection = self.select().unwrap();
         for chosen in selection.plugins.values() {
-            install(chosen, &self.data(), &self.sources().platform).unwrap();
+            install(chosen, &self.data(), &self.sources()).unwrap();
         }
         self.lock = selection.lock.clone();
         selection
@@ -219,7 +222,6 @@ fn links_in_the_data_directory_are_rejected() {
     let mut fixture = Fixture::new(&[("acme/dns", "1.0.0"), ("random", "3.7.2")]);
     fixture.write("acme/dns/1.0.0/x.wasm", &component("dns"));
     let selection = fixture.init();
-    let platform = fixture.sources().platform;
     let precious = fixture.root.path().join("precious");
     for (source, base, rest) in [
         ("acme/dns", "providers/registry.terraform.io/acme/dns", "1.0.0/wasm32_wasip2"),
@@ -236,7 +238,7 @@ fn links_in_the_data_directory_are_rejected() {
             fs::write(&file, "precious").unwrap();
             symlink(&precious, &link).unwrap();
             let error =
-                install(&selection.plugins[&address(source)], &fixture.data(), &platform).unwrap_err();
+                install(&selection.plugins[&address(source)], &fixture.data(), &fixture.sources()).unwrap_err();
             assert_eq!(error.path, link);
             assert!(error.to_string().contains("symbolic link"), "{error}");
             assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
@@ -247,7 +249,7 @@ fn links_in_the_data_directory_are_rejected() {
         fs::create_dir_all(link.parent().unwrap()).unwrap();
         fs::write(precious.join("file"), "precious").unwrap();
         symlink(&precious, &link).unwrap();
-        install(&selection.plugins[&address(source)], &fixture.data(), &platform).unwrap();
+        install(&selection.plugins[&address(source)], &fixture.data(), &fixture.sources()).unwrap();
         assert!(!link.is_symlink());
         assert_eq!(fs::read_to_string(precious.join("file")).unwrap(), "precious");
     }
@@ -323,12 +325,10 @@ fn unmet_constraints_are_listed_with_available_versions() {
     fixture
         .installation
         .methods
-        .push(InstallationMethod { kind: InstallationMethodKind::Direct, scope: ProviderFilter::default() });
+        .push(InstallationMethod { kind: InstallationMethodKind::Network(NetworkMethod::Registry), scope: ProviderFilter::default() });
     let errors = fixture.select().unwrap_err();
-    assert_eq!(errors[0].summary(), "Provider needs registry access");
-    assert!(
-        errors[0].to_string().contains("the provider's registry: needs registry access, not supported yet")
-    );
+    assert_eq!(errors[0].summary(), "Failed to query available provider packages");
+    assert!(errors[0].to_string().contains("the provider's registry: not searched"));
 }
 
 #[test]

@@ -1,0 +1,199 @@
+//! Packages on servers: registries, network mirrors and OCI registries.
+//!
+//! This crate opens no connections. It describes its requests with these types, and the caller
+//! implements [`NetworkSource`] with the clients of the protocols.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+
+use async_trait::async_trait;
+use wardian_address::{ProviderAddress, Version};
+use wardian_digest::Sha256Digest;
+
+use crate::hash::PackageHash;
+use crate::mirror::Platform;
+
+/// How packages are found on servers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NetworkMethod {
+    /// Each provider's own registry (`direct`).
+    Registry,
+    /// A network mirror with this base URL, which ends with `/`.
+    Mirror { url: String },
+    /// A mirror in OCI registries, with the template of its repositories.
+    OciMirror { repository_template: String },
+}
+
+impl fmt::Display for NetworkMethod {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Registry => formatter.write_str("the provider's registry"),
+            Self::Mirror { url } => write!(formatter, "the network mirror {url}"),
+            Self::OciMirror { repository_template } => {
+                write!(formatter, "the OCI mirror {repository_template}")
+            }
+        }
+    }
+}
+
+/// The versions of one provider on a server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NetworkListing {
+    pub versions: BTreeSet<Version>,
+    /// Warnings that the registry publishes for the provider.
+    pub warnings: Vec<String>,
+}
+
+/// The format of a published package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PublishedFormat {
+    /// A zip file for one platform.
+    NativeArchive,
+    /// A zip file that contains a component.
+    ComponentArchive,
+    /// A component that is a single file.
+    BareComponent,
+}
+
+/// The location from which a package is downloaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PublishedLocation {
+    /// A file on a web server.
+    Web {
+        url: String,
+        /// Whether the user's netrc file provides the credentials.
+        uses_netrc: bool,
+    },
+    /// A blob in an OCI repository.
+    OciBlob {
+        /// `REGISTRY/REPOSITORY`.
+        repository: String,
+        size: u64,
+    },
+}
+
+/// A package that a server offers. Its signature was verified, if the method has signatures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedPackage {
+    pub format: PublishedFormat,
+    /// The name of the file.
+    pub file_name: String,
+    pub location: PublishedLocation,
+    /// The digest of the file; `None` if the server publishes only other hashes, or none.
+    pub sha256: Option<Sha256Digest>,
+    /// The hashes of this package, of which at least one must match; empty if the server publishes
+    /// none.
+    pub package_hashes: BTreeSet<PackageHash>,
+    /// The hashes of all packages of this version, if a signature authenticates them. They are
+    /// added to the lock file.
+    pub signed_hashes: BTreeSet<PackageHash>,
+    /// How the package was authenticated, for `init` to report.
+    pub authentication: PackageAuthentication,
+    /// Whether the release also contains a native package for this platform.
+    pub has_native: bool,
+}
+
+/// How a downloaded package was authenticated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PackageAuthentication {
+    /// Nothing was verified, because the server publishes no hashes.
+    Unauthenticated,
+    /// A published hash was compared, but nothing is signed.
+    VerifiedChecksum,
+    /// The hashes are signed with a key that the registry publishes.
+    Signed {
+        signer: PackageSigner,
+        /// The identifier of the primary key: 16 hexadecimal digits.
+        key_id: String,
+        /// Whether the key has expired.
+        is_expired: bool,
+    },
+}
+
+/// The owner of the key with which a release is signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PackageSigner {
+    HashiCorp,
+    /// HashiCorp has signed the key.
+    Partner,
+    /// The registry publishes the key, without any other attestation.
+    SelfSigned,
+}
+
+impl fmt::Display for PackageAuthentication {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unauthenticated => formatter.write_str("unauthenticated"),
+            Self::VerifiedChecksum => formatter.write_str("verified checksum"),
+            Self::Signed { signer: PackageSigner::HashiCorp, .. } => {
+                formatter.write_str("signed by HashiCorp")
+            }
+            Self::Signed { signer: PackageSigner::Partner, .. } => {
+                formatter.write_str("signed by a HashiCorp partner")
+            }
+            Self::Signed { signer: PackageSigner::SelfSigned, .. } => formatter.write_str("self-signed"),
+        }
+    }
+}
+
+/// A request to a server that failed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{detail}")]
+pub struct NetworkSourceError {
+    pub kind: NetworkErrorKind,
+    /// The failure, its server, and how to proceed.
+    pub detail: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NetworkErrorKind {
+    /// The server does not have the provider or the version.
+    NotFound,
+    /// The release has no package that runs on this platform, or with a supported protocol.
+    Incompatible,
+    /// The server could not be reached, because requests are disabled or the connection failed.
+    Unreachable,
+    /// The server's response is wrong, or was rejected.
+    Rejected,
+}
+
+/// The client of the servers. Calls can be concurrent.
+#[async_trait]
+pub trait NetworkSource: fmt::Debug + Send + Sync {
+    /// Lists the versions of a provider.
+    ///
+    /// # Errors
+    /// If the server cannot be reached, or does not have the provider.
+    async fn versions(
+        &self,
+        method: &NetworkMethod,
+        address: &ProviderAddress,
+    ) -> Result<NetworkListing, NetworkSourceError>;
+
+    /// Returns the package of one version: its component if the release has one, otherwise its
+    /// native package for the platform. Nothing is downloaded except for metadata.
+    ///
+    /// # Errors
+    /// If there is no package for the platform, or its signature is invalid.
+    async fn package(
+        &self,
+        method: &NetworkMethod,
+        address: &ProviderAddress,
+        version: &Version,
+        platform: &Platform,
+    ) -> Result<PublishedPackage, NetworkSourceError>;
+
+    /// Downloads a package to a file, which is complete and has the published digest if this
+    /// function returns without an error.
+    ///
+    /// # Errors
+    /// If the download fails, the content has another digest, or the file cannot be written.
+    async fn download(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+        package: &PublishedPackage,
+        file: &Path,
+    ) -> Result<Sha256Digest, NetworkSourceError>;
+}
