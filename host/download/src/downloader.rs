@@ -3,21 +3,31 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::HeaderMap;
 use wardian_network::TlsRoots;
 use wardian_network::proxy::ProxySettings;
 
 use crate::error::FetchError;
+use crate::exchange::{Answer, Exchanges, TimeBudget};
 use crate::netrc::Netrc;
 use crate::observer::DownloadObserver;
 use crate::printable_url;
 use crate::request::{Fetch, Fetched};
+use crate::retry::Retries;
 use crate::target::{Downloaded, Target};
+use crate::transfer::Transfer;
 
 /// Maximum number of further attempts, unless the options or the request set another.
 pub const MAX_RETRIES: u32 = 3;
 
 /// Time limit of a request whose body is held in memory, unless the options set another.
 const METADATA_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Time limit for the head of a response, and between two parts of its body.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Maximum delay before the second attempt.
+const FIRST_DELAY: Duration = Duration::from_millis(500);
 
 /// Whether requests are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,30 +70,103 @@ impl Default for DownloaderOptions {
 /// Sends the host's own requests. Clones share connections and limits.
 #[derive(Clone)]
 pub struct Downloader {
-    options: Arc<DownloaderOptions>,
+    inner: Arc<Inner>,
+    idle_timeout: Duration,
+    first_delay: Duration,
+}
+
+struct Inner {
+    options: DownloaderOptions,
+    exchanges: Exchanges,
 }
 
 impl Downloader {
     pub fn new(options: DownloaderOptions) -> Self {
-        Self { options: Arc::new(options) }
+        let exchanges = Exchanges::new(&options);
+        Self {
+            inner: Arc::new(Inner { options, exchanges }),
+            idle_timeout: IDLE_TIMEOUT,
+            first_delay: FIRST_DELAY,
+        }
     }
 
-    /// Returns the response with its whole body.
+    /// Sets the time limit for the head of a response, and between two parts of its body. The
+    /// default is 30 seconds.
+    pub fn with_idle_timeout(self, idle_timeout: Duration) -> Self {
+        Self { idle_timeout, ..self }
+    }
+
+    /// Sets the maximum delay before the second attempt, which doubles with each attempt. The
+    /// default is 0.5 seconds.
+    pub fn with_retry_delay(self, first_delay: Duration) -> Self {
+        Self { first_delay, ..self }
+    }
+
+    /// Returns the response with its whole body, which has at most `max_bytes`. The caller checks
+    /// the status: responses of any status are returned, after repeating the request if the status
+    /// is transient. The body of an unsuccessful response is cut off at 64 KiB.
     ///
     /// # Errors
-    /// If there is no response, or its body is larger than `max_bytes`.
-    pub async fn fetch(&self, request: Fetch, _max_bytes: u64) -> Result<Fetched, FetchError> {
-        std::future::ready(()).await;
-        Err(FetchError::Offline { url: printable_url(&request.url) })
+    /// If there is no response, a redirect is not followed, or the body is too large or compressed.
+    pub async fn fetch(&self, request: Fetch, max_bytes: u64) -> Result<Fetched, FetchError> {
+        self.check_online(&request)?;
+        let mut retries = self.retries(&request, self.inner.options.retries);
+        loop {
+            let result = self.fetch_once(&request, max_bytes).await;
+            let delay = match &result {
+                Ok(fetched) => retries.after_response(fetched.status, &fetched.headers),
+                Err(error) => retries.after_error(error),
+            };
+            let Some(delay) = delay else { return result };
+            let url = printable_url(&request.url);
+            let error = result.err().map(|error| error.to_string());
+            tracing::debug!(url, error, ?delay, "repeating a request");
+            tokio::time::sleep(delay).await;
+        }
     }
 
-    /// Writes the body of a response to a file.
+    /// Writes the body of a response with status 200 to a file, and verifies its size and digest.
+    /// The file appears under its name when it is complete and flushed to the disk, and replaces an
+    /// existing file. An interrupted download is resumed if the digest is known.
     ///
     /// # Errors
     /// If the file cannot be received or written, or is not the expected file.
-    pub async fn download(&self, request: Fetch, _target: Target<'_>) -> Result<Downloaded, FetchError> {
-        std::future::ready(()).await;
-        let _ = &self.options;
-        Err(FetchError::Offline { url: printable_url(&request.url) })
+    pub async fn download(&self, request: Fetch, target: Target<'_>) -> Result<Downloaded, FetchError> {
+        self.check_online(&request)?;
+        Transfer::new(self, &request, target).run().await
+    }
+
+    async fn fetch_once(&self, request: &Fetch, max_bytes: u64) -> Result<Fetched, FetchError> {
+        let total = request.has_total_timeout.then_some(self.inner.options.metadata_timeout);
+        let mut budget = TimeBudget::new(total);
+        let answer = self.send(request, &HeaderMap::new(), &mut budget).await?;
+        answer.read(max_bytes, &mut budget).await
+    }
+
+    fn check_online(&self, request: &Fetch) -> Result<(), FetchError> {
+        match self.inner.options.network {
+            NetworkAccess::Online => Ok(()),
+            NetworkAccess::Offline => Err(FetchError::Offline { url: printable_url(&request.url) }),
+        }
+    }
+
+    /// Sends a request with some more headers, once.
+    pub(crate) async fn send(
+        &self,
+        request: &Fetch,
+        more: &HeaderMap,
+        budget: &mut TimeBudget,
+    ) -> Result<Answer, FetchError> {
+        let Inner { options, exchanges } = &*self.inner;
+        exchanges.send(options, request, more, self.idle_timeout, budget).await
+    }
+
+    /// Returns the attempts of a request that sets no number of them.
+    pub(crate) fn retries(&self, request: &Fetch, default: u32) -> Retries {
+        Retries::new(request.retries.unwrap_or(default), self.first_delay, &request.method)
+    }
+
+    pub(crate) fn observer(&self) -> Arc<dyn DownloadObserver> {
+        Arc::clone(&self.inner.options.observer)
     }
 }

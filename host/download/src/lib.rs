@@ -19,13 +19,19 @@
 //! directory, and writes only the files that its caller names, and partial files next to them.
 
 mod authorization;
+mod concurrency;
 mod downloader;
 mod error;
+mod exchange;
 mod netrc;
 mod observer;
+mod part_file;
 mod printable_url;
 mod request;
+mod retry;
+mod route;
 mod target;
+mod transfer;
 
 pub use authorization::Authorization;
 pub use downloader::{Downloader, DownloaderOptions, MAX_RETRIES, NetworkAccess};

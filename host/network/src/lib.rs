@@ -1,4 +1,5 @@
-//! The HTTP client for plugins. A component can send requests only through this client.
+//! The HTTP client for plugins. A component can send requests only through this client. The host's
+//! own requests use it too, with the [`OperatorAuthority`].
 //!
 //! A [`Client`] requests authorization from its [`HttpAuthority`](wardian_access::HttpAuthority)
 //! twice for each request:
@@ -36,6 +37,7 @@ mod boxed_body;
 mod client;
 mod connection;
 mod error;
+mod operator_authority;
 mod pool;
 pub mod proxy;
 mod request_limiter;
@@ -46,6 +48,7 @@ pub use body::ResponseBody;
 pub use boxed_body::BoxedBody;
 pub use client::{Client, ClientOptions, HttpLimits, Timeouts};
 pub use error::NetworkError;
+pub use operator_authority::OperatorAuthority;
 pub use request_limiter::{Permit, RequestLimiter, Ticket};
 pub use resolve::{Resolver, SystemResolver};
 pub use tls::{TlsError, TlsRoots, system_roots};

@@ -54,6 +54,12 @@ impl TlsError {
         let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
         matches!(cause, Some(rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented))
     }
+
+    /// Whether the connection was lost during the handshake, so that another attempt may succeed.
+    pub fn is_connection_error(&self) -> bool {
+        let Self::Handshake(error) = self else { return false };
+        !error.get_ref().is_some_and(|cause| cause.is::<rustls::Error>())
+    }
 }
 
 impl TlsRoots {

@@ -1,18 +1,16 @@
 //! Sends collected spans to the collector that the environment names.
 
 use std::error::Error;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderName, Request, StatusCode, header};
+use http::{Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full};
 use tokio::time::timeout;
-use wardian_access::{Denied, HttpAuthority, HttpCredential, HttpExchange, NetworkRequest};
 use wardian_network::proxy::{ProxyError, ProxySettings};
 use wardian_network::{
-    BoxedBody, Client, ClientOptions, HttpLimits, NetworkError, RequestLimiter, SystemResolver, Timeouts,
-    TlsRoots,
+    BoxedBody, Client, ClientOptions, HttpLimits, NetworkError, OperatorAuthority, RequestLimiter,
+    SystemResolver, Timeouts, TlsRoots,
 };
 
 use crate::collector::{Collected, SpanCollector};
@@ -82,30 +80,7 @@ impl SpanCollector {
             between_bytes: self.settings.timeout,
         };
         let response =
-            client.send(client.ticket(), Arc::new(Operator), request.body(body)?, timeouts).await?;
+            client.send(client.ticket(), Arc::new(OperatorAuthority), request.body(body)?, timeouts).await?;
         if response.status().is_success() { Ok(()) } else { Err(ExportError::Rejected(response.status())) }
     }
-}
-
-/// Allows the request, because the operator configured its destination.
-struct Operator;
-
-impl HttpAuthority for Operator {
-    fn reserved_headers(&self, _request: &NetworkRequest) -> Vec<HeaderName> {
-        Vec::new()
-    }
-
-    fn may_send(&self, _request: &NetworkRequest) -> Result<(), Denied> {
-        Ok(())
-    }
-
-    fn may_connect(&self, _request: &NetworkRequest, _address: IpAddr) -> Result<(), Denied> {
-        Ok(())
-    }
-
-    fn credentials(&self, _request: &NetworkRequest) -> Result<Vec<HttpCredential>, Denied> {
-        Ok(Vec::new())
-    }
-
-    fn finished(&self, _exchange: &HttpExchange) {}
 }
