@@ -14,6 +14,7 @@
 
 mod connection;
 mod denied;
+mod file_operation;
 mod host;
 pub mod host_name;
 mod http;
@@ -26,6 +27,7 @@ mod request;
 
 pub use connection::{ConnectProgress, ConnectionAuthority, FinishedConnection};
 pub use denied::Denied;
+pub use file_operation::FileOperation;
 pub use host::{Host, HostProblem};
 pub use http::{HttpAuthority, HttpCredential, HttpExchange, is_token_byte};
 pub use ip_address::{AddressKind, EmbeddedAddresses, canonical};
@@ -35,5 +37,5 @@ pub use protected::{ProtectedClass, ProtectedClasses};
 pub use reach_error::ReachError;
 pub use request::{
     AccessExtent, AccessRequest, AccessRequestError, CommunicatorConnection, EnvironmentName, FileAccess,
-    FileOperation, NetworkRequest, ProcessStart, Scheme, parse_port,
+    NetworkRequest, ProcessStart, Scheme, parse_port,
 };

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::request::FileOperation;
+use crate::file_operation::FileOperation;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProtectedClass {

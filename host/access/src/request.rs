@@ -6,6 +6,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::file_operation::FileOperation;
 use crate::host::{Host, HostProblem};
 use crate::http::is_token_byte;
 use crate::path::{PathProblem, normalize};
@@ -177,31 +178,6 @@ impl fmt::Display for NetworkRequest {
             write!(formatter, "{method} ")?;
         }
         formatter.write_str(&self.destination())
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FileOperation {
-    /// Reads a file or lists a directory.
-    Read,
-    /// Creates, changes, renames or removes a file.
-    Write,
-}
-
-impl FileOperation {
-    pub const ALL: [Self; 2] = [Self::Read, Self::Write];
-
-    /// Returns the keyword in a policy.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
-    }
-
-    /// Returns the operation with the given keyword.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|operation| operation.word() == word)
     }
 }
 

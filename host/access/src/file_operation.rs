@@ -1,0 +1,26 @@
+//! The two kinds of file accesses.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileOperation {
+    /// Reads a file or lists a directory.
+    Read,
+    /// Creates, changes, renames or removes a file.
+    Write,
+}
+
+impl FileOperation {
+    pub const ALL: [Self; 2] = [Self::Read, Self::Write];
+
+    /// Returns the keyword in a policy.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+
+    /// Returns the operation with the given keyword.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|operation| operation.word() == word)
+    }
+}
