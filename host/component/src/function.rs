@@ -2,8 +2,8 @@
 
 use wasmparser::{BlockType, FunctionBody, Operator};
 
+use crate::function_types::{FunctionType, ModuleTypes};
 use crate::limits::{self, CheckError, ComponentCounts, ComponentLimits, add, raise};
-use crate::module::{FunctionType, ModuleTypes};
 
 /// Counts a function of `ty`.
 pub(crate) fn count(

@@ -18,6 +18,7 @@
 
 mod component;
 mod function;
+mod function_types;
 mod limits;
 mod module;
 mod types;

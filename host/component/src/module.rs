@@ -1,57 +1,13 @@
 //! Reads the sections of one core module, and counts their elements.
 
-use wasmparser::{
-    CompositeInnerType, DataKind, ElementItems, FunctionBody, Operator, Payload, RecGroup, TypeRef,
-};
+use wasmparser::{DataKind, ElementItems, FunctionBody, Operator, Payload, TypeRef};
 
 use crate::function;
+use crate::function_types::ModuleTypes;
 use crate::limits::{CheckError, ComponentCounts, ComponentLimits, add, count};
 
 /// Up to this size, the initial content of a memory is stored with its gaps.
 const MAX_SPARSE_IMAGE: u64 = 16 << 20;
-
-/// The numbers of parameters and results.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FunctionType {
-    pub(crate) parameters: u64,
-    pub(crate) results: u64,
-}
-
-impl FunctionType {
-    pub(crate) fn values(self) -> u64 {
-        self.parameters + self.results
-    }
-}
-
-#[derive(Default)]
-pub(crate) struct ModuleTypes {
-    types: Vec<FunctionType>,
-    /// Indexes of types: imported functions, then defined ones.
-    functions: Vec<u32>,
-}
-
-impl ModuleTypes {
-    pub(crate) fn ty(&self, index: u32) -> FunctionType {
-        let ty = usize::try_from(index).ok().and_then(|index| self.types.get(index));
-        ty.copied().unwrap_or_default()
-    }
-
-    pub(crate) fn function(&self, index: u32) -> FunctionType {
-        let ty = usize::try_from(index).ok().and_then(|index| self.functions.get(index));
-        ty.map_or_else(FunctionType::default, |ty| self.ty(*ty))
-    }
-
-    fn add(&mut self, group: &RecGroup) {
-        for ty in group.types() {
-            self.types.push(match &ty.composite_type.inner {
-                CompositeInnerType::Func(ty) => {
-                    FunctionType { parameters: count(ty.params().len()), results: count(ty.results().len()) }
-                }
-                _ => FunctionType::default(),
-            });
-        }
-    }
-}
 
 /// A module that is being read.
 #[derive(Default)]
