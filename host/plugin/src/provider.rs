@@ -14,6 +14,7 @@ use wardian_value::{Path, Str, Value};
 
 use crate::call_context::CallContext;
 use crate::diagnostic::PluginDiagnostics;
+use crate::raw_state::RawState;
 use crate::schema::ProviderSchema;
 
 /// Bytes that a provider stores with an object; empty if there are none.
@@ -207,15 +208,6 @@ pub enum DeferredReason {
     ProviderConfigUnknown,
     /// A prerequisite of the object does not exist yet.
     AbsentPrerequisite,
-}
-
-/// A stored object in the format of the state file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RawState {
-    /// The attributes as JSON, exactly as stored.
-    Json(Arc<str>),
-    /// The flat map of state files before Terraform 0.12.
-    Flatmap(Arc<std::collections::BTreeMap<String, String>>),
 }
 
 /// The request of [`Provider::configure`].

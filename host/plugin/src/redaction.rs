@@ -31,7 +31,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wardian_value::{Path, Str, Value};
 
-use crate::provider::RawState;
+use crate::raw_state::RawState;
 use crate::schema::{ProviderSchema, Schema};
 use finder::Finder;
 pub use lifetime::LifetimeSensitiveValues;

@@ -9,9 +9,10 @@ use crate::call_context::CallContext;
 use crate::diagnostic::{PluginDiagnostic, PluginDiagnostics};
 use crate::provider::{
     ApplyResponse, ConfigKind, FunctionError, GenerateConfigResponse, ImportResponse, MoveResponse,
-    OpenEphemeralResponse, PlanActionResponse, PlanResponse, RawState, ReadDataSourceResponse,
-    ReadResourceResponse, RenewEphemeralResponse, UpgradeStateResponse,
+    OpenEphemeralResponse, PlanActionResponse, PlanResponse, ReadDataSourceResponse, ReadResourceResponse,
+    RenewEphemeralResponse, UpgradeStateResponse,
 };
+use crate::raw_state::RawState;
 use crate::redaction::{LifetimeSensitiveValues, SensitiveValues};
 use crate::schema::{ProviderSchema, Schema};
 

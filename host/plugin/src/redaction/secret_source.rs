@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wardian_value::{Marks, Path, Str, Value, View, json};
 
 use super::encodings::MIN_PART_LENGTH;
-use crate::provider::RawState;
+use crate::raw_state::RawState;
 use crate::schema::{
     Attribute, AttributeType, Block, BlockNesting, NestedObject, ObjectNesting, ProviderSchema, Schema,
 };
