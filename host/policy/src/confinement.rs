@@ -12,7 +12,6 @@ use std::path::PathBuf;
 use wardian_access::{AccessRequest, FileAccess, FileOperation, Scheme};
 
 use crate::decision::{Decision, Denial};
-use crate::explain::GrantedAccess;
 use crate::policy::PluginPolicy;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,12 +22,6 @@ pub struct NativeConfinement {
     pub write: Vec<PathBuf>,
     /// TCP ports on any machine to which connections are allowed; [`None`] means all ports.
     pub ports: Option<Vec<RangeInclusive<u16>>>,
-}
-
-pub(crate) struct GrantedPorts {
-    scheme: Scheme,
-    /// First and last port of each range; [`None`] means all ports.
-    ranges: Option<Vec<(u16, u16)>>,
 }
 
 impl PluginPolicy {
@@ -71,18 +64,6 @@ impl PluginPolicy {
             }
         }
         Some(joined.into_iter().map(|(first, last)| first..=last).collect())
-    }
-}
-
-impl GrantedAccess {
-    /// Returns the granted ports of a network access.
-    pub(crate) fn ports(&self) -> Option<GrantedPorts> {
-        match self {
-            Self::Network { scheme, at, .. } => {
-                Some(GrantedPorts { scheme: *scheme, ranges: at.ports().map(<[_]>::to_vec) })
-            }
-            _ => None,
-        }
     }
 }
 

@@ -14,7 +14,6 @@ use std::path::PathBuf;
 use wardian_access::{AccessRequest, FileAccess, FileOperation};
 use wardian_address::ProviderAddress;
 
-use crate::confinement::GrantedPorts;
 use crate::credential::{CredentialBinding, CredentialSource};
 use crate::level::Level;
 use crate::policy::{DefaultAction, FileView, PluginPolicy};
@@ -22,7 +21,7 @@ use crate::rule::{Effect, Rule};
 use crate::settings::{NativePlugins, PolicySetting, Settings};
 use crate::source_location::SourceLocation;
 
-pub(crate) use combined::GrantedAccess;
+pub(crate) use combined::{GrantedAccess, GrantedPorts};
 pub(crate) use describe::conditions as describe_conditions;
 
 /// Maximum number of compared pairs of grants.

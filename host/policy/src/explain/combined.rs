@@ -55,7 +55,24 @@ pub(crate) struct NetworkDestination {
     pub(super) addresses: Vec<Vec<AddressPattern>>,
 }
 
+/// The ports of a granted network access.
+pub(crate) struct GrantedPorts {
+    pub(crate) scheme: Scheme,
+    /// First and last port of each range; [`None`] means all ports.
+    pub(crate) ranges: Option<Vec<(u16, u16)>>,
+}
+
 impl GrantedAccess {
+    /// Returns the granted ports of a network access.
+    pub(crate) fn ports(&self) -> Option<GrantedPorts> {
+        match self {
+            Self::Network { scheme, at, .. } => {
+                Some(GrantedPorts { scheme: *scheme, ranges: at.ports().map(<[_]>::to_vec) })
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the accesses that a rule grants.
     pub(crate) fn from_conditions(conditions: &Conditions) -> Vec<Self> {
         match conditions {
