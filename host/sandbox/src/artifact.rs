@@ -9,7 +9,8 @@ use wasmtime::component::Component;
 
 use crate::code_cache::CodeCache;
 use crate::compiler::{CompileError, CompileLimits, Compiler};
-use crate::error::{LoadError, chain};
+use crate::error::LoadError;
+use crate::error_chain::chain;
 use crate::output::printable;
 
 /// The SHA-256 of a component.

@@ -15,7 +15,7 @@ use std::time::Duration;
 use wardian_policy::PluginPolicy;
 
 use crate::engine;
-use crate::error::chain;
+use crate::error_chain::chain;
 use crate::limits::{Bound, SandboxLimits};
 
 pub use child::{COMPILER_ARGUMENT, run_compiler};

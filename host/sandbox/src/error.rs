@@ -3,7 +3,6 @@
 use std::fmt;
 
 use crate::compiler::CompileError;
-use crate::output::printable;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -87,21 +86,3 @@ fn exports_instead(found: &[String]) -> String {
 #[derive(Debug, thiserror::Error)]
 #[error("the WebAssembly engine could not be set up: {0}")]
 pub struct SandboxError(pub(crate) String);
-
-/// Returns all causes of an error, the outermost first. Causes that only repeat the preceding one
-/// are omitted. The text can contain quotations from the component.
-pub(crate) fn chain(error: &wasmtime::Error) -> String {
-    let mut text = String::new();
-    for cause in error.chain() {
-        let cause = cause.to_string();
-        let cause = cause.trim();
-        if cause.is_empty() || text.contains(cause) {
-            continue;
-        }
-        if !text.is_empty() {
-            text.push_str(": ");
-        }
-        text.push_str(cause);
-    }
-    printable(&text)
-}

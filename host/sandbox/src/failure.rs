@@ -8,7 +8,7 @@ use wasmtime::{Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
 use crate::cpu_budget::CpuTimeExceeded;
-use crate::error::chain;
+use crate::error_chain::chain;
 use crate::limits::{Bound, Refusal, WroteTooMuch};
 
 /// A trap with its details.

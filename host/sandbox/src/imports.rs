@@ -187,6 +187,6 @@ mod tests {
         assert_eq!(surplus(World::Provider, name).map(|surplus| surplus.name).as_deref(), Some(shown));
         let error = check_exports("acme/x", World::Provider, vec![name.into()]).unwrap_err();
         assert!(error.to_string().contains(shown), "{error}");
-        assert_eq!(crate::error::chain(&wasmtime::Error::msg(name)), shown);
+        assert_eq!(crate::error_chain::chain(&wasmtime::Error::msg(name)), shown);
     }
 }

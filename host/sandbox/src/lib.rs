@@ -31,6 +31,7 @@ mod cpu_budget;
 mod current_call;
 mod engine;
 mod error;
+mod error_chain;
 mod failure;
 mod grants;
 mod imports;

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::engine;
-use crate::error::chain;
+use crate::error_chain::chain;
 
 /// The first argument of a program that acts as the compiler. The next arguments are the limits:
 /// time in milliseconds and memory in bytes.
