@@ -16,6 +16,7 @@ mod legacy;
 mod output;
 mod read;
 mod write;
+mod writer_version;
 
 pub use read::decode as decode_state;
 pub use write::encode as encode_state;

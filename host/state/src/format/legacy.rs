@@ -25,7 +25,7 @@ use wardian_address::{
 use wardian_value::Str;
 
 use super::layout::{Parts, compact};
-use super::read::check_writer;
+use super::writer_version::check_writer;
 use crate::error::StateProblem;
 use crate::model::{Attributes, Instance, Object, ObjectStatus, ResourceState, State};
 
