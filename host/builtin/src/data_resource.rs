@@ -19,7 +19,7 @@ use wardian_plugin::{
 };
 use wardian_value::{Path, Refinement, Str, Type, Value, View, json};
 
-use crate::schemas::{attribute, schema_of};
+use crate::attributes::{attribute, schema_of};
 
 pub(crate) const TYPE_NAME: &str = "terraform_data";
 

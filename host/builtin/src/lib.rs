@@ -7,6 +7,7 @@
 //! the configuration of `terraform_remote_state`; relative paths are resolved against a directory
 //! that the caller passes.
 
+mod attributes;
 mod backends;
 mod data_resource;
 mod functions;

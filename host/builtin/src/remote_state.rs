@@ -8,8 +8,8 @@ use wardian_plugin::{
 };
 use wardian_value::{Path, Str, Type, Value, View};
 
+use crate::attributes::{attribute, schema_of};
 use crate::backends::{self, Arguments, Backend, BackendError};
-use crate::schemas::{attribute, schema_of};
 use crate::state_files::StateFiles;
 
 pub(crate) const TYPE_NAME: &str = "terraform_remote_state";

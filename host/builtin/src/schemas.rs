@@ -2,11 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use wardian_plugin::{
-    Attribute, AttributeType, Block, Deprecation, Description, ProviderSchema, Schema, SchemaTable,
-    ServerCapabilities, Setting,
-};
-use wardian_value::{Str, Type};
+use wardian_plugin::{ProviderSchema, SchemaTable, ServerCapabilities};
+use wardian_value::Str;
 
 use crate::{data_resource, functions, remote_state};
 
@@ -22,22 +19,4 @@ pub(crate) fn provider_schema() -> Arc<ProviderSchema> {
         })
     });
     Arc::clone(&SCHEMA)
-}
-
-/// Builds the schema of a block of attributes.
-pub(crate) fn schema_of(attributes: impl IntoIterator<Item = (&'static str, Attribute)>) -> Arc<Schema> {
-    let attributes = attributes.into_iter().map(|(name, attribute)| (Str::new(name), attribute)).collect();
-    Arc::new(Schema::new(0, Block { attributes, ..Block::default() }))
-}
-
-/// Builds an attribute without a description.
-pub(crate) fn attribute(ty: Type, setting: Setting) -> Attribute {
-    Attribute {
-        ty: AttributeType::Value(ty),
-        description: Description::default(),
-        setting,
-        sensitive: false,
-        write_only: false,
-        deprecation: Deprecation::None,
-    }
 }
