@@ -371,7 +371,7 @@ impl Recorder {
 }
 
 impl StateSink for Recorder {
-    fn intend(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), String> {
+    fn record_intent(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), String> {
         if let Some(problem) = &self.problem {
             return Err(state_reason(problem));
         }

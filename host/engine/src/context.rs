@@ -42,7 +42,7 @@ pub trait StateSink: Send {
     ///
     /// # Errors
     /// The reason why the record failed. The change is then not started.
-    fn intend(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), String>;
+    fn record_intent(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), String>;
 
     /// Records the new value of an instance; `None` if it was destroyed.
     ///

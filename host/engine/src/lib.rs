@@ -31,6 +31,7 @@ mod operation;
 mod persisted_meta;
 mod plan;
 pub mod plan_file;
+mod plan_secrets;
 mod plan_walk;
 mod plugin_diagnostics;
 mod providers;

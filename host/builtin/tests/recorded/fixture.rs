@@ -27,7 +27,7 @@ impl ProviderSource for BuiltIn {
 struct Nowhere;
 
 impl StateSink for Nowhere {
-    fn intend(&mut self, _address: &ResourceInstanceAddress, _action: &str) -> Result<(), String> {
+    fn record_intent(&mut self, _address: &ResourceInstanceAddress, _action: &str) -> Result<(), String> {
         Ok(())
     }
 

@@ -30,7 +30,7 @@ impl ApplyWalk<'_> {
             return StartResult::Failed;
         }
         let doing = if stored.is_some() { "update" } else { "create" };
-        if !self.intend(&change.address, doing) {
+        if !self.record_intent(&change.address, doing) {
             return StartResult::Failed;
         }
         let ignore_changes = resource_of(&self.context.configuration, &change.address)
@@ -91,8 +91,8 @@ impl ApplyWalk<'_> {
     }
 
     /// Records a change before it starts, so that the state can be recovered after a crash.
-    fn intend(&mut self, address: &ResourceInstanceAddress, action: &str) -> bool {
-        let recorded = self.sink.intend(address, action);
+    fn record_intent(&mut self, address: &ResourceInstanceAddress, action: &str) -> bool {
+        let recorded = self.sink.record_intent(address, action);
         self.is_recorded(address, recorded)
     }
 
@@ -188,7 +188,7 @@ impl ApplyWalk<'_> {
         object: Arc<Object>,
         progress: Option<ProgressReporter>,
     ) -> StartResult<Outcome> {
-        if !self.intend(&change.address, "delete") {
+        if !self.record_intent(&change.address, "delete") {
             return StartResult::Failed;
         }
         let is_left_over = change.action == Action::CreateThenDelete;

@@ -7,8 +7,9 @@ use wardian_diagnostic::{Diagnosed, Diagnostic, Diagnostics, Severity, closest};
 
 use super::{PlanWalk, is_preceded_by_plan};
 use crate::evaluator::Evaluator;
-use crate::object_secrets::{ObjectSecrets, withhold_from_plan};
+use crate::object_secrets::ObjectSecrets;
 use crate::plan::{Mode, Plan, ResourceChange};
+use crate::plan_secrets::withhold_from_plan;
 use crate::refactoring::{self, Moves};
 use crate::relevant_attributes;
 

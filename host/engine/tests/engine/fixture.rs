@@ -62,7 +62,7 @@ impl Events for EventLog {
 pub struct Recorded(pub Vec<String>, pub Vec<String>);
 
 impl StateSink for Recorded {
-    fn intend(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), String> {
+    fn record_intent(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), String> {
         self.1.push(format!("{action} {address}"));
         Ok(())
     }
