@@ -2,6 +2,10 @@
 //!
 //! Files of one directory are read in the order of their names, and all of them are read before
 //! errors are returned. Every module is read only once, even if it is called several times.
+//!
+//! A module whose source is not a local path is read from the directory in which it is installed. If
+//! it is not installed, loading continues with the other modules, so that all missing modules are
+//! known.
 
 mod directory;
 mod file_blocks;
@@ -14,11 +18,13 @@ use std::sync::Arc;
 
 use wardian_address::ModulePath;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_module_source::ModuleSource;
 
 use crate::blocks::ModuleCall;
 use crate::configuration::{Configuration, ModuleNode};
 use crate::files::Files;
 use crate::gated_files::GatedFiles;
+use crate::installed_modules::{InstalledModules, MissingModule, MissingModuleReason, key};
 use crate::module::Module;
 use crate::path::lexically_normalize;
 
@@ -31,19 +37,81 @@ pub fn load_root(directory: &Path) -> Result<Configuration, Diagnostics> {
     load_root_from(&GatedFiles::default(), directory)
 }
 
-/// Loads a configuration from the given files.
+/// Loads a configuration from the given files, without installed modules.
 ///
 /// # Errors
 ///
 /// The same errors as those of [`load_root`].
 pub fn load_root_from(files: &dyn Files, directory: &Path) -> Result<Configuration, Diagnostics> {
-    let mut loader =
-        Loader { files, read: BTreeMap::new(), modules: BTreeMap::new(), problems: Diagnostics::new() };
+    load_root_with(files, directory, &InstalledModules::default()).into_result()
+}
+
+/// The result of loading a configuration with installed modules.
+#[derive(Debug)]
+pub enum LoadedRoot {
+    /// The configuration is complete.
+    Complete(Configuration),
+    /// Modules must be installed first.
+    Incomplete {
+        /// The root module; `None` if it could not be read.
+        root: Option<Arc<Module>>,
+        /// The missing modules. The modules that they call are not known yet.
+        missing: Vec<MissingModule>,
+        /// The errors in the modules that were read.
+        problems: Diagnostics,
+    },
+    /// The configuration has errors.
+    Invalid(Diagnostics),
+}
+
+impl LoadedRoot {
+    /// Returns the configuration.
+    ///
+    /// # Errors
+    /// All errors; each missing module is an error.
+    pub fn into_result(self) -> Result<Configuration, Diagnostics> {
+        match self {
+            Self::Complete(configuration) => Ok(configuration),
+            Self::Incomplete { missing, mut problems, .. } => {
+                for module in missing {
+                    problems.push(module.diagnostic());
+                }
+                Err(problems)
+            }
+            Self::Invalid(problems) => Err(problems),
+        }
+    }
+}
+
+/// Loads a configuration from the given files and from installed modules.
+pub fn load_root_with(files: &dyn Files, directory: &Path, installed: &InstalledModules) -> LoadedRoot {
+    let mut loader = Loader {
+        files,
+        installed,
+        read: BTreeMap::new(),
+        modules: BTreeMap::new(),
+        missing: Vec::new(),
+        problems: Diagnostics::new(),
+    };
     let directory = lexically_normalize(directory);
-    loader.load(&ModulePath::root(), &directory, None, &mut Vec::new());
-    let mut problems = loader.problems;
+    loader.load(&ModulePath::root(), &directory, None, &mut Callers::default());
+    if !loader.missing.is_empty() {
+        let root = loader.modules.remove(&ModulePath::root()).map(|node| node.module);
+        return LoadedRoot::Incomplete { root, missing: loader.missing, problems: loader.problems };
+    }
+    match complete(loader.modules, loader.problems) {
+        Ok(configuration) => LoadedRoot::Complete(configuration),
+        Err(problems) => LoadedRoot::Invalid(problems),
+    }
+}
+
+/// Checks the modules together.
+fn complete(
+    modules: BTreeMap<ModulePath, ModuleNode>,
+    mut problems: Diagnostics,
+) -> Result<Configuration, Diagnostics> {
     let mut configuration = Configuration {
-        modules: loader.modules,
+        modules,
         warnings: Diagnostics::new(),
         unresolved: Diagnostics::new(),
     };
@@ -87,21 +155,30 @@ fn check_root(module: &Module, problems: &mut Diagnostics) {
 
 struct Loader<'a> {
     files: &'a dyn Files,
+    installed: &'a InstalledModules,
     /// The modules by directory; `None` if the module could not be read.
     read: BTreeMap<PathBuf, Option<Arc<Module>>>,
     modules: BTreeMap<ModulePath, ModuleNode>,
+    missing: Vec<MissingModule>,
     problems: Diagnostics,
 }
 
+/// The modules on the path from the root module to the present module.
+#[derive(Default)]
+struct Callers {
+    directories: Vec<PathBuf>,
+    /// The root directories of the installed packages that contain the modules.
+    packages: Vec<PathBuf>,
+}
+
 impl Loader<'_> {
-    /// Loads a module and the modules that it calls. `above` contains the directories of its
-    /// callers.
+    /// Loads a module and the modules that it calls.
     fn load(
         &mut self,
         path: &ModulePath,
         directory: &Path,
         call: Option<&ModuleCall>,
-        above: &mut Vec<PathBuf>,
+        above: &mut Callers,
     ) {
         let module = match self.read.get(directory) {
             Some(read) => read.clone(),
@@ -124,22 +201,65 @@ impl Loader<'_> {
             path.clone(),
             ModuleNode { path: path.clone(), module: Arc::clone(&module), providers: BTreeMap::new() },
         );
-        above.push(directory.to_owned());
+        above.directories.push(directory.to_owned());
         for call in module.module_calls.values() {
-            let target = match source::local_directory(directory, call, &mut self.problems) {
-                Ok(target) if above.contains(&target) => {
-                    self.push_once(call_cycle(call, &target));
-                    continue;
-                }
-                Ok(target) => target,
-                Err(problem) => {
-                    self.push_once(problem);
-                    continue;
-                }
-            };
-            self.load(&path.child(call.name.clone()), &target, Some(call), above);
+            self.load_called(&path.child(call.name.clone()), directory, call, above);
         }
-        above.pop();
+        above.directories.pop();
+    }
+
+    fn load_called(&mut self, path: &ModulePath, caller: &Path, call: &ModuleCall, above: &mut Callers) {
+        let source = match source::parse(call, &mut self.problems) {
+            Ok(source) => source,
+            Err(problem) => return self.push_once(problem),
+        };
+        let (target, package) = match &source {
+            ModuleSource::Local(local) => {
+                let target = lexically_normalize(&caller.join(local.as_path()));
+                if let Some(package) = above.packages.last().filter(|package| !target.starts_with(package)) {
+                    return self.push_once(source::escapes(call, package));
+                }
+                (target, None)
+            }
+            ModuleSource::Registry(_) | ModuleSource::Remote(_) => {
+                let Some(installed) = self.installed_directory(path, caller, call, &source) else { return };
+                (lexically_normalize(&installed), Some(source::package_directory(&installed, &key(path))))
+            }
+        };
+        if above.directories.contains(&target) {
+            return self.push_once(call_cycle(call, &target));
+        }
+        let is_package = package.is_some();
+        above.packages.extend(package);
+        self.load(path, &target, Some(call), above);
+        if is_package {
+            above.packages.pop();
+        }
+    }
+
+    /// Returns the directory of an installed module. If the module must be installed first, adds it
+    /// to the missing modules.
+    fn installed_directory(
+        &mut self,
+        path: &ModulePath,
+        caller: &Path,
+        call: &ModuleCall,
+        source: &ModuleSource,
+    ) -> Option<PathBuf> {
+        let reason = match self.installed.get(&key(path)) {
+            None => MissingModuleReason::NotInstalled,
+            Some(module) if module.source != source.full_address() => MissingModuleReason::SourceChanged,
+            Some(module) => match (&call.version, &module.version) {
+                (Some((constraints, _)), Some(version)) if !constraints.accepts(version) => {
+                    MissingModuleReason::VersionChanged(Some(version.clone()))
+                }
+                (Some(_), None) => MissingModuleReason::VersionChanged(None),
+                _ if self.files.list(&module.directory).is_err() => MissingModuleReason::NotInstalled,
+                _ => return Some(module.directory.clone()),
+            },
+        };
+        self.missing.push(MissingModule::new(path.clone(), call, caller, reason));
+        None
     }
 
     /// Adds a problem unless it has already been added, because a module may be called several

@@ -9,6 +9,8 @@
 //! | `credentials "HOST" { token = … }` | [`HostToken`] |
 //! | `credentials_helper "NAME" { args = […] }` | [`CredentialsHelper`] |
 //! | `host "HOST" { services = { … } }` | the services of the host |
+//! | `oci_credentials "REGISTRY" { … }` | [`OciCredentialsBlock`] |
+//! | `oci_default_credentials { … }` | [`OciDefaultCredentials`] |
 //! | anything else | a warning |
 //!
 //! The syntax is HCL 1 or JSON; see [`syntax`].
@@ -25,6 +27,8 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use crate::file_position::FilePosition;
 use crate::sources::ProviderInstallation;
@@ -47,8 +51,13 @@ pub struct CliConfig {
     pub credentials: BTreeMap<String, HostToken>,
     /// A program that provides additional tokens.
     pub credentials_helper: Option<CredentialsHelper>,
-    /// Addresses of services by host and by service name, which replace service discovery.
-    pub hosts: BTreeMap<String, BTreeMap<String, String>>,
+    /// Services by host and by service name, which replace service discovery. A value is a URL or an
+    /// object.
+    pub hosts: BTreeMap<String, BTreeMap<String, Value>>,
+    /// `oci_credentials` blocks, in the order of the files.
+    pub oci_credentials: Vec<OciCredentialsBlock>,
+    /// The `oci_default_credentials` block.
+    pub oci_default_credentials: Option<OciDefaultCredentials>,
 }
 
 /// An API token. Neither `Debug` nor `Display` reveals it.
@@ -70,6 +79,33 @@ impl fmt::Debug for HostToken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("HostToken(…)")
     }
+}
+
+/// An `oci_credentials` block, as documented by OpenTofu.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OciCredentialsBlock {
+    /// `REGISTRY` or `REGISTRY/REPOSITORY`.
+    pub scope: String,
+    pub credential: OciCredential,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OciCredential {
+    Password { username: String, password: HostToken },
+    Token { access: HostToken, refresh: Option<HostToken> },
+    /// The name of a program after `docker-credential-`.
+    Helper(String),
+}
+
+/// An `oci_default_credentials` block, as documented by OpenTofu.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OciDefaultCredentials {
+    /// Whether the credentials of other container tools are used.
+    pub discover: bool,
+    /// Files in Docker's format, which replace the default files. Absolute paths.
+    pub files: Option<Vec<PathBuf>>,
+    /// A credential helper for all registries.
+    pub helper: Option<String>,
 }
 
 /// A `credentials_helper` block.
@@ -176,6 +212,8 @@ impl CliConfig {
         self.credentials.extend(later.credentials);
         self.credentials_helper = later.credentials_helper.or(self.credentials_helper.take());
         self.hosts.extend(later.hosts);
+        self.oci_credentials.extend(later.oci_credentials);
+        self.oci_default_credentials = later.oci_default_credentials.or(self.oci_default_credentials.take());
         Ok(())
     }
 }

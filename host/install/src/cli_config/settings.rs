@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use wardian_address::ProviderAddress;
 
 use super::syntax::{Entry, SettingValue};
 use super::{
-    CliConfig, CliConfigError, CliConfigWarning, CredentialsHelper, HostToken, LoadedCliConfig, Variables,
+    CliConfig, CliConfigError, CliConfigWarning, CredentialsHelper, HostToken, LoadedCliConfig, OciCredential,
+    OciCredentialsBlock, OciDefaultCredentials, Variables,
 };
 use crate::file_position::FilePosition;
 use crate::mirror::FilesystemMirror;
@@ -82,6 +84,20 @@ impl Reader<'_> {
                 for (host, settings) in self.labelled(entry)? {
                     let services = self.services(&settings)?;
                     self.config().hosts.insert(host.key.clone(), services);
+                }
+            }
+            "oci_credentials" => {
+                for (scope, settings) in self.labelled(entry)? {
+                    let credential = self.oci_credential(scope, &settings)?;
+                    let block = OciCredentialsBlock { scope: scope.key.clone(), credential };
+                    self.config().oci_credentials.push(block);
+                }
+            }
+            "oci_default_credentials" => {
+                let settings = self.block(entry)?;
+                let defaults = self.oci_defaults(entry, &settings)?;
+                if self.config().oci_default_credentials.replace(defaults).is_some() {
+                    return Err(self.invalid(entry, "only one oci_default_credentials block is allowed"));
                 }
             }
             name => {
@@ -185,18 +201,70 @@ impl Reader<'_> {
         self.strings(entry)?.into_iter().map(parse).collect()
     }
 
-    /// Parses the services of a host. Services that are objects, such as `login.v1`, belong to
-    /// commands that are not supported and are ignored.
-    fn services(&self, settings: &[&Entry]) -> Result<BTreeMap<String, String>> {
+    /// Parses the services of a host.
+    fn services(&self, settings: &[&Entry]) -> Result<BTreeMap<String, Value>> {
         let mut services = BTreeMap::new();
         for setting in settings.iter().filter(|setting| setting.key == "services") {
             for service in self.block(setting)? {
-                if let SettingValue::Text(address) = &service.value {
-                    services.insert(service.key.clone(), address.clone());
-                }
+                services.insert(service.key.clone(), service.value.to_json());
             }
         }
         Ok(services)
+    }
+
+    fn oci_credential(&self, block: &Entry, settings: &[&Entry]) -> Result<OciCredential> {
+        let mut values = BTreeMap::new();
+        for setting in settings {
+            values.insert(setting.key.as_str(), self.string(setting)?);
+        }
+        let mut take = |name| values.remove(name).map(str::to_owned);
+        let (username, password) = (take("username"), take("password").map(HostToken::new));
+        let (access, refresh) =
+            (take("access_token").map(HostToken::new), take("refresh_token").map(HostToken::new));
+        let helper = take("docker_credentials_helper");
+        if let Some(name) = values.keys().next() {
+            let message = format!("an oci_credentials block has no argument \"{name}\"");
+            return Err(self.invalid(block, &message));
+        }
+        match (username, password, access, refresh, helper) {
+            (Some(username), Some(password), None, None, None) => {
+                Ok(OciCredential::Password { username, password })
+            }
+            (None, None, Some(access), refresh, None) => Ok(OciCredential::Token { access, refresh }),
+            (None, None, None, None, Some(_)) if block.key.contains('/') => {
+                Err(self.invalid(block, "docker_credentials_helper is allowed only for a whole registry"))
+            }
+            (None, None, None, None, Some(helper)) => Ok(OciCredential::Helper(helper)),
+            _ => Err(self.invalid(
+                block,
+                "an oci_credentials block needs either username and password, or access_token, or \
+                 docker_credentials_helper",
+            )),
+        }
+    }
+
+    fn oci_defaults(&self, block: &Entry, settings: &[&Entry]) -> Result<OciDefaultCredentials> {
+        let mut defaults = OciDefaultCredentials { discover: true, files: None, helper: None };
+        for setting in settings {
+            match setting.key.as_str() {
+                "discover_ambient_credentials" => defaults.discover = self.boolean(setting)?,
+                "docker_style_config_files" => {
+                    let parent = self.path.parent().unwrap_or(Path::new(""));
+                    let files = self.strings(setting)?.into_iter().map(|file| parent.join(file));
+                    defaults.files = Some(files.collect());
+                }
+                "docker_credentials_helper" => defaults.helper = Some(self.string(setting)?.to_owned()),
+                name => {
+                    let message = format!("an oci_default_credentials block has no argument \"{name}\"");
+                    return Err(self.invalid(setting, &message));
+                }
+            }
+        }
+        if !defaults.discover && defaults.files.is_some() {
+            let message = "docker_style_config_files has no effect if discover_ambient_credentials is false";
+            return Err(self.invalid(block, message));
+        }
+        Ok(defaults)
     }
 
     /// Returns the blocks of a setting with one label, such as `host "x" { … }`.

@@ -19,6 +19,7 @@
 //!
 //! This module performs no I/O.
 
+use serde_json::Value;
 use std::path::Path;
 
 use crate::file_position::FilePosition;
@@ -47,6 +48,25 @@ pub enum SettingValue {
     List(Vec<SettingValue>),
     /// Entries in braces, in source order. Names can occur more than once.
     Object(Vec<Entry>),
+}
+
+impl SettingValue {
+    /// Returns the value as JSON. Of several entries with one name, the last one counts.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Text(text) => Value::String(text.clone()),
+            Self::Number(number) => {
+                number.parse::<serde_json::Number>().map_or_else(|_| Value::String(number.clone()), Value::Number)
+            }
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Null => Value::Null,
+            Self::List(values) => Value::Array(values.iter().map(Self::to_json).collect()),
+            Self::Object(entries) => {
+                let members = entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json()));
+                Value::Object(members.collect())
+            }
+        }
+    }
 }
 
 /// Text that is neither HCL nor JSON.
