@@ -92,7 +92,7 @@ pub(crate) fn decode_identity(
 
 /// Converts a plugin's diagnostics.
 pub(crate) fn diagnostics(answered: Vec<m::Diagnostic>) -> PluginDiagnostics {
-    let said = |diagnostic: m::Diagnostic| PluginDiagnostic {
+    let reported = |diagnostic: m::Diagnostic| PluginDiagnostic {
         severity: match diagnostic.severity() {
             m::diagnostic::Severity::Warning => Severity::Warning,
             // A diagnostic with an invalid severity may report a failure of the call, so it is
@@ -103,7 +103,7 @@ pub(crate) fn diagnostics(answered: Vec<m::Diagnostic>) -> PluginDiagnostics {
         detail: printable(&diagnostic.detail),
         attribute: diagnostic.attribute.map(path).filter(|path| !path.is_root()),
     };
-    answered.into_iter().map(said).collect()
+    answered.into_iter().map(reported).collect()
 }
 
 /// Converts a path up to the first step that is invalid.
@@ -179,10 +179,10 @@ mod tests {
     fn invalid_severity_is_an_error() {
         let one =
             |severity| m::Diagnostic { severity, summary: "it\u{1b}".into(), ..m::Diagnostic::default() };
-        let said = diagnostics(vec![one(0), one(1), one(2), one(77)]);
-        let errors: Vec<bool> = said.iter().map(PluginDiagnostic::is_error).collect();
+        let reported = diagnostics(vec![one(0), one(1), one(2), one(77)]);
+        let errors: Vec<bool> = reported.iter().map(PluginDiagnostic::is_error).collect();
         assert_eq!(errors, [true, true, false, true]);
-        assert_eq!(said[0].summary, "it\\u{1b}");
+        assert_eq!(reported[0].summary, "it\\u{1b}");
     }
 
     #[test]

@@ -116,38 +116,38 @@ pub enum LaunchError {
     #[error("{} is not run because it cannot be confined: {problem}", executable.display())]
     Unconfined { executable: PathBuf, problem: ConfinementError },
     /// The process exited without a handshake.
-    #[error("{} terminated ({how}) before its handshake{}", executable.display(), saying(said.as_deref(), found))]
+    #[error("{} terminated ({how}) before its handshake{}", executable.display(), saying(reported.as_deref(), found))]
     Ended {
         executable: PathBuf,
         /// The exit status: `exit status: 1`.
         how: String,
         /// The process's output on standard error.
-        said: Option<String>,
+        reported: Option<String>,
         /// The description of the file.
         found: String,
     },
     /// The process closed its standard output and is still running.
-    #[error("{} closed its standard output without a handshake, so it is not a plugin{}", executable.display(), saying(said.as_deref(), ""))]
+    #[error("{} closed its standard output without a handshake, so it is not a plugin{}", executable.display(), saying(reported.as_deref(), ""))]
     Silent {
         executable: PathBuf,
         /// The process's output on standard error.
-        said: Option<String>,
+        reported: Option<String>,
     },
     /// The process did not print a handshake within the time limit.
-    #[error("{} printed no handshake within {}{}", executable.display(), format_seconds(*limit), saying(said.as_deref(), ""))]
+    #[error("{} printed no handshake within {}{}", executable.display(), format_seconds(*limit), saying(reported.as_deref(), ""))]
     TimedOut {
         executable: PathBuf,
         limit: Duration,
         /// The process's output on standard error.
-        said: Option<String>,
+        reported: Option<String>,
     },
     /// The handshake is invalid or not supported.
-    #[error("{} {problem}{}", executable.display(), saying(said.as_deref(), ""))]
+    #[error("{} {problem}{}", executable.display(), saying(reported.as_deref(), ""))]
     Handshake {
         executable: PathBuf,
         problem: HandshakeError,
         /// The process's output on standard error.
-        said: Option<String>,
+        reported: Option<String>,
     },
     /// The plugin does not support TLS.
     #[error(
@@ -157,13 +157,13 @@ pub enum LaunchError {
     )]
     NoCertificate { executable: PathBuf },
     /// The plugin does not respond at the address that it announced.
-    #[error("{} does not respond at {address}: {reason}{}", executable.display(), saying(said.as_deref(), ""))]
+    #[error("{} does not respond at {address}: {reason}{}", executable.display(), saying(reported.as_deref(), ""))]
     Connect {
         executable: PathBuf,
         address: String,
         reason: String,
         /// The process's output on standard error.
-        said: Option<String>,
+        reported: Option<String>,
     },
     /// A plugin that was started externally does not respond.
     #[error(
@@ -176,10 +176,10 @@ pub enum LaunchError {
     Closed,
 }
 
-fn saying(said: Option<&str>, found: &str) -> String {
+fn saying(reported: Option<&str>, found: &str) -> String {
     let found = if found.is_empty() { String::new() } else { format!("; {found}") };
-    match said {
-        Some(said) => format!("{found}. Its output:\n{said}"),
+    match reported {
+        Some(reported) => format!("{found}. Its output:\n{reported}"),
         None => found,
     }
 }
@@ -260,20 +260,22 @@ enum Problem {
 impl Problem {
     fn into_launch_error(self, package: &NativePackage, running: &Running, limit: Duration) -> LaunchError {
         let executable = package.executable.clone();
-        let said = running.crash_output();
+        let reported = running.crash_output();
         match self {
             // This query must precede the kill, since it returns whether the process exited on its
             // own.
             Self::NoLine => match running.own_end() {
                 Some(how) => {
-                    LaunchError::Ended { found: executable::describe(&executable), executable, how, said }
+                    LaunchError::Ended { found: executable::describe(&executable), executable, how, reported }
                 }
-                None => LaunchError::Silent { executable, said },
+                None => LaunchError::Silent { executable, reported },
             },
-            Self::TimedOut => LaunchError::TimedOut { executable, limit, said },
-            Self::Handshake(problem) => LaunchError::Handshake { executable, problem, said },
+            Self::TimedOut => LaunchError::TimedOut { executable, limit, reported },
+            Self::Handshake(problem) => LaunchError::Handshake { executable, problem, reported },
             Self::NoCertificate => LaunchError::NoCertificate { executable },
-            Self::Connect { address, reason } => LaunchError::Connect { executable, address, reason, said },
+            Self::Connect { address, reason } => {
+                LaunchError::Connect { executable, address, reason, reported }
+            }
         }
     }
 }

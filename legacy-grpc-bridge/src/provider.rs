@@ -181,23 +181,23 @@ impl ConfigurationCalls for NativeWire {
             let process = self.plugin.to_configure(context).await?;
             process.keep_secrets(context);
             match self.plugin.ask(context, &process, &calls::CONFIGURE, request).await {
-                Ok(answer) => Ok(Configured { process, said: diagnostics(answer.diagnostics) }),
+                Ok(answer) => Ok(Configured { process, reported: diagnostics(answer.diagnostics) }),
                 Err(failure) => {
                     process.shut_down().await;
                     Err(failure)
                 }
             }
         });
-        let said = or_diagnostics(&call, configuring.await)?.said.clone();
-        if has_errors(&said) {
+        let reported = or_diagnostics(&call, configuring.await)?.reported.clone();
+        if has_errors(&reported) {
             self.plugin.processes().forget(&shared);
         }
         let surplus = match &mut *self.lock() {
             own @ Own::Nothing => {
                 *own = Own::Configured(shared);
-                return Ok(said);
+                return Ok(reported);
             }
-            Own::Configured(_) => Ok(said),
+            Own::Configured(_) => Ok(reported),
             Own::Closed => Err(PluginFailure::Closed),
         };
         release(shared).await;
@@ -224,7 +224,7 @@ impl ConfigurationCalls for NativeWire {
         let ty = self.known_schema(context).await?.config(kind, type_name);
         let config = ty.and_then(|ty| encode("the configuration", &request.config, ty));
         let config = or_diagnostics(&call, config)?;
-        let said = match resource_like {
+        let reported = match resource_like {
             Some(rpc) => {
                 let request = m::validate_resource_config::Request {
                     type_name: type_name.to_string(),
@@ -240,7 +240,7 @@ impl ConfigurationCalls for NativeWire {
                 self.ask(&call, &calls::VALIDATE_ACTION, request).await?.diagnostics
             }
         };
-        Ok(diagnostics(said))
+        Ok(diagnostics(reported))
     }
 
     async fn call_function(

@@ -119,9 +119,9 @@ impl Shared {
         let failed = |failure: PluginFailure| failure.into_diagnostics(&call);
         let answer = self.ask(context, calls::GET_SCHEMA, get_provisioner_schema::Request {}).await;
         let answer = answer.map_err(failed)?;
-        let said = diagnostics(answer.diagnostics);
-        if has_errors(&said) {
-            return Err(said);
+        let reported = diagnostics(answer.diagnostics);
+        if has_errors(&reported) {
+            return Err(reported);
         }
         let decoded = schema::provisioner_schema(answer.provisioner.unwrap_or_default());
         decoded.map(Arc::new).map_err(|problem| failed(PluginFailure::InvalidResponse(problem)))
@@ -156,14 +156,14 @@ impl Shared {
             config: encode("the configuration", &config, ty).map_err(failed)?,
             connection: encode("the connection", &connection, connection.ty()).map_err(failed)?,
         };
-        let mut said = PluginDiagnostics::new();
+        let mut reported = PluginDiagnostics::new();
         let ended = match self.process().await {
             Ok(process) => {
                 let each = |answer: provision_resource::Response| {
                     if !answer.output.is_empty() {
                         output(&printable(&answer.output));
                     }
-                    said.extend(diagnostics(answer.diagnostics));
+                    reported.extend(diagnostics(answer.diagnostics));
                     ControlFlow::<()>::Continue(())
                 };
                 process
@@ -173,9 +173,9 @@ impl Shared {
             Err(failure) => Err(failure),
         };
         if let Err(failure) = ended {
-            said.extend(failed(failure));
+            reported.extend(failed(failure));
         }
-        Ok(said)
+        Ok(reported)
     }
 
     async fn ask_to_stop(&self) -> Result<(), String> {
@@ -188,8 +188,8 @@ impl Shared {
         let answer =
             process.unary(&context, calls::STOP, request, self.limits.local_call, MAX_MESSAGE_LENGTH).await;
         let answer = answer.map_err(|failure| {
-            let said = failure.into_diagnostics(&self.plugin_call(&context, calls::STOP));
-            said.into_iter().map(|diagnostic| diagnostic.detail).collect::<Vec<_>>().join("; ")
+            let reported = failure.into_diagnostics(&self.plugin_call(&context, calls::STOP));
+            reported.into_iter().map(|diagnostic| diagnostic.detail).collect::<Vec<_>>().join("; ")
         })?;
         if answer.error.is_empty() { Ok(()) } else { Err(printable(&answer.error)) }
     }

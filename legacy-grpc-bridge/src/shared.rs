@@ -166,9 +166,9 @@ impl Shared {
         let version = process.version();
         let answer = self.ask_for_all_schemas(context, &process).await;
         let mut answer = answer.map_err(failed)?;
-        let said = diagnostics(std::mem::take(&mut answer.diagnostics));
-        if has_errors(&said) {
-            return Err(said);
+        let reported = diagnostics(std::mem::take(&mut answer.diagnostics));
+        if has_errors(&reported) {
+            return Err(reported);
         }
         let identities = self.ask_for_identities(context, &process).await?;
         let answered = Answered { version, schema: answer, identities };
@@ -213,8 +213,8 @@ impl Shared {
         let method = calls::IDENTITY_SCHEMAS.method(process.version());
         match process.unary(context, method, request, self.limits.local_call, MAX_SCHEMA_LENGTH).await {
             Ok(answer) => {
-                let said = diagnostics(answer.diagnostics);
-                if has_errors(&said) { Err(said) } else { Ok(answer.identity_schemas) }
+                let reported = diagnostics(answer.diagnostics);
+                if has_errors(&reported) { Err(reported) } else { Ok(answer.identity_schemas) }
             }
             Err(PluginFailure::Unsupported(_)) => Ok(HashMap::new()),
             Err(failure) => Err(failure.into_diagnostics(&call)),

@@ -20,7 +20,7 @@ pub(crate) struct SharedProcess(pub(crate) OnceCell<Configured>);
 pub(crate) struct Configured {
     pub(crate) process: Arc<Process>,
     /// The plugin's diagnostics, which are returned to each of the providers.
-    pub(crate) said: PluginDiagnostics,
+    pub(crate) reported: PluginDiagnostics,
 }
 
 impl SharedProcess {

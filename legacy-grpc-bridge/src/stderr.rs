@@ -249,36 +249,36 @@ impl StderrSource {
 mod tests {
     use super::*;
 
-    async fn words_after(said: &[u8]) -> Option<String> {
+    async fn words_after(reported: &[u8]) -> Option<String> {
         let words = CrashOutput::default();
         let source = StderrSource { plugin: "acme/x".into(), secrets: RecentSensitiveValues::default() };
-        listen(source, said, words.clone()).await;
+        listen(source, reported, words.clone()).await;
         words.text()
     }
 
     #[tokio::test]
     async fn crash_output_excludes_log_lines() {
-        let said = b"starting\n{\"@level\":\"info\",\"@message\":\"log\"}\nout of \x1bfuel\n";
-        assert_eq!(words_after(said).await.as_deref(), Some("starting\nout of \\u{1b}fuel"));
+        let reported = b"starting\n{\"@level\":\"info\",\"@message\":\"log\"}\nout of \x1bfuel\n";
+        assert_eq!(words_after(reported).await.as_deref(), Some("starting\nout of \\u{1b}fuel"));
         assert_eq!(words_after(b"").await, None);
     }
 
     #[tokio::test]
     async fn panic_is_retained_from_its_start() {
-        let mut said = b"before\npanic: the reason\n\ngoroutine 1 [running]:\n".to_vec();
+        let mut reported = b"before\npanic: the reason\n\ngoroutine 1 [running]:\n".to_vec();
         for frame in 0..10_000 {
-            said.extend_from_slice(format!("main.frame{frame}(...)\n").as_bytes());
+            reported.extend_from_slice(format!("main.frame{frame}(...)\n").as_bytes());
         }
-        let words = words_after(&said).await.unwrap();
+        let words = words_after(&reported).await.unwrap();
         assert!(words.starts_with("panic: the reason\ngoroutine 1"), "{words}");
         assert!(words.len() <= MAX_CRASH_OUTPUT);
     }
 
     #[tokio::test]
     async fn end_of_flood_is_retained() {
-        let mut said = vec![b'x'; 10 * MAX_LINE_LENGTH];
-        said.extend_from_slice(b"\nthe reason");
-        let words = words_after(&said).await.unwrap();
+        let mut reported = vec![b'x'; 10 * MAX_LINE_LENGTH];
+        reported.extend_from_slice(b"\nthe reason");
+        let words = words_after(&reported).await.unwrap();
         assert!(words.ends_with("the reason") && words.len() <= MAX_CRASH_OUTPUT + 1);
     }
 
@@ -290,11 +290,11 @@ mod tests {
         let call = secrets.begin(told);
         let words = CrashOutput::default();
         let source = StderrSource { plugin: "acme/x".into(), secrets };
-        let mut said = vec![b'x'; MAX_LINE_LENGTH - 7];
-        said.extend_from_slice(b"correct horse\nat last: correct horse\n");
+        let mut reported = vec![b'x'; MAX_LINE_LENGTH - 7];
+        reported.extend_from_slice(b"correct horse\nat last: correct horse\n");
         let (mut writer, reader) = tokio::io::duplex(8 << 10);
         let listening = tokio::spawn(listen(source, reader, words.clone()));
-        tokio::io::AsyncWriteExt::write_all(&mut writer, &said).await.unwrap();
+        tokio::io::AsyncWriteExt::write_all(&mut writer, &reported).await.unwrap();
         drop(writer);
         listening.await.unwrap();
         drop(call);

@@ -27,13 +27,13 @@ pub const TERRAFORM_VERSION: &str = "1.11.4";
 /// that require no configuration.
 #[derive(Clone)]
 pub struct Schemas {
-    providers: Arc<BTreeMap<ProviderAddress, Known>>,
+    providers: Arc<BTreeMap<ProviderAddress, KnownProvider>>,
     provisioners: Arc<Provisioners>,
     secrets: SensitiveValues,
 }
 
 #[derive(Clone)]
-struct Known {
+struct KnownProvider {
     schema: Arc<ProviderSchema>,
     unconfigured: Arc<dyn Provider>,
 }
@@ -60,7 +60,7 @@ impl Schemas {
         for (address, loaded) in join_all(loads).await {
             match loaded {
                 Ok((schema, unconfigured)) => {
-                    providers.insert(address, Known { schema, unconfigured });
+                    providers.insert(address, KnownProvider { schema, unconfigured });
                 }
                 Err(found) => diagnostics.extend(found.iter().map(from_plugin)),
             }

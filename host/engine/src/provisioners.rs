@@ -19,13 +19,13 @@ use crate::plugin_diagnostics::from_plugin;
 /// The provisioners that a configuration uses, with their schemas.
 #[derive(Clone, Default)]
 pub struct Provisioners {
-    known: BTreeMap<Str, Known>,
+    known: BTreeMap<Str, KnownProvisioner>,
     types: Vec<Str>,
 }
 
 /// A provisioner and its schema.
 #[derive(Clone)]
-pub struct Known {
+pub struct KnownProvisioner {
     pub schema: Arc<Schema>,
     pub provisioner: Arc<dyn Provisioner>,
 }
@@ -46,7 +46,7 @@ impl Provisioners {
                     provisioner
                         .schema(&CallContext::default())
                         .await
-                        .map(|schema| Some(Known { schema, provisioner }))
+                        .map(|schema| Some(KnownProvisioner { schema, provisioner }))
                 }
                 Ok(None) => Ok(None),
                 Err(diagnostics) => Err(diagnostics),
@@ -65,7 +65,7 @@ impl Provisioners {
     }
 
     /// Returns a provisioner that the configuration uses; `None` if the type does not exist.
-    pub fn get(&self, type_name: &str) -> Option<&Known> {
+    pub fn get(&self, type_name: &str) -> Option<&KnownProvisioner> {
         self.known.get(type_name)
     }
 

@@ -44,7 +44,7 @@ async fn measure(bytes: &[u8], type_name: &str) -> Result<(), Failed> {
 
     let first = Instant::now();
     let provider = plugin.provider(Grants::nothing());
-    let schema = provider.schema(&CallContext::default()).await.map_err(|said| format!("{said:?}"))?;
+    let schema = provider.schema(&CallContext::default()).await.map_err(|reported| format!("{reported:?}"))?;
     print("first schema call", first.elapsed(), Unit::Microseconds);
     let resource = schema.resources.get(type_name).ok_or("there is no such resource type")?;
 
@@ -70,8 +70,8 @@ async fn fresh_call(
 }
 
 async fn call(provider: &Arc<dyn Provider>, request: &ValidateConfigRequest) -> Result<(), Failed> {
-    let said = provider.validate_config(&CallContext::default(), ConfigKind::Resource, request.clone()).await;
-    if has_errors(&said) { Err(format!("{said:?}").into()) } else { Ok(()) }
+    let reported = provider.validate_config(&CallContext::default(), ConfigKind::Resource, request.clone()).await;
+    if has_errors(&reported) { Err(format!("{reported:?}").into()) } else { Ok(()) }
 }
 
 async fn plan_once(provider: &Arc<dyn Provider>, request: &PlanRequest) -> Result<(), Failed> {

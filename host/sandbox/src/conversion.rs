@@ -204,11 +204,11 @@ mod tests {
 
     #[test]
     fn few_diagnostics_are_unchanged() {
-        let said = diagnostics(vec![
+        let reported = diagnostics(vec![
             diagnostic(wit::Severity::Warning, "first", "a\u{1b}"),
             diagnostic(wit::Severity::Error, "second", ""),
         ]);
-        let shown: Vec<_> = said.iter().map(|d| (d.is_error(), &*d.summary, &*d.detail)).collect();
+        let shown: Vec<_> = reported.iter().map(|d| (d.is_error(), &*d.summary, &*d.detail)).collect();
         assert_eq!(shown, [(false, "first", "a\\u{1b}"), (true, "second", "")]);
     }
 
@@ -216,10 +216,10 @@ mod tests {
     fn excess_diagnostics_keep_errors_and_count_rest() {
         let mut many = vec![diagnostic(wit::Severity::Warning, "warning", ""); 5_000];
         many.push(diagnostic(wit::Severity::Error, "error", ""));
-        let said = diagnostics(many);
-        assert_eq!(said.len(), MAX_DIAGNOSTICS + 1);
-        assert_eq!(said.iter().filter(|d| d.is_error()).count(), 1);
-        let last = &said[MAX_DIAGNOSTICS];
+        let reported = diagnostics(many);
+        assert_eq!(reported.len(), MAX_DIAGNOSTICS + 1);
+        assert_eq!(reported.iter().filter(|d| d.is_error()).count(), 1);
+        let last = &reported[MAX_DIAGNOSTICS];
         assert!(last.detail.contains("5001") && last.detail.contains("4901"), "{last:?}");
     }
 
@@ -232,14 +232,14 @@ mod tests {
             ..diagnostic(wit::Severity::Error, "short", &long)
         };
         let last = diagnostic(wit::Severity::Error, &long, &long);
-        let said = diagnostics(vec![one.clone(), one.clone(), last, one]);
-        assert_eq!(said.len(), 4, "three, and a note about the fourth");
-        let total = |of: fn(&PluginDiagnostic) -> usize| said.iter().map(of).sum::<usize>();
+        let reported = diagnostics(vec![one.clone(), one.clone(), last, one]);
+        assert_eq!(reported.len(), 4, "three, and a note about the fourth");
+        let total = |of: fn(&PluginDiagnostic) -> usize| reported.iter().map(of).sum::<usize>();
         assert!(total(|d| d.summary.len()) < MAX_DIAGNOSTIC_TEXT + 100);
         assert!(total(|d| d.detail.len()) < MAX_DIAGNOSTIC_TEXT + 100);
         let steps = |d: &PluginDiagnostic| d.attribute.as_ref().map_or(0, |path| path.steps().len());
         assert!(total(steps) <= MAX_DIAGNOSTIC_TEXT / 8);
-        assert!(said[0].detail.ends_with('\u{2026}'));
+        assert!(reported[0].detail.ends_with('\u{2026}'));
     }
 
     #[test]

@@ -88,8 +88,9 @@ impl Output {
     pub(crate) fn last_output(&self) -> Option<String> {
         let mut spoken = self.lock();
         spoken.finish_lines();
-        let said = String::from_utf8_lossy(&spoken.last_output);
-        let words = printable(spoken.call.sensitive_values().redact_end(said.trim(), MAX_LAST_OUTPUT).trim());
+        let reported = String::from_utf8_lossy(&spoken.last_output);
+        let words =
+            printable(spoken.call.sensitive_values().redact_end(reported.trim(), MAX_LAST_OUTPUT).trim());
         (!words.is_empty()).then_some(words)
     }
 

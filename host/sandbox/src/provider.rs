@@ -72,9 +72,9 @@ impl ComponentWire {
         let mut schemas = self
             .ask(&call, Needs::Nothing, |guest, store| Box::pin(guest.call_get_provider_schema(store)))
             .await?;
-        let said = diagnostics(std::mem::take(&mut schemas.diagnostics));
-        if has_errors(&said) {
-            return Err(said);
+        let reported = diagnostics(std::mem::take(&mut schemas.diagnostics));
+        if has_errors(&reported) {
+            return Err(reported);
         }
         let identities_call = self.plugin_call(context, "get-resource-identity-schemas", None);
         let identities = self
@@ -82,9 +82,9 @@ impl ComponentWire {
                 Box::pin(guest.call_get_resource_identity_schemas(store))
             })
             .await?;
-        let said = diagnostics(identities.diagnostics);
-        if has_errors(&said) {
-            return Err(said);
+        let reported = diagnostics(identities.diagnostics);
+        if has_errors(&reported) {
+            return Err(reported);
         }
         schema::provider_schema(schemas, identities.schemas)
             .map(Arc::new)
@@ -105,12 +105,12 @@ impl ConfigurationCalls for ComponentWire {
         let call = self.plugin_call(context, "validate-provider-config", None);
         let ty = self.known_schema(context).await?.provider();
         let config = or_diagnostics(&call, encode_value("the configuration", &config, ty))?;
-        let said = self
+        let reported = self
             .ask(&call, Needs::Nothing, |guest, store| {
                 Box::pin(async move { guest.call_validate_provider_config(store, &config).await })
             })
             .await?;
-        Ok(diagnostics(said))
+        Ok(diagnostics(reported))
     }
 
     async fn configure(
@@ -148,7 +148,7 @@ impl ConfigurationCalls for ComponentWire {
             config: or_diagnostics(&call, config)?,
             client_capabilities: capabilities(request.capabilities),
         };
-        let said = self
+        let reported = self
             .ask(&call, Needs::Nothing, move |guest, store| {
                 Box::pin(async move {
                     match kind {
@@ -164,7 +164,7 @@ impl ConfigurationCalls for ComponentWire {
                 })
             })
             .await?;
-        Ok(diagnostics(said))
+        Ok(diagnostics(reported))
     }
 
     async fn call_function(
@@ -178,14 +178,14 @@ impl ConfigurationCalls for ComponentWire {
         let schema = self.known_schema(context).await.map_err(FunctionError::from)?;
         let (function, arguments) = encode_function_arguments(schema, &name, &arguments).map_err(failed)?;
         let function_name = name.as_str().to_owned();
-        let answer = self
+        let response = self
             .pool
             .call(call.clone(), Needs::Nothing, |guest, store| {
                 Box::pin(async move { guest.call_call_function(store, &function_name, &arguments).await })
             })
             .await
             .map_err(failed)?;
-        match answer {
+        match response {
             Ok(result) => decode("the result", &result, &function.return_type).map_err(failed),
             Err(error) => Err(FunctionError {
                 text: crate::output::printable(&error.text),

@@ -123,8 +123,8 @@ impl ComponentProvisioner {
         sink: Option<mpsc::Sender<String>>,
         make: impl for<'a> FnOnce(&'a Guest, &'a mut Store<GuestState>) -> Running<'a, R> + Send,
     ) -> Result<R, PluginDiagnostics> {
-        let answer = self.try_call(call.clone(), limit, sink, make).await;
-        answer.map_err(|failure| failure.into_diagnostics(call))
+        let response = self.try_call(call.clone(), limit, sink, make).await;
+        response.map_err(|failure| failure.into_diagnostics(call))
     }
 
     async fn try_call<R: Send>(
@@ -149,9 +149,9 @@ impl ComponentProvisioner {
         let span = call.span();
         let running = begin(ticker, &mut store, call)?;
         let answering = make(exports.wardian_plugin_provisioner(), &mut store);
-        let answer = timeout(limit.value, clock.measure(answering)).instrument(span).await;
+        let response = timeout(limit.value, clock.measure(answering)).instrument(span).await;
         drop(running);
-        finish(limits, &mut store, limit, answer)
+        finish(limits, &mut store, limit, response)
     }
 
     /// Returns the schema, which is requested from the component once.
@@ -162,13 +162,13 @@ impl ComponentProvisioner {
     async fn ask_for_schema(&self, context: &CallContext) -> Result<Arc<Schema>, PluginDiagnostics> {
         let call = self.plugin_call(context, "get-schema");
         let limit = &self.limits.local_call;
-        let answer =
+        let response =
             self.call(&call, limit, None, |guest, store| Box::pin(guest.call_get_schema(store))).await?;
-        let said = diagnostics(answer.diagnostics);
-        if has_errors(&said) {
-            return Err(said);
+        let reported = diagnostics(response.diagnostics);
+        if has_errors(&reported) {
+            return Err(reported);
         }
-        schema::provisioner_schema(answer.schema)
+        schema::provisioner_schema(response.schema)
             .map(Arc::new)
             .map_err(|problem| PluginFailure::InvalidResponse(problem).into_diagnostics(&call))
     }
@@ -182,12 +182,12 @@ impl ComponentProvisioner {
         let ty = self.known_schema(context).await?.implied_type();
         let config = encode_value("the configuration", config, ty).map_err(|f| f.into_diagnostics(&call))?;
         let limit = &self.limits.local_call;
-        let said = self
+        let reported = self
             .call(&call, limit, None, move |guest, store| {
                 Box::pin(async move { guest.call_validate_provisioner_config(store, &config).await })
             })
             .await?;
-        Ok(diagnostics(said))
+        Ok(diagnostics(reported))
     }
 
     async fn work(
@@ -227,17 +227,17 @@ impl ComponentProvisioner {
             })
         });
         let mut work = pin!(work);
-        let answer = loop {
+        let response = loop {
             tokio::select! {
                 biased;
                 Some(text) = shown.recv() => output(&text),
-                answer = &mut work => break answer,
+                response = &mut work => break response,
             }
         };
         while let Ok(text) = shown.try_recv() {
             output(&text);
         }
-        Ok(diagnostics(answer?))
+        Ok(diagnostics(response?))
     }
 }
 

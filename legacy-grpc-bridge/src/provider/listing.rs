@@ -103,8 +103,8 @@ impl StreamingCalls for NativeWire {
         };
         let completed = self
             .draw(&call, &calls::INVOKE_ACTION, request, |event| match event.r#type {
-                Some(Event::Progress(said)) => {
-                    progress(printable(&said.message));
+                Some(Event::Progress(reported)) => {
+                    progress(printable(&reported.message));
                     ControlFlow::Continue(())
                 }
                 Some(Event::Completed(completed)) => ControlFlow::Break(diagnostics(completed.diagnostics)),
@@ -125,13 +125,18 @@ fn list_event(
     type_name: &Str,
     event: m::list_resource::Event,
 ) -> ListEvent {
-    let mut said = diagnostics(event.diagnostic);
+    let mut reported = diagnostics(event.diagnostic);
     let identity = decode_identity("the identity", event.identity.as_ref(), schema.identity(type_name));
-    let identity = decode_field(call, &mut said, identity);
+    let identity = decode_field(call, &mut reported, identity);
     let object = event
         .resource_object
         .map(|object| decode("the object", Some(&object), schema.resource(type_name)?))
         .transpose();
-    let resource_object = decode_field(call, &mut said, object);
-    ListEvent { identity, display_name: printable(&event.display_name), resource_object, diagnostics: said }
+    let resource_object = decode_field(call, &mut reported, object);
+    ListEvent {
+        identity,
+        display_name: printable(&event.display_name),
+        resource_object,
+        diagnostics: reported,
+    }
 }

@@ -29,10 +29,10 @@ impl ReadingCalls for NativeWire {
             client_capabilities: capabilities(request.capabilities),
         };
         let answer = self.ask(&call, &calls::READ_DATA, request).await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let state = decode_result("what was read", answer.state.as_ref(), ty, &said);
-        let state = decode_field(&call, &mut said, state);
-        Ok(ReadDataSourceResponse { state, deferred: deferred(answer.deferred), diagnostics: said })
+        let mut reported = diagnostics(answer.diagnostics);
+        let state = decode_result("what was read", answer.state.as_ref(), ty, &reported);
+        let state = decode_field(&call, &mut reported, state);
+        Ok(ReadDataSourceResponse { state, deferred: deferred(answer.deferred), diagnostics: reported })
     }
 
     async fn open(
@@ -49,16 +49,16 @@ impl ReadingCalls for NativeWire {
             client_capabilities: capabilities(request.capabilities),
         };
         let answer = self.ask(&call, &calls::OPEN, request).await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let result = decode_result("what was opened", answer.result.as_ref(), ty, &said);
-        let result = decode_field(&call, &mut said, result);
-        let renew_at = decode_field(&call, &mut said, renew_at(answer.renew_at));
+        let mut reported = diagnostics(answer.diagnostics);
+        let result = decode_result("what was opened", answer.result.as_ref(), ty, &reported);
+        let result = decode_field(&call, &mut reported, result);
+        let renew_at = decode_field(&call, &mut reported, renew_at(answer.renew_at));
         Ok(OpenEphemeralResponse {
             result,
             renew_at,
             private: super::private(answer.private.as_deref().unwrap_or_default()),
             deferred: deferred(answer.deferred),
-            diagnostics: said,
+            diagnostics: reported,
         })
     }
 
@@ -74,12 +74,12 @@ impl ReadingCalls for NativeWire {
             private: Some(private.to_vec().into()),
         };
         let answer = self.ask(&call, &calls::RENEW, request).await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let renew_at = decode_field(&call, &mut said, renew_at(answer.renew_at));
+        let mut reported = diagnostics(answer.diagnostics);
+        let renew_at = decode_field(&call, &mut reported, renew_at(answer.renew_at));
         Ok(RenewEphemeralResponse {
             renew_at,
             private: super::private(answer.private.as_deref().unwrap_or_default()),
-            diagnostics: said,
+            diagnostics: reported,
         })
     }
 

@@ -33,10 +33,10 @@ impl ResourceCalls for NativeWire {
             raw_state: Some(raw_state(&request.raw)),
         };
         let answer = self.ask(&call, &calls::UPGRADE_STATE, request).await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let upgraded = decode_result("the upgraded state", answer.upgraded_state.as_ref(), ty, &said);
-        let upgraded = decode_field(&call, &mut said, upgraded);
-        Ok(UpgradeStateResponse { upgraded, diagnostics: said })
+        let mut reported = diagnostics(answer.diagnostics);
+        let upgraded = decode_result("the upgraded state", answer.upgraded_state.as_ref(), ty, &reported);
+        let upgraded = decode_field(&call, &mut reported, upgraded);
+        Ok(UpgradeStateResponse { upgraded, diagnostics: reported })
     }
 
     async fn upgrade_identity(
@@ -54,11 +54,11 @@ impl ResourceCalls for NativeWire {
             raw_identity: Some(raw_state(&request.raw)),
         };
         let answer = self.ask(&call, &calls::UPGRADE_IDENTITY, request).await?;
-        let mut said = diagnostics(answer.diagnostics);
+        let mut reported = diagnostics(answer.diagnostics);
         let upgraded = answer.upgraded_identity.and_then(|identity| identity.identity_data);
-        let upgraded = decode_result("the upgraded identity", upgraded.as_ref(), ty, &said);
-        let upgraded = decode_field(&call, &mut said, upgraded);
-        Ok(UpgradeStateResponse { upgraded, diagnostics: said })
+        let upgraded = decode_result("the upgraded identity", upgraded.as_ref(), ty, &reported);
+        let upgraded = decode_field(&call, &mut reported, upgraded);
+        Ok(UpgradeStateResponse { upgraded, diagnostics: reported })
     }
 
     async fn read(
@@ -72,17 +72,17 @@ impl ResourceCalls for NativeWire {
         let identity = schema.identity(&request.type_name);
         let request = or_diagnostics(&call, read_request(schema, &request))?;
         let answer = self.ask(&call, &calls::READ, request).await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let new_state = decode_result("the new state", answer.new_state.as_ref(), ty, &said);
-        let new_state = decode_field(&call, &mut said, new_state);
+        let mut reported = diagnostics(answer.diagnostics);
+        let new_state = decode_result("the new state", answer.new_state.as_ref(), ty, &reported);
+        let new_state = decode_field(&call, &mut reported, new_state);
         let new_identity = decode_identity("the new identity", answer.new_identity.as_ref(), identity);
-        let new_identity = decode_field(&call, &mut said, new_identity);
+        let new_identity = decode_field(&call, &mut reported, new_identity);
         Ok(ReadResourceResponse {
             new_state,
             private: private(&answer.private),
             new_identity,
             deferred: deferred(answer.deferred),
-            diagnostics: said,
+            diagnostics: reported,
         })
     }
 
@@ -93,12 +93,12 @@ impl ResourceCalls for NativeWire {
         let identity = schema.identity(&request.type_name);
         let request = or_diagnostics(&call, plan_request(schema, &request))?;
         let answer = self.ask(&call, &calls::PLAN, request).await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let planned_state = decode_result("the planned state", answer.planned_state.as_ref(), ty, &said);
-        let planned_state = decode_field(&call, &mut said, planned_state);
+        let mut reported = diagnostics(answer.diagnostics);
+        let planned_state = decode_result("the planned state", answer.planned_state.as_ref(), ty, &reported);
+        let planned_state = decode_field(&call, &mut reported, planned_state);
         let planned_identity =
             decode_identity("the planned identity", answer.planned_identity.as_ref(), identity);
-        let planned_identity = decode_field(&call, &mut said, planned_identity);
+        let planned_identity = decode_field(&call, &mut reported, planned_identity);
         Ok(PlanResponse {
             planned_state,
             requires_replace: answer.requires_replace.into_iter().map(path).collect(),
@@ -106,7 +106,7 @@ impl ResourceCalls for NativeWire {
             legacy_type_system: answer.legacy_type_system,
             deferred: deferred(answer.deferred),
             planned_identity,
-            diagnostics: said,
+            diagnostics: reported,
         })
     }
 
@@ -117,17 +117,17 @@ impl ResourceCalls for NativeWire {
         let identity = schema.identity(&request.type_name);
         let request = or_diagnostics(&call, apply_request(schema, &request))?;
         let answer = self.ask(&call, &calls::APPLY, request).await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let new_state = decode_result("the new state", answer.new_state.as_ref(), ty, &said);
-        let new_state = decode_field(&call, &mut said, new_state);
+        let mut reported = diagnostics(answer.diagnostics);
+        let new_state = decode_result("the new state", answer.new_state.as_ref(), ty, &reported);
+        let new_state = decode_field(&call, &mut reported, new_state);
         let new_identity = decode_identity("the new identity", answer.new_identity.as_ref(), identity);
-        let new_identity = decode_field(&call, &mut said, new_identity);
+        let new_identity = decode_field(&call, &mut reported, new_identity);
         Ok(ApplyResponse {
             new_state,
             private: private(&answer.private),
             legacy_type_system: answer.legacy_type_system,
             new_identity,
-            diagnostics: said,
+            diagnostics: reported,
         })
     }
 
@@ -137,13 +137,13 @@ impl ResourceCalls for NativeWire {
         or_diagnostics(&call, schema.resource(&request.type_name))?;
         let request = or_diagnostics(&call, import_request(schema, &request))?;
         let answer = self.ask(&call, &calls::IMPORT, request).await?;
-        let mut said = diagnostics(answer.diagnostics);
+        let mut reported = diagnostics(answer.diagnostics);
         let imported = answer
             .imported_resources
             .into_iter()
-            .filter_map(|one| decode_field(&call, &mut said, imported(schema, one).map(Some)))
+            .filter_map(|one| decode_field(&call, &mut reported, imported(schema, one).map(Some)))
             .collect();
-        Ok(ImportResponse { imported, deferred: deferred(answer.deferred), diagnostics: said })
+        Ok(ImportResponse { imported, deferred: deferred(answer.deferred), diagnostics: reported })
     }
 
     async fn move_state(&self, context: &CallContext, request: MoveRequest) -> WireResult<MoveResponse> {
@@ -153,17 +153,17 @@ impl ResourceCalls for NativeWire {
         let identity = schema.identity(&request.target_type_name);
         let request = move_request(&request);
         let answer = self.ask(&call, &calls::MOVE, request).await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let target_state = decode_result("the moved state", answer.target_state.as_ref(), ty, &said);
-        let target_state = decode_field(&call, &mut said, target_state);
+        let mut reported = diagnostics(answer.diagnostics);
+        let target_state = decode_result("the moved state", answer.target_state.as_ref(), ty, &reported);
+        let target_state = decode_field(&call, &mut reported, target_state);
         let target_identity =
             decode_identity("the moved identity", answer.target_identity.as_ref(), identity);
-        let target_identity = decode_field(&call, &mut said, target_identity);
+        let target_identity = decode_field(&call, &mut reported, target_identity);
         Ok(MoveResponse {
             target_state,
             target_private: private(&answer.target_private),
             target_identity,
-            diagnostics: said,
+            diagnostics: reported,
         })
     }
 
@@ -179,10 +179,10 @@ impl ResourceCalls for NativeWire {
         let state = or_diagnostics(&call, encode("the state", &state, ty))?;
         let request = m::generate_resource_config::Request { type_name: type_name.to_string(), state };
         let answer = self.ask(&call, &calls::GENERATE, request).await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let config = decode_result("the configuration", answer.config.as_ref(), ty, &said);
-        let config = decode_field(&call, &mut said, config);
-        Ok(GenerateConfigResponse { config, diagnostics: said })
+        let mut reported = diagnostics(answer.diagnostics);
+        let config = decode_result("the configuration", answer.config.as_ref(), ty, &reported);
+        let config = decode_field(&call, &mut reported, config);
+        Ok(GenerateConfigResponse { config, diagnostics: reported })
     }
 }
 

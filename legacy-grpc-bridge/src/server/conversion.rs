@@ -70,7 +70,7 @@ pub(super) fn given_identity(
     }
 }
 
-pub(super) fn diagnostics(said: PluginDiagnostics) -> Vec<m::Diagnostic> {
+pub(super) fn diagnostics(reported: PluginDiagnostics) -> Vec<m::Diagnostic> {
     let one = |diagnostic: PluginDiagnostic| m::Diagnostic {
         severity: i32::from(match diagnostic.severity {
             Severity::Error => m::diagnostic::Severity::Error,
@@ -80,7 +80,7 @@ pub(super) fn diagnostics(said: PluginDiagnostics) -> Vec<m::Diagnostic> {
         detail: diagnostic.detail,
         attribute: diagnostic.attribute.as_ref().filter(|path| !path.is_root()).map(path),
     };
-    said.into_iter().map(one).collect()
+    reported.into_iter().map(one).collect()
 }
 
 pub(super) fn path(path: &Path) -> m::AttributePath {

@@ -30,8 +30,8 @@ use wardian_value::{Str, Value};
 #[non_exhaustive]
 pub enum MultiplexError {
     /// A provider does not return its schema.
-    #[error("cannot get the schema of {name}: {}", .said.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect::<Vec<_>>().join("; "))]
-    Schema { name: Arc<str>, said: PluginDiagnostics },
+    #[error("cannot get the schema of {name}: {}", .reported.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect::<Vec<_>>().join("; "))]
+    Schema { name: Arc<str>, reported: PluginDiagnostics },
     /// Two providers define the same name.
     #[error("{one} and {other} both have the {kind} {thing}")]
     Conflict {
@@ -94,7 +94,7 @@ impl Multiplexed {
         for (name, provider) in providers {
             match provider.schema(&CallContext::default()).await {
                 Ok(schema) => parts.push(Part { name, provider, schema }),
-                Err(said) => return Err(MultiplexError::Schema { name, said }),
+                Err(reported) => return Err(MultiplexError::Schema { name, reported }),
             }
         }
         let table = |kind, of: fn(&ProviderSchema) -> &SchemaTable| {
@@ -244,18 +244,18 @@ impl Provider for Multiplexed {
     }
 
     async fn validate_provider_config(&self, context: &CallContext, config: Value) -> PluginDiagnostics {
-        let mut said = PluginDiagnostics::new();
+        let mut reported = PluginDiagnostics::new();
         for part in &self.parts {
             let config = Self::configuration(part, &config);
             let more = part.provider.validate_provider_config(context, config).await;
             // Equal configurations often have equal diagnostics.
-            said.extend(more.into_iter().filter(|one| !said.contains(one)).collect::<Vec<_>>());
+            reported.extend(more.into_iter().filter(|one| !reported.contains(one)).collect::<Vec<_>>());
         }
-        said
+        reported
     }
 
     async fn configure(&self, context: &CallContext, request: ConfigureRequest) -> PluginDiagnostics {
-        let mut said = PluginDiagnostics::new();
+        let mut reported = PluginDiagnostics::new();
         for part in &self.parts {
             let request = ConfigureRequest {
                 terraform_version: request.terraform_version.clone(),
@@ -263,9 +263,9 @@ impl Provider for Multiplexed {
                 capabilities: request.capabilities,
             };
             let more = part.provider.configure(context, request).await;
-            said.extend(more.into_iter().filter(|one| !said.contains(one)).collect::<Vec<_>>());
+            reported.extend(more.into_iter().filter(|one| !reported.contains(one)).collect::<Vec<_>>());
         }
-        said
+        reported
     }
 
     async fn validate_config(
@@ -282,7 +282,7 @@ impl Provider for Multiplexed {
         };
         match self.part(owners, of, &request.type_name) {
             Ok(part) => part.provider.validate_config(context, kind, request).await,
-            Err(said) => said,
+            Err(reported) => reported,
         }
     }
 
@@ -293,7 +293,7 @@ impl Provider for Multiplexed {
     ) -> UpgradeStateResponse {
         match self.resource(&request.type_name) {
             Ok(part) => part.provider.upgrade_resource_state(context, request).await,
-            Err(said) => said.into(),
+            Err(reported) => reported.into(),
         }
     }
 
@@ -304,7 +304,7 @@ impl Provider for Multiplexed {
     ) -> UpgradeStateResponse {
         match self.resource(&request.type_name) {
             Ok(part) => part.provider.upgrade_resource_identity(context, request).await,
-            Err(said) => said.into(),
+            Err(reported) => reported.into(),
         }
     }
 
@@ -318,14 +318,14 @@ impl Provider for Multiplexed {
                 request.provider_meta = meta_for(part, request.provider_meta);
                 part.provider.read_resource(context, request).await
             }
-            Err(said) => said.into(),
+            Err(reported) => reported.into(),
         }
     }
 
     async fn plan_resource_change(&self, context: &CallContext, mut request: PlanRequest) -> PlanResponse {
         let part = match self.resource(&request.type_name) {
             Ok(part) => part,
-            Err(said) => return said.into(),
+            Err(reported) => return reported.into(),
         };
         if request.proposed_new_state.is_null() && !part.schema.capabilities.plan_destroy {
             // If this provider were served separately, it would not receive the call.
@@ -345,14 +345,14 @@ impl Provider for Multiplexed {
                 request.provider_meta = meta_for(part, request.provider_meta);
                 part.provider.apply_resource_change(context, request).await
             }
-            Err(said) => said.into(),
+            Err(reported) => reported.into(),
         }
     }
 
     async fn import_resource_state(&self, context: &CallContext, request: ImportRequest) -> ImportResponse {
         match self.resource(&request.type_name) {
             Ok(part) => part.provider.import_resource_state(context, request).await,
-            Err(said) => said.into(),
+            Err(reported) => reported.into(),
         }
     }
 
@@ -362,7 +362,7 @@ impl Provider for Multiplexed {
                 part.provider.move_resource_state(context, request).await
             }
             Ok(part) => lacking(part, "move objects of other resource types").into(),
-            Err(said) => said.into(),
+            Err(reported) => reported.into(),
         }
     }
 
@@ -377,7 +377,7 @@ impl Provider for Multiplexed {
                 part.provider.generate_resource_config(context, type_name, state).await
             }
             Ok(part) => lacking(part, "generate a configuration from a state").into(),
-            Err(said) => said.into(),
+            Err(reported) => reported.into(),
         }
     }
 
@@ -391,7 +391,7 @@ impl Provider for Multiplexed {
                 request.provider_meta = meta_for(part, request.provider_meta);
                 part.provider.read_data_source(context, request).await
             }
-            Err(said) => said.into(),
+            Err(reported) => reported.into(),
         }
     }
 
@@ -402,7 +402,7 @@ impl Provider for Multiplexed {
     ) -> OpenEphemeralResponse {
         match self.ephemeral_resource(&request.type_name) {
             Ok(part) => part.provider.open_ephemeral_resource(context, request).await,
-            Err(said) => said.into(),
+            Err(reported) => reported.into(),
         }
     }
 
@@ -414,7 +414,7 @@ impl Provider for Multiplexed {
     ) -> RenewEphemeralResponse {
         match self.ephemeral_resource(&type_name) {
             Ok(part) => part.provider.renew_ephemeral_resource(context, type_name, private).await,
-            Err(said) => said.into(),
+            Err(reported) => reported.into(),
         }
     }
 
@@ -426,7 +426,7 @@ impl Provider for Multiplexed {
     ) -> PluginDiagnostics {
         match self.ephemeral_resource(&type_name) {
             Ok(part) => part.provider.close_ephemeral_resource(context, type_name, private).await,
-            Err(said) => said,
+            Err(reported) => reported,
         }
     }
 
@@ -438,8 +438,8 @@ impl Provider for Multiplexed {
     ) -> Result<Value, FunctionError> {
         match self.part(&self.functions, "function", &name) {
             Ok(part) => part.provider.call_function(context, name, arguments).await,
-            Err(said) => {
-                let text = said.into_iter().map(|one| one.detail).collect();
+            Err(reported) => {
+                let text = reported.into_iter().map(|one| one.detail).collect();
                 Err(FunctionError { text, argument: None })
             }
         }
@@ -452,7 +452,7 @@ impl Provider for Multiplexed {
     ) -> PluginDiagnostics {
         match self.part(&self.list_resources, "list", &request.type_name) {
             Ok(part) => part.provider.validate_list_resource_config(context, request).await,
-            Err(said) => said,
+            Err(reported) => reported,
         }
     }
 
@@ -464,14 +464,14 @@ impl Provider for Multiplexed {
     ) -> PluginDiagnostics {
         match self.part(&self.list_resources, "list", &request.type_name) {
             Ok(part) => part.provider.list_resource(context, request, found).await,
-            Err(said) => said,
+            Err(reported) => reported,
         }
     }
 
     async fn plan_action(&self, context: &CallContext, request: ActionRequest) -> PlanActionResponse {
         match self.part(&self.actions, "action", &request.action_type) {
             Ok(part) => part.provider.plan_action(context, request).await,
-            Err(said) => said.into(),
+            Err(reported) => reported.into(),
         }
     }
 
@@ -483,7 +483,7 @@ impl Provider for Multiplexed {
     ) -> PluginDiagnostics {
         match self.part(&self.actions, "action", &request.action_type) {
             Ok(part) => part.provider.invoke_action(context, request, progress).await,
-            Err(said) => said,
+            Err(reported) => reported,
         }
     }
 

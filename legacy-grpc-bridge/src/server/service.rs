@@ -78,7 +78,7 @@ impl Service {
             "PlanResourceChange" => self.plan(body).await,
             "ApplyResourceChange" => self.apply(body).await,
             "ImportResourceState" => self.import(body).await,
-            "MoveResourceState" => self.take_over(body).await,
+            "MoveResourceState" => self.move_resource_state(body).await,
             "GenerateResourceConfig" => self.generate(body).await,
             "ReadDataSource" => self.read_data(body).await,
             "OpenEphemeralResource" => self.open(body).await,
@@ -94,9 +94,10 @@ impl Service {
     }
 
     async fn schema(&self) -> Result<Arc<ProviderSchema>, Status> {
-        self.provider.schema(&CallContext::default()).await.map_err(|said| {
-            let said: Vec<String> = said.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect();
-            Status::new(Code::Internal, said.join("; "))
+        self.provider.schema(&CallContext::default()).await.map_err(|reported| {
+            let reported: Vec<String> =
+                reported.iter().map(|d| format!("{}: {}", d.summary, d.detail)).collect();
+            Status::new(Code::Internal, reported.join("; "))
         })
     }
 
@@ -108,8 +109,8 @@ impl Service {
                 Err(error) => Err(Status::new(Code::Internal, error.to_string())),
             },
             // The diagnostics have the same field number in both protocols.
-            (Err(said), _) => answer(&m::UndecodedProviderSchema {
-                diagnostics: diagnostics(said),
+            (Err(reported), _) => answer(&m::UndecodedProviderSchema {
+                diagnostics: diagnostics(reported),
                 ..m::UndecodedProviderSchema::default()
             }),
         }
@@ -119,13 +120,13 @@ impl Service {
         let request: m::validate_provider_config::Request = request(body)?;
         let schema = self.schema().await?;
         let config = taken("the configuration", request.config.as_ref(), schema.provider.implied_type())?;
-        let said = self.provider.validate_provider_config(&CallContext::default(), config).await;
+        let reported = self.provider.validate_provider_config(&CallContext::default(), config).await;
         answer(&m::validate_provider_config::Response {
             prepared_config: match self.version {
                 ProtocolVersion::Five => request.config,
                 ProtocolVersion::Six => None,
             },
-            diagnostics: diagnostics(said),
+            diagnostics: diagnostics(reported),
         })
     }
 
@@ -138,8 +139,8 @@ impl Service {
             config,
             capabilities: capabilities(request.client_capabilities),
         };
-        let said = self.provider.configure(&CallContext::default(), request).await;
-        answer(&m::configure_provider::Response { diagnostics: diagnostics(said) })
+        let reported = self.provider.configure(&CallContext::default(), request).await;
+        answer(&m::configure_provider::Response { diagnostics: diagnostics(reported) })
     }
 
     async fn validate(&self, kind: ConfigKind, body: Bytes) -> Answer {
@@ -159,8 +160,8 @@ impl Service {
             config,
             capabilities: capabilities(request.client_capabilities),
         };
-        let said = self.provider.validate_config(&CallContext::default(), kind, request).await;
-        answer(&m::validate_resource_config::Response { diagnostics: diagnostics(said) })
+        let reported = self.provider.validate_config(&CallContext::default(), kind, request).await;
+        answer(&m::validate_resource_config::Response { diagnostics: diagnostics(reported) })
     }
 
     async fn upgrade_state(&self, body: Bytes) -> Answer {
@@ -308,7 +309,7 @@ impl Service {
         })
     }
 
-    async fn take_over(&self, body: Bytes) -> Answer {
+    async fn move_resource_state(&self, body: Bytes) -> Answer {
         let request: m::move_resource_state::Request = request(body)?;
         let schema = self.schema().await?;
         let ty = type_of(&schema.resources, "resource", &request.target_type_name)?;
@@ -407,11 +408,11 @@ impl Service {
         let request: m::close_ephemeral_resource::Request = request(body)?;
         let private = request.private.unwrap_or_default();
         let name = Str::from(request.type_name);
-        let said = self
+        let reported = self
             .provider
             .close_ephemeral_resource(&CallContext::default(), name, private.as_ref().into())
             .await;
-        answer(&m::close_ephemeral_resource::Response { diagnostics: diagnostics(said) })
+        answer(&m::close_ephemeral_resource::Response { diagnostics: diagnostics(reported) })
     }
 
     async fn function(&self, body: Bytes) -> Answer {

@@ -113,18 +113,18 @@ fn taken_over(paths: &[Path], prior: &Value, value: &Value) -> Value {
             _ => taken.push((path.steps(), Vec::new())),
         }
     }
-    taken.iter().fold(value.clone(), |value, (steps, names)| take_over(&value, prior, steps, names))
+    taken.iter().fold(value.clone(), |value, (steps, names)| keep_ignored(&value, prior, steps, names))
 }
 
 /// Replaces the value at the end of the steps, or only its attributes `names` if there are any.
-fn take_over(value: &Value, prior: &Value, steps: &[PathStep], names: &[&Str]) -> Value {
+fn keep_ignored(value: &Value, prior: &Value, steps: &[PathStep], names: &[&Str]) -> Value {
     let Some((step, rest)) = steps.split_first() else {
         return if names.is_empty() { prior.clone() } else { take_parts(value, prior, names) };
     };
     match step {
         PathStep::Attribute(name) | PathStep::Key(name) => match (value.get(name), prior.get(name)) {
             (Some(now), Some(before)) => {
-                let part = take_over(now, before, rest, names);
+                let part = keep_ignored(now, before, rest, names);
                 match (value.ty(), value.as_mapping()) {
                     (Type::Map(_), Some(parts)) => {
                         let mut parts = parts.clone();
@@ -145,7 +145,7 @@ fn take_over(value: &Value, prior: &Value, steps: &[PathStep], names: &[&Str]) -
                 return value.clone();
             }
             let elements = now.iter().enumerate().map(|(i, element)| {
-                if i == at { take_over(element, &before[at], rest, names) } else { element.clone() }
+                if i == at { keep_ignored(element, &before[at], rest, names) } else { element.clone() }
             });
             match value.ty() {
                 Type::List(element) => Value::list((**element).clone(), elements),

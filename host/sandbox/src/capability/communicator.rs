@@ -65,16 +65,16 @@ pub(crate) struct LocalPaths {
 }
 
 impl LocalPaths {
-    fn path(&self, said: &str) -> String {
-        let at_home = match (said.strip_prefix('~'), &self.home) {
+    fn path(&self, reported: &str) -> String {
+        let at_home = match (reported.strip_prefix('~'), &self.home) {
             (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
                 home.to_str().map(|home| format!("{home}{rest}"))
             }
             _ => None,
         };
-        let said = at_home.as_deref().unwrap_or(said);
+        let reported = at_home.as_deref().unwrap_or(reported);
         // A trailing slash is significant, so it is preserved.
-        self.directory.join(said).to_string_lossy().into_owned()
+        self.directory.join(reported).to_string_lossy().into_owned()
     }
 }
 
@@ -337,7 +337,7 @@ mod tests {
     fn paths_are_relative_to_root_module_or_home() {
         let here =
             LocalPaths { directory: "/srv/module".into(), home: Some("/home/joe".into()), agent: None };
-        for (said, meant) in [
+        for (reported, meant) in [
             ("a/b", "/srv/module/a/b"),
             ("a/", "/srv/module/a/"),
             ("/a/", "/a/"),
@@ -345,7 +345,7 @@ mod tests {
             ("~/a/", "/home/joe/a/"),
             ("~joe/a", "/srv/module/~joe/a"),
         ] {
-            assert_eq!(here.path(said), meant);
+            assert_eq!(here.path(reported), meant);
         }
     }
 

@@ -44,7 +44,7 @@ impl Capability for FileMode {
 }
 
 /// A path, and the directory to which it is relative.
-struct Place {
+struct RootedPath {
     start: Start,
     path: String,
 }
@@ -52,7 +52,7 @@ struct Place {
 /// Resolves a guest's path, and checks whether the mode may be set there. Directory names are
 /// matched as in a guest's C library: the longest match, or the last of two equal ones. The match
 /// only selects a directory, and the access is checked later.
-fn place(guard: &FileGuard, path: &str, mode: u32) -> Result<Place, ModeError> {
+fn rooted_path(guard: &FileGuard, path: &str, mode: u32) -> Result<RootedPath, ModeError> {
     if mode & !ALL_MODES != 0 {
         return Err(ModeError::Denied(format!("the mode {mode:#o} is beyond {ALL_MODES:#o}")));
     }
@@ -66,10 +66,10 @@ fn place(guard: &FileGuard, path: &str, mode: u32) -> Result<Place, ModeError> {
     let or_itself = |rest: &str| if rest.is_empty() { ".".to_owned() } else { rest.to_owned() };
     if let Some((granted, rest)) = found {
         let start = Start::Directory(Directory::Granted(Arc::clone(&granted.root)));
-        return Ok(Place { start, path: or_itself(rest) });
+        return Ok(RootedPath { start, path: or_itself(rest) });
     }
     let beginning = if path.starts_with('/') { PathRoot::Top } else { PathRoot::WorkingDirectory };
-    Ok(Place { start: Start::PathRoot(beginning), path: or_itself(without_no_steps(path)) })
+    Ok(RootedPath { start: Start::PathRoot(beginning), path: or_itself(without_no_steps(path)) })
 }
 
 /// Returns the remainder of the path below the directory. Guests separate names with `/`,
@@ -187,8 +187,8 @@ impl GuestState {
         act: impl FnOnce(&FileGuard, &Directory, &str) -> Result<T, FileError> + Send + 'static,
     ) -> wasmtime::Result<Result<T, ModeError>> {
         let guard = self.files().guard().clone();
-        match place(&guard, path, mode) {
-            Ok(Place { start, path }) => {
+        match rooted_path(&guard, path, mode) {
+            Ok(RootedPath { start, path }) => {
                 blocking(guard, move |guard| {
                     act(guard, &start.directory(guard, &path, FileOperation::Write)?, &path)
                 })

@@ -40,12 +40,12 @@ impl StreamingCalls for ComponentWire {
             )?,
             limit: or_diagnostics(&call, encode_value("the limit", &request.limit, &Type::Number))?,
         };
-        let said = self
+        let reported = self
             .ask(&call, Needs::Nothing, |guest, store| {
                 Box::pin(async move { guest.call_validate_list_resource_config(store, &request).await })
             })
             .await?;
-        Ok(diagnostics(said))
+        Ok(diagnostics(reported))
     }
 
     async fn list(
@@ -127,7 +127,7 @@ impl StreamingCalls for ComponentWire {
                     Box::pin(async move { guest.call_invoke_action(store, &request).await })
                 })
                 .await?;
-            let said = loop {
+            let reported = loop {
                 let event = lease
                     .call(call.clone(), |guest, store| {
                         Box::pin(async move { guest.action_events().call_next(store, events).await })
@@ -135,7 +135,7 @@ impl StreamingCalls for ComponentWire {
                     .await?;
                 match event {
                     Some(wit::ActionEvent::Progress(text)) => progress(printable(&text)),
-                    Some(wit::ActionEvent::Completed(said)) => break diagnostics(said),
+                    Some(wit::ActionEvent::Completed(reported)) => break diagnostics(reported),
                     None => {
                         return Err(PluginFailure::InvalidResponse(
                             "the action ended without reporting whether it succeeded".into(),
@@ -145,7 +145,7 @@ impl StreamingCalls for ComponentWire {
             };
             lease.call(call.clone(), |_, store| Box::pin(events.resource_drop_async(store))).await?;
             lease.give_back();
-            Ok(said)
+            Ok(reported)
         };
         or_diagnostics(&call, drawn.await)
     }
@@ -157,13 +157,18 @@ fn list_event(
     type_name: &Str,
     event: wit::ListEvent,
 ) -> ListEvent {
-    let mut said = diagnostics(event.diagnostics);
+    let mut reported = diagnostics(event.diagnostics);
     let identity = decode_optional("the identity", event.identity.as_deref(), schema.identity(type_name));
-    let identity = decode_field(call, &mut said, identity);
+    let identity = decode_field(call, &mut reported, identity);
     let object =
         decode_optional("the object", event.resource_object.as_deref(), schema.resource(type_name).ok());
-    let resource_object = decode_field(call, &mut said, object);
-    ListEvent { identity, display_name: printable(&event.display_name), resource_object, diagnostics: said }
+    let resource_object = decode_field(call, &mut reported, object);
+    ListEvent {
+        identity,
+        display_name: printable(&event.display_name),
+        resource_object,
+        diagnostics: reported,
+    }
 }
 
 fn action_request(

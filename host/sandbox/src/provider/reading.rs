@@ -28,15 +28,15 @@ impl ReadingCalls for ComponentWire {
             provider_meta: or_diagnostics(&call, meta(schema, request.provider_meta.as_ref()))?,
             client_capabilities: capabilities(request.capabilities),
         };
-        let answer = self
+        let response = self
             .ask(&call, Needs::Configuration, |guest, store| {
                 Box::pin(async move { guest.call_read_data_source(store, &request).await })
             })
             .await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let state = decode_result("what was read", &answer.state, ty, &said);
-        let state = decode_field(&call, &mut said, state);
-        Ok(ReadDataSourceResponse { state, deferred: deferred(answer.deferred), diagnostics: said })
+        let mut reported = diagnostics(response.diagnostics);
+        let state = decode_result("what was read", &response.state, ty, &reported);
+        let state = decode_field(&call, &mut reported, state);
+        Ok(ReadDataSourceResponse { state, deferred: deferred(response.deferred), diagnostics: reported })
     }
 
     async fn open(
@@ -52,21 +52,21 @@ impl ReadingCalls for ComponentWire {
             config: or_diagnostics(&call, encode_value("the configuration", &request.config, ty))?,
             client_capabilities: capabilities(request.capabilities),
         };
-        let answer = self
+        let response = self
             .ask(&call, Needs::Configuration, |guest, store| {
                 Box::pin(async move { guest.call_open_ephemeral_resource(store, &request).await })
             })
             .await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let result = decode_result("what was opened", &answer.result, ty, &said);
-        let result = decode_field(&call, &mut said, result);
-        let renew_at = decode_field(&call, &mut said, renew_at(answer.renew_at));
+        let mut reported = diagnostics(response.diagnostics);
+        let result = decode_result("what was opened", &response.result, ty, &reported);
+        let result = decode_field(&call, &mut reported, result);
+        let renew_at = decode_field(&call, &mut reported, renew_at(response.renew_at));
         Ok(OpenEphemeralResponse {
             result,
             renew_at,
-            private: answer.private.into(),
-            deferred: deferred(answer.deferred),
-            diagnostics: said,
+            private: response.private.into(),
+            deferred: deferred(response.deferred),
+            diagnostics: reported,
         })
     }
 
@@ -78,14 +78,14 @@ impl ReadingCalls for ComponentWire {
     ) -> WireResult<RenewEphemeralResponse> {
         let call = self.plugin_call(context, "renew-ephemeral-resource", Some(&type_name));
         let (name, private) = (type_name.as_str().to_owned(), private.to_vec());
-        let answer = self
+        let response = self
             .ask(&call, Needs::Configuration, |guest, store| {
                 Box::pin(async move { guest.call_renew_ephemeral_resource(store, &name, &private).await })
             })
             .await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let renew_at = decode_field(&call, &mut said, renew_at(answer.renew_at));
-        Ok(RenewEphemeralResponse { renew_at, private: answer.private.into(), diagnostics: said })
+        let mut reported = diagnostics(response.diagnostics);
+        let renew_at = decode_field(&call, &mut reported, renew_at(response.renew_at));
+        Ok(RenewEphemeralResponse { renew_at, private: response.private.into(), diagnostics: reported })
     }
 
     async fn close_ephemeral(
@@ -96,11 +96,11 @@ impl ReadingCalls for ComponentWire {
     ) -> WireResult<PluginDiagnostics> {
         let call = self.plugin_call(context, "close-ephemeral-resource", Some(&type_name));
         let (name, private) = (type_name.as_str().to_owned(), private.to_vec());
-        let answer = self
+        let response = self
             .ask(&call, Needs::Configuration, |guest, store| {
                 Box::pin(async move { guest.call_close_ephemeral_resource(store, &name, &private).await })
             })
             .await?;
-        Ok(diagnostics(answer))
+        Ok(diagnostics(response))
     }
 }

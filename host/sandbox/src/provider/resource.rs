@@ -37,10 +37,10 @@ impl ResourceCalls for ComponentWire {
                 Box::pin(async move { guest.call_upgrade_resource_state(store, &request).await })
             })
             .await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let upgraded = decode_result("the upgraded state", &answer.upgraded_state, ty, &said);
-        let upgraded = decode_field(&call, &mut said, upgraded);
-        Ok(UpgradeStateResponse { upgraded, diagnostics: said })
+        let mut reported = diagnostics(answer.diagnostics);
+        let upgraded = decode_result("the upgraded state", &answer.upgraded_state, ty, &reported);
+        let upgraded = decode_field(&call, &mut reported, upgraded);
+        Ok(UpgradeStateResponse { upgraded, diagnostics: reported })
     }
 
     async fn upgrade_identity(
@@ -62,10 +62,10 @@ impl ResourceCalls for ComponentWire {
                 Box::pin(async move { guest.call_upgrade_resource_identity(store, &request).await })
             })
             .await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let upgraded = decode_result("the upgraded identity", &answer.upgraded_identity, ty, &said);
-        let upgraded = decode_field(&call, &mut said, upgraded);
-        Ok(UpgradeStateResponse { upgraded, diagnostics: said })
+        let mut reported = diagnostics(answer.diagnostics);
+        let upgraded = decode_result("the upgraded identity", &answer.upgraded_identity, ty, &reported);
+        let upgraded = decode_field(&call, &mut reported, upgraded);
+        Ok(UpgradeStateResponse { upgraded, diagnostics: reported })
     }
 
     async fn read(
@@ -83,17 +83,17 @@ impl ResourceCalls for ComponentWire {
                 Box::pin(async move { guest.call_read_resource(store, &request).await })
             })
             .await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let new_state = decode_result("the new state", &answer.new_state, ty, &said);
-        let new_state = decode_field(&call, &mut said, new_state);
+        let mut reported = diagnostics(answer.diagnostics);
+        let new_state = decode_result("the new state", &answer.new_state, ty, &reported);
+        let new_state = decode_field(&call, &mut reported, new_state);
         let new_identity = decode_optional("the new identity", answer.new_identity.as_deref(), identity);
-        let new_identity = decode_field(&call, &mut said, new_identity);
+        let new_identity = decode_field(&call, &mut reported, new_identity);
         Ok(ReadResourceResponse {
             new_state,
             private: answer.private.into(),
             new_identity,
             deferred: deferred(answer.deferred),
-            diagnostics: said,
+            diagnostics: reported,
         })
     }
 
@@ -108,12 +108,12 @@ impl ResourceCalls for ComponentWire {
                 Box::pin(async move { guest.call_plan_resource_change(store, &request).await })
             })
             .await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let planned_state = decode_result("the planned state", &answer.planned_state, ty, &said);
-        let planned_state = decode_field(&call, &mut said, planned_state);
+        let mut reported = diagnostics(answer.diagnostics);
+        let planned_state = decode_result("the planned state", &answer.planned_state, ty, &reported);
+        let planned_state = decode_field(&call, &mut reported, planned_state);
         let planned_identity =
             decode_optional("the planned identity", answer.planned_identity.as_deref(), identity);
-        let planned_identity = decode_field(&call, &mut said, planned_identity);
+        let planned_identity = decode_field(&call, &mut reported, planned_identity);
         Ok(PlanResponse {
             planned_state,
             requires_replace: answer.requires_replace.into_iter().map(path).collect(),
@@ -121,7 +121,7 @@ impl ResourceCalls for ComponentWire {
             legacy_type_system: answer.legacy_type_system,
             deferred: deferred(answer.deferred),
             planned_identity,
-            diagnostics: said,
+            diagnostics: reported,
         })
     }
 
@@ -136,17 +136,17 @@ impl ResourceCalls for ComponentWire {
                 Box::pin(async move { guest.call_apply_resource_change(store, &request).await })
             })
             .await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let new_state = decode_result("the new state", &answer.new_state, ty, &said);
-        let new_state = decode_field(&call, &mut said, new_state);
+        let mut reported = diagnostics(answer.diagnostics);
+        let new_state = decode_result("the new state", &answer.new_state, ty, &reported);
+        let new_state = decode_field(&call, &mut reported, new_state);
         let new_identity = decode_optional("the new identity", answer.new_identity.as_deref(), identity);
-        let new_identity = decode_field(&call, &mut said, new_identity);
+        let new_identity = decode_field(&call, &mut reported, new_identity);
         Ok(ApplyResponse {
             new_state,
             private: answer.private.into(),
             legacy_type_system: answer.legacy_type_system,
             new_identity,
-            diagnostics: said,
+            diagnostics: reported,
         })
     }
 
@@ -160,13 +160,13 @@ impl ResourceCalls for ComponentWire {
                 Box::pin(async move { guest.call_import_resource_state(store, &request).await })
             })
             .await?;
-        let mut said = diagnostics(answer.diagnostics);
+        let mut reported = diagnostics(answer.diagnostics);
         let imported = answer
             .imported_resources
             .into_iter()
-            .filter_map(|one| decode_field(&call, &mut said, imported(schema, one).map(Some)))
+            .filter_map(|one| decode_field(&call, &mut reported, imported(schema, one).map(Some)))
             .collect();
-        Ok(ImportResponse { imported, deferred: deferred(answer.deferred), diagnostics: said })
+        Ok(ImportResponse { imported, deferred: deferred(answer.deferred), diagnostics: reported })
     }
 
     async fn move_state(&self, context: &CallContext, request: MoveRequest) -> WireResult<MoveResponse> {
@@ -180,17 +180,17 @@ impl ResourceCalls for ComponentWire {
                 Box::pin(async move { guest.call_move_resource_state(store, &request).await })
             })
             .await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let target_state = decode_result("the moved state", &answer.target_state, ty, &said);
-        let target_state = decode_field(&call, &mut said, target_state);
+        let mut reported = diagnostics(answer.diagnostics);
+        let target_state = decode_result("the moved state", &answer.target_state, ty, &reported);
+        let target_state = decode_field(&call, &mut reported, target_state);
         let target_identity =
             decode_optional("the moved identity", answer.target_identity.as_deref(), identity);
-        let target_identity = decode_field(&call, &mut said, target_identity);
+        let target_identity = decode_field(&call, &mut reported, target_identity);
         Ok(MoveResponse {
             target_state,
             target_private: answer.target_private.into(),
             target_identity,
-            diagnostics: said,
+            diagnostics: reported,
         })
     }
 
@@ -210,10 +210,10 @@ impl ResourceCalls for ComponentWire {
                 Box::pin(async move { guest.call_generate_resource_config(store, &name, &state).await })
             })
             .await?;
-        let mut said = diagnostics(answer.diagnostics);
-        let config = decode_result("the configuration", &answer.config, ty, &said);
-        let config = decode_field(&call, &mut said, config);
-        Ok(GenerateConfigResponse { config, diagnostics: said })
+        let mut reported = diagnostics(answer.diagnostics);
+        let config = decode_result("the configuration", &answer.config, ty, &reported);
+        let config = decode_field(&call, &mut reported, config);
+        Ok(GenerateConfigResponse { config, diagnostics: reported })
     }
 }
 

@@ -148,7 +148,7 @@ async fn listed(provider: &dyn Provider, limit: Option<u64>, stop_after: usize) 
         limit,
     };
     let mut names = Vec::new();
-    let said = provider
+    let reported = provider
         .list_resource(&CallContext::default(), request, &mut |event| {
             assert_eq!(event.diagnostics, []);
             assert!(event.resource_object.is_some());
@@ -156,7 +156,7 @@ async fn listed(provider: &dyn Provider, limit: Option<u64>, stop_after: usize) 
             if names.len() == stop_after { Continue::Stop } else { Continue::Yes }
         })
         .await;
-    assert_eq!(said, []);
+    assert_eq!(reported, []);
     names
 }
 
@@ -177,10 +177,10 @@ async fn action_reports_progress_and_must_report_outcome() {
         capabilities: ClientCapabilities::default(),
     };
     let mut progress = Vec::new();
-    let said =
+    let reported =
         provider.invoke_action(&CallContext::default(), request("x"), &mut |text| progress.push(text)).await;
-    assert_eq!(said, []);
+    assert_eq!(reported, []);
     assert_eq!(progress[0], "3 to go \\u{1b}[2J x", "no control characters reach the terminal");
-    let said = provider.invoke_action(&CallContext::default(), request("vanish"), &mut |_| {}).await;
-    assert!(said[0].detail.contains("without reporting whether it succeeded"), "{said:?}");
+    let reported = provider.invoke_action(&CallContext::default(), request("vanish"), &mut |_| {}).await;
+    assert!(reported[0].detail.contains("without reporting whether it succeeded"), "{reported:?}");
 }

@@ -165,13 +165,13 @@ async fn concurrent_connections_are_counted_separately() {
 async fn failed_connection_is_an_access_without_bytes() {
     let nobody = closed().port();
     let (port, _) = echo_server().await;
-    for (attempt, port, said) in [
+    for (attempt, port, reported) in [
         ("connect", nobody, "refused: Connection refused (os error 14)"),
         ("connect-and-drop", port, "it is dropped"),
         ("connect-again", port, "then not-in-progress"),
     ] {
         let reaching = Reaching::new(&allow("tcp", "\"127.0.0.1\"", port));
-        assert_eq!(probe(&*reaching.provider, &format!("{attempt}:127.0.0.1:{port}")).await, said);
+        assert_eq!(probe(&*reaching.provider, &format!("{attempt}:127.0.0.1:{port}")).await, reported);
         assert_eq!(bytes(&reaching), [(None, None)], "{attempt}");
         assert_well(&*reaching.provider).await;
     }
@@ -218,7 +218,7 @@ async fn each_datagram_destination_is_one_access_per_call() {
 #[tokio::test]
 async fn received_bytes_of_connection_are_limited_per_call() {
     let limits = "limits {\n response_size = \"100 KiB\"\n}\n";
-    for (gives, said, denied) in [
+    for (gives, reported, denied) in [
         (Some(100 << 10), "102400 bytes", 0),
         (Some((100 << 10) + 1), "bytes, then refused", 1),
         (None, "bytes, then refused", 1),
@@ -226,7 +226,7 @@ async fn received_bytes_of_connection_are_limited_per_call() {
         let port = giving_server(gives).await;
         let reaching = Reaching::new(&format!("{limits}{}", allow("tcp", "\"127.0.0.1\"", port)));
         let answer = probe(&*reaching.provider, &format!("drain:127.0.0.1:{port}")).await;
-        assert!(answer.ends_with(said), "{answer}");
+        assert!(answer.ends_with(reported), "{answer}");
         let got: u64 = answer.split(' ').next().unwrap().parse().unwrap();
         assert!(got <= 100 << 10, "{answer}");
         let denials: Vec<Record> =
