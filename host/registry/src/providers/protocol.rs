@@ -1,0 +1,75 @@
+//! Versions of the plugin protocol that a native package serves.
+
+use std::fmt;
+
+use wardian_address::Version;
+
+use super::listing::ProviderListing;
+
+/// The supported major versions.
+const SUPPORTED: [u64; 2] = [5, 6];
+
+/// Maximum number of protocols of one release.
+pub(super) const MAX_PROTOCOLS: usize = 64;
+
+/// A native package whose protocols are not supported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProtocolMismatch {
+    /// The protocols of the package.
+    pub protocols: Vec<String>,
+    /// The newest release with a supported protocol, according to the list of versions.
+    pub closest: Option<Version>,
+}
+
+impl fmt::Display for ProtocolMismatch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "its plugin protocols ({}) are not supported; supported are 5.x and 6.x.",
+            self.protocols.join(", ")
+        )?;
+        match &self.closest {
+            Some(version) => write!(
+                formatter,
+                " Provider version {version} is the latest compatible version. Select it with the following \
+                 version constraint:\n\tversion = \"{version}\""
+            ),
+            None => formatter.write_str(" No version of this provider is compatible."),
+        }
+    }
+}
+
+/// Returns whether a package can be used. A package without protocols is used, as in Terraform.
+pub(super) fn is_supported(protocols: &[String]) -> bool {
+    protocols.is_empty() || protocols.iter().any(|protocol| major(protocol).is_some_and(|major| SUPPORTED.contains(&major)))
+}
+
+/// Returns the newest release in a list, other than `rejected`, with a supported protocol.
+pub(super) fn closest(listing: &ProviderListing, rejected: &Version) -> Option<Version> {
+    let candidates = listing.versions.iter().rev().filter(|(version, listed)| {
+        *version != rejected && version.pre.is_empty() && is_supported(&listed.protocols)
+    });
+    candidates.map(|(version, _)| version.clone()).next()
+}
+
+fn major(protocol: &str) -> Option<u64> {
+    protocol.split('.').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn protocols_five_and_six_are_supported() {
+        let supported = |protocols: &[&str]| {
+            is_supported(&protocols.iter().map(|protocol| (*protocol).to_owned()).collect::<Vec<_>>())
+        };
+        for good in [&[][..], &["5.0"], &["6.10"], &["5"], &["4.0", "5.1"], &["7.0", "6.0"]] {
+            assert!(supported(good), "{good:?}");
+        }
+        for bad in [&["4.0"][..], &["7.0"], &["x"], &[""], &["50.0"], &["-5.0"]] {
+            assert!(!supported(bad), "{bad:?}");
+        }
+    }
+}

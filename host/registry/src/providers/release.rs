@@ -1,0 +1,340 @@
+//! Finds and authenticates the packages of a release.
+//!
+//! A release can contain a component and native packages. The component is found by the first of
+//! these rules that applies:
+//!
+//! 1. The list of versions has the platform `wasip2_wasm`, and the registry describes the package
+//!    for it.
+//! 2. The signed checksums of another package have a line for the file
+//!    `terraform-provider-TYPE_VERSION_wasip2_wasm.wasm`, or for the `.zip` file with that name. The
+//!    file is next to the checksums. So a component can be published through a registry that does
+//!    not accept its platform.
+//!
+//! The package of each kind is authenticated by the signed checksums; its content is authenticated
+//! by its digest when it is downloaded.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use url::Url;
+use wardian_address::{ProviderAddress, Version};
+use wardian_digest::Sha256Digest;
+use wardian_download::{Fetch, printable_url};
+
+use super::checksums::{ChecksumLines, MAX_CHECKSUMS_BYTES, SignedChecksums};
+use super::document::{ChecksumsSource, PackageDocument};
+use super::error::{ProviderProblem, ProviderRegistryError};
+use super::platform::PackagePlatform;
+use super::protocol::{self, ProtocolMismatch};
+use super::signature;
+use crate::client::RegistryClient;
+use crate::request;
+use crate::service_host::ServiceHost;
+
+const MAX_SIGNATURE_BYTES: u64 = 64 << 10;
+
+/// The packages of a release that are of use on a platform. At least one of them is available.
+#[derive(Clone, Debug)]
+pub struct ProviderRelease {
+    pub component: Option<ReleasePackage>,
+    pub native: NativeAvailability,
+}
+
+/// Whether a release has a native package for a platform.
+#[derive(Clone, Debug)]
+pub enum NativeAvailability {
+    Available(ReleasePackage),
+    /// There is no package for the platform.
+    NotPublished,
+    /// There is a package, but none of its protocols is supported.
+    UnsupportedProtocol(ProtocolMismatch),
+}
+
+/// The format of a package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReleaseFormat {
+    /// A zip file with a native plugin.
+    NativeArchive,
+    /// A zip file with a component.
+    ComponentArchive,
+    /// A component that is a single file.
+    BareComponent,
+}
+
+/// A package whose digest is signed.
+#[derive(Clone, Debug)]
+pub struct ReleasePackage {
+    pub format: ReleaseFormat,
+    /// The name of the file in the checksums. It contains no directories.
+    pub file_name: String,
+    pub url: Url,
+    pub digest: Sha256Digest,
+    /// The size in bytes, if the registry publishes it. It is not signed.
+    pub size: Option<u64>,
+    /// Whether the user's netrc file provides the credentials for the URL.
+    pub uses_netrc: bool,
+    /// The checksums of the release.
+    pub checksums: Arc<SignedChecksums>,
+}
+
+impl ReleasePackage {
+    /// Returns the request for the package.
+    pub fn fetch(&self) -> Fetch {
+        let fetch = Fetch::get(self.url.clone());
+        if self.uses_netrc { fetch.with_netrc() } else { fetch }
+    }
+}
+
+/// A release in a registry.
+#[derive(Clone, Copy)]
+struct RequestedRelease<'a> {
+    client: &'a RegistryClient,
+    host: &'a ServiceHost,
+    base: &'a Url,
+    address: &'a ProviderAddress,
+    version: &'a Version,
+}
+
+impl RegistryClient {
+    /// Returns the packages of a release, after verifying the signature of its checksums. Nothing is
+    /// downloaded except for metadata. If the versions of the provider were requested before, their
+    /// list determines whether the registry is asked for a component.
+    ///
+    /// # Errors
+    /// If the registry cannot be used, the release is not authentic, or it has neither a component
+    /// nor a usable native package for the platform.
+    pub async fn provider_release(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+        platform: &PackagePlatform,
+    ) -> Result<ProviderRelease, ProviderRegistryError> {
+        let found = async {
+            let (host, base) = self.provider_service(address).await?;
+            let release = RequestedRelease { client: self, host: &host, base: &base, address, version };
+            release.find(platform).await
+        };
+        found.await.map_err(|problem| ProviderRegistryError {
+            address: address.clone(),
+            version: Some(version.clone()),
+            problem: Box::new(problem),
+        })
+    }
+}
+
+impl RequestedRelease<'_> {
+    async fn find(self, platform: &PackagePlatform) -> Result<ProviderRelease, ProviderProblem> {
+        let listed = self.listed_platforms();
+        let lists_component = listed.iter().flatten().any(PackagePlatform::is_for_components);
+        let component_platform = PackagePlatform::for_components();
+        let (native, component) = tokio::try_join!(
+            async {
+                match platform.is_for_components() {
+                    true => Ok(None),
+                    false => self.document(platform).await,
+                }
+            },
+            async {
+                match lists_component || platform.is_for_components() {
+                    true => self.document(&component_platform).await,
+                    false => Ok(None),
+                }
+            }
+        )?;
+        let (native, mut component) = match (native, component) {
+            // Usually, both packages have the same checksums.
+            (Some(native), Some(component)) if native.checksums == component.checksums => {
+                let checksums = self.checksums(&native.checksums).await?;
+                (Some((native, Arc::clone(&checksums))), Some((component, checksums)))
+            }
+            (native, component) => {
+                tokio::try_join!(self.with_checksums(native), self.with_checksums(component))?
+            }
+        };
+        let mut component_in_checksums = None;
+        if component.is_none() {
+            match &native {
+                Some((native, checksums)) => {
+                    component_in_checksums = self.component_in_checksums(native, checksums)?;
+                }
+                None if listed.is_none() && !platform.is_for_components() => {
+                    component = self.with_checksums(self.document(&component_platform).await?).await?;
+                }
+                None => {}
+            }
+        }
+        if native.is_none() && component.is_none() {
+            component_in_checksums = self.component_of_other_platform(listed.as_deref(), platform).await?;
+        }
+        let component = match component {
+            Some((document, checksums)) => Some(self.component(document, checksums)?),
+            None => component_in_checksums,
+        };
+        let native = match native {
+            None => NativeAvailability::NotPublished,
+            Some((document, _)) if !protocol::is_supported(&document.protocols) => {
+                NativeAvailability::UnsupportedProtocol(self.mismatch(document.protocols).await)
+            }
+            Some((document, checksums)) => {
+                NativeAvailability::Available(package(document, checksums, ReleaseFormat::NativeArchive)?)
+            }
+        };
+        match (native, component) {
+            (NativeAvailability::NotPublished, None) => Err(ProviderProblem::NoPackage {
+                platform: platform.clone(),
+                offered: listed.unwrap_or_default(),
+            }),
+            (NativeAvailability::UnsupportedProtocol(mismatch), None) => {
+                Err(ProviderProblem::Protocol(mismatch))
+            }
+            (native, component) => Ok(ProviderRelease { component, native }),
+        }
+    }
+
+    /// Returns the platforms in the list of versions, if it was requested.
+    fn listed_platforms(self) -> Option<Vec<PackagePlatform>> {
+        let listing = self.client.known_versions(self.address)?;
+        Some(listing.versions.get(self.version).map(|listed| listed.platforms.clone()).unwrap_or_default())
+    }
+
+    async fn document(self, platform: &PackagePlatform) -> Result<Option<PackageDocument>, ProviderProblem> {
+        let release = (self.address, self.version);
+        self.client.package_document(self.host, self.base, release, platform).await
+    }
+
+    async fn with_checksums(
+        self,
+        document: Option<PackageDocument>,
+    ) -> Result<Option<(PackageDocument, Arc<SignedChecksums>)>, ProviderProblem> {
+        let Some(document) = document else { return Ok(None) };
+        let checksums = self.checksums(&document.checksums).await?;
+        Ok(Some((document, checksums)))
+    }
+
+    /// Requests the checksums and verifies their signature.
+    async fn checksums(self, source: &ChecksumsSource) -> Result<Arc<SignedChecksums>, ProviderProblem> {
+        let (text, signature) = tokio::try_join!(
+            self.release_file("checksums", &source.url, MAX_CHECKSUMS_BYTES),
+            self.release_file("cryptographic signature", &source.signature_url, MAX_SIGNATURE_BYTES)
+        )?;
+        let signature = signature::verify(&text, &signature, &source.keys)
+            .map_err(|error| ProviderProblem::Signature { url: printable_url(&source.url), error })?;
+        Ok(Arc::new(SignedChecksums::new(ChecksumLines::parse(&text), signature)))
+    }
+
+    async fn release_file(
+        self,
+        file: &'static str,
+        url: &Url,
+        max_bytes: u64,
+    ) -> Result<bytes::Bytes, ProviderProblem> {
+        let failed = |error| ProviderProblem::ReleaseFile { file, error };
+        let response = self.client.get_public(url.clone(), max_bytes).await.map_err(failed)?;
+        match response.status {
+            StatusCode::OK => Ok(response.body),
+            _ => Err(failed(request::status_error(&response))),
+        }
+    }
+
+    /// Returns the component of a release from the checksums of another package.
+    fn component_in_checksums(
+        self,
+        other: &PackageDocument,
+        checksums: &Arc<SignedChecksums>,
+    ) -> Result<Option<ReleasePackage>, ProviderProblem> {
+        let stem = format!(
+            "terraform-provider-{}_{}_{}",
+            self.address.type_name(),
+            self.version,
+            PackagePlatform::for_components()
+        );
+        let formats = [("wasm", ReleaseFormat::BareComponent), ("zip", ReleaseFormat::ComponentArchive)];
+        for (extension, format) in formats {
+            let file_name = format!("{stem}.{extension}");
+            let Some(digest) = checksums.digest(&file_name) else { continue };
+            let base = &other.checksums.url;
+            // The name is encoded as one segment of the path, whatever it contains.
+            let mut url = base.clone();
+            url.set_query(None);
+            url.set_fragment(None);
+            match url.path_segments_mut() {
+                Ok(mut segments) => drop(segments.pop().push(&file_name)),
+                Err(()) => return Err(ProviderProblem::BaseUrl { host: self.host.clone() }),
+            }
+            let uses_netrc = may_use_netrc(&url, other.is_encrypted);
+            let checksums = Arc::clone(checksums);
+            return Ok(Some(ReleasePackage { format, file_name, url, digest, size: None, uses_netrc, checksums }));
+        }
+        Ok(None)
+    }
+
+    /// Returns the component from the checksums of a package that cannot be used here.
+    async fn component_of_other_platform(
+        self,
+        listed: Option<&[PackagePlatform]>,
+        platform: &PackagePlatform,
+    ) -> Result<Option<ReleasePackage>, ProviderProblem> {
+        let others = listed.unwrap_or_default().iter();
+        let Some(other) = others.filter(|other| *other != platform && !other.is_for_components()).min() else {
+            return Ok(None);
+        };
+        match self.with_checksums(self.document(other).await?).await? {
+            Some((document, checksums)) => self.component_in_checksums(&document, &checksums),
+            None => Ok(None),
+        }
+    }
+
+    fn component(
+        self,
+        document: PackageDocument,
+        checksums: Arc<SignedChecksums>,
+    ) -> Result<ReleasePackage, ProviderProblem> {
+        let is_bare = document.file_name.to_ascii_lowercase().ends_with(".wasm");
+        let format = if is_bare { ReleaseFormat::BareComponent } else { ReleaseFormat::ComponentArchive };
+        package(document, checksums, format)
+    }
+
+    async fn mismatch(self, protocols: Vec<String>) -> ProtocolMismatch {
+        let listing = self.client.provider_versions(self.address).await.ok();
+        let closest = listing.and_then(|listing| protocol::closest(&listing, self.version));
+        ProtocolMismatch { protocols, closest }
+    }
+}
+
+/// Returns a package whose digest in the signed checksums is the one that the registry expects.
+fn package(
+    document: PackageDocument,
+    checksums: Arc<SignedChecksums>,
+    format: ReleaseFormat,
+) -> Result<ReleasePackage, ProviderProblem> {
+    let url = || printable_url(&document.checksums.url);
+    match checksums.digest(&document.file_name) {
+        Some(listed) if listed == document.digest => {}
+        Some(listed) => {
+            return Err(ProviderProblem::OtherChecksum {
+                url: url(),
+                file_name: document.file_name,
+                listed: listed.to_string(),
+                expected: document.digest.to_string(),
+            });
+        }
+        None => {
+            return Err(ProviderProblem::NoChecksum { url: url(), file_name: document.file_name });
+        }
+    }
+    Ok(ReleasePackage {
+        format,
+        uses_netrc: may_use_netrc(&document.url, document.is_encrypted),
+        file_name: document.file_name,
+        url: document.url,
+        digest: document.digest,
+        size: document.size,
+        checksums,
+    })
+}
+
+/// Returns whether the credentials of a netrc file may be sent to a URL that a registry names:
+/// unless an encrypted response names a URL that is not encrypted.
+fn may_use_netrc(url: &Url, is_encrypted: bool) -> bool {
+    url.scheme() == "https" || !is_encrypted
+}

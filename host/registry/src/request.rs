@@ -1,0 +1,177 @@
+//! Requests with the credentials of a host, and the classification of responses.
+
+use http::StatusCode;
+use serde::de::DeserializeOwned;
+use wardian_download::{Downloader, Fetch, FetchError, Fetched, content_type_is, printable_url};
+
+use crate::bounded_json;
+use crate::credentials::{CredentialOrigin, Credentials, HostCredential, token_variable};
+use crate::error_kind::RegistryErrorKind;
+use crate::service_host::ServiceHost;
+
+/// Maximum length of text of a server in a message.
+const MAX_SHOWN_CHARACTERS: usize = 200;
+
+/// A request to a registry or mirror that has no usable response.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// The server did not accept the credentials, or there are none.
+    #[error("{}", unauthorized(host, url, *status, credential))]
+    Unauthorized { host: ServiceHost, url: String, status: StatusCode, credential: CredentialUse },
+    #[error("the server responded to the request for {url} with {status}{}", status_advice(*status))]
+    Status { url: String, status: StatusCode },
+    #[error(
+        "the response of {url} has the content type {found:?}, but it must be application/json; check that the \
+         URL is that of the service, not of a web page or a login page"
+    )]
+    ContentType { url: String, found: String },
+    #[error("the response of {url} is not the expected JSON: {error}")]
+    Json { url: String, error: serde_json::Error },
+}
+
+/// The credential that was sent with a request.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CredentialUse {
+    /// No credential is configured.
+    None,
+    Sent(CredentialOrigin),
+    /// A credential is configured but could not be used, for this reason. The request was sent
+    /// without one.
+    Failed(String),
+}
+
+impl RequestError {
+    pub fn kind(&self) -> RegistryErrorKind {
+        match self {
+            Self::Fetch(error) if error.is_unreachable() || matches!(error, FetchError::Offline { .. }) => {
+                RegistryErrorKind::Unreachable
+            }
+            _ => RegistryErrorKind::Rejected,
+        }
+    }
+}
+
+/// Sends a request with the credentials of a host. They are sent only to the origin of the URL.
+/// Responses that report missing or wrong credentials are errors.
+pub(crate) async fn send(
+    downloader: &Downloader,
+    credentials: &Credentials,
+    host: &ServiceHost,
+    fetch: Fetch,
+    max_bytes: u64,
+) -> Result<Fetched, RequestError> {
+    let (fetch, credential) = match credentials.credential(host).await {
+        Ok(Some(HostCredential { token, origin })) => {
+            (fetch.authorization(token.to_authorization()), CredentialUse::Sent(origin))
+        }
+        Ok(None) => (fetch, CredentialUse::None),
+        Err(error) => {
+            // As in Terraform, the service may not need credentials.
+            tracing::warn!(%host, %error, "failed to obtain the credentials of a host");
+            (fetch, CredentialUse::Failed(error.to_string()))
+        }
+    };
+    let response = downloader.fetch(fetch, max_bytes).await?;
+    match response.status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(RequestError::Unauthorized {
+            host: host.clone(),
+            url: printable_url(&response.url),
+            status: response.status,
+            credential,
+        }),
+        _ => Ok(response),
+    }
+}
+
+/// Returns the error for a response with an unexpected status.
+pub(crate) fn status_error(response: &Fetched) -> RequestError {
+    RequestError::Status { url: printable_url(&response.url), status: response.status }
+}
+
+/// Parses the body of a response.
+pub(crate) fn parse_json<T: DeserializeOwned>(response: &Fetched) -> Result<T, RequestError> {
+    bounded_json::parse(&response.body)
+        .map_err(|error| RequestError::Json { url: printable_url(&response.url), error })
+}
+
+/// Fails unless the response states that it is JSON.
+pub(crate) fn require_json_type(response: &Fetched) -> Result<(), RequestError> {
+    if content_type_is(&response.headers, "application/json") {
+        return Ok(());
+    }
+    let found = response.headers.get(http::header::CONTENT_TYPE);
+    let found = found.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).unwrap_or_default();
+    Err(RequestError::ContentType { url: printable_url(&response.url), found: shorten(&found) })
+}
+
+/// Returns the beginning of a text of a server, for a message.
+pub(crate) fn shorten(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN_CHARACTERS) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+fn status_advice(status: StatusCode) -> &'static str {
+    if status == StatusCode::TOO_MANY_REQUESTS {
+        "; it limits the number of requests, so wait for some time and run the command again"
+    } else if status.is_server_error() {
+        "; try again later, or ask the operator of the server"
+    } else {
+        ""
+    }
+}
+
+fn unauthorized(host: &ServiceHost, url: &str, status: StatusCode, credential: &CredentialUse) -> String {
+    let login = match token_variable(host) {
+        Some(variable) => format!("run `wardian login {host}`, or set a token in the variable {variable}"),
+        None => format!("run `wardian login {host}`"),
+    };
+    match credential {
+        CredentialUse::None => format!(
+            "host {host} requires authentication credentials: it responded to the request for {url} with \
+             {status}; {login}"
+        ),
+        CredentialUse::Sent(origin) => format!(
+            "host {host} rejected the token from {origin}: it responded to the request for {url} with {status}; \
+             check that the token is valid and has access, or {login}"
+        ),
+        CredentialUse::Failed(reason) => format!(
+            "host {host} requires authentication credentials: it responded to the request for {url} with \
+             {status}; no token was sent, because {reason}"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_names_host_and_remedy() {
+        let error = |host: &str, credential| {
+            let host = ServiceHost::parse(host).unwrap();
+            let url = "https://a.example/x".to_owned();
+            RequestError::Unauthorized { host, url, status: StatusCode::UNAUTHORIZED, credential }.to_string()
+        };
+        assert_eq!(
+            error("my-host.example", CredentialUse::None),
+            "host my-host.example requires authentication credentials: it responded to the request for \
+             https://a.example/x with 401 Unauthorized; run `wardian login my-host.example`, or set a token in \
+             the variable TF_TOKEN_my__host_example"
+        );
+        let origin = CredentialOrigin::Environment { variable: "TF_TOKEN_x".to_owned() };
+        assert!(error("x:81", CredentialUse::Sent(origin)).contains("rejected the token from the environment"));
+        assert!(error("x:81", CredentialUse::None).ends_with("; run `wardian login x:81`"));
+    }
+
+    #[test]
+    fn long_text_of_server_is_shortened() {
+        assert_eq!(shorten("short"), "short");
+        assert_eq!(shorten(&"ü".repeat(1_000)).chars().count(), MAX_SHOWN_CHARACTERS + 3);
+    }
+}
