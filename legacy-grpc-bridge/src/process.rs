@@ -320,8 +320,8 @@ impl Process {
         failure::timed_out(limit, aftermath)
     }
 
-    /// Returns the failure for a status that either the plugin returned or the end of its process
-    /// or connection caused.
+    /// Returns the failure for an error status. Either the plugin returned the status, or its process
+    /// or connection ended.
     async fn failed(&self, status: Status, largest_answer: usize) -> PluginFailure {
         let source = std::error::Error::source(&status);
         if source.is_some_and(|source| source.is::<Undecodable>()) {

@@ -221,7 +221,7 @@ impl Shared {
         }
     }
 
-    /// Makes a call on a process.
+    /// Sends a call to a process.
     pub(crate) async fn ask<Q, A>(
         &self,
         context: &CallContext,

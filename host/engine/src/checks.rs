@@ -28,7 +28,7 @@ pub enum Checkable {
     Variable(ModulePath, Str),
 }
 
-/// One object of a block.
+/// An object to which the conditions of a block apply.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CheckedObject {
     module: ModuleInstance,

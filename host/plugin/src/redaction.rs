@@ -116,7 +116,7 @@ impl SensitiveValues {
         }
     }
 
-    /// Adds the values at the paths `parts` of a stored object.
+    /// Adds the values of a stored object at the paths `parts`.
     pub fn add_stored_parts(&self, stored: &RawState, parts: &[Path]) {
         if let RawState::Json(text) = stored
             && !parts.is_empty()

@@ -252,9 +252,9 @@ impl Policy {
         &self.files
     }
 
-    /// Returns the limits of expressions from the files of organisation and user, and the limits
-    /// from all files. Organisation and user are responsible for the machine, and may set limits
-    /// above the host's defaults.
+    /// Returns the limits of expressions in the organisation's and the user's files, and the limits
+    /// in all files. The organisation and the user are responsible for the machine, so they may set
+    /// limits above the host's defaults.
     pub fn evaluation_settings(&self) -> (EvaluationSettings, EvaluationSettings) {
         let (mut machine, mut all) = (EvaluationSettings::default(), EvaluationSettings::default());
         for file in &self.files {
@@ -521,7 +521,7 @@ impl PluginPolicy {
         self.protected.paths()
     }
 
-    /// Returns the path without symbolic links to which a granted path must resolve, if it is set.
+    /// Returns the recorded target of a granted path, without symbolic links, if there is one.
     pub fn target(&self, path: &Path) -> Option<&Path> {
         self.targets.get(path).map(PathBuf::as_path)
     }
@@ -544,8 +544,9 @@ impl PluginPolicy {
         &self.settings
     }
 
-    /// Returns the limits from the files of organisation and user, regardless of the root module.
-    /// Both are responsible for the machine, and may set limits above the host's defaults.
+    /// Returns the limits in the organisation's and the user's files, without those of the root
+    /// module. Both are responsible for the machine, so they may set limits above the host's
+    /// defaults.
     pub fn machine_limits(&self) -> PluginLimits {
         let mut settings = Settings::default();
         let files = self.files.iter().filter(|file| matches!(file.level, Level::Organisation | Level::User));

@@ -18,7 +18,7 @@ pub enum DurationError {
     UnknownUnit {
         /// The unknown unit.
         unit: String,
-        /// The whole string.
+        /// The text that was parsed.
         text: String,
     },
 }

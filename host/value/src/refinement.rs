@@ -5,7 +5,7 @@ use crate::{Number, Str, Value, View};
 /// A bound of an unknown number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// The number that is the bound.
+    /// The bound itself.
     pub value: Number,
     /// True if the number may be equal to the bound.
     pub inclusive: bool,

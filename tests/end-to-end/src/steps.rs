@@ -50,7 +50,7 @@ pub struct CommandLine {
     pub line: String,
     pub variables: Vec<(String, String)>,
     pub input: String,
-    /// Options with a meaning for one suite only.
+    /// Options that only one suite supports.
     pub options: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ pub struct Output {
 }
 
 impl Step {
-    /// Returns the step of a section, or [`None`] if its title is none of a step.
+    /// Returns the step of a section, or [`None`] if its title does not name a step.
     pub fn from_section(title: &str, content: &str) -> Option<Self> {
         let words: Vec<&str> = title.split(' ').collect();
         let owned = |word: &str| word.to_owned();

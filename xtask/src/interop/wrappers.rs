@@ -21,7 +21,7 @@ use crate::oracle::{self, first_difference};
 use crate::progress::{elapsed, say};
 use crate::workspace::Workspace;
 
-/// What the runs of all tools share.
+/// The state that the runs of all tools share.
 struct Trials {
     wardian: Peer,
     /// Terraform, or the reason why it is missing.

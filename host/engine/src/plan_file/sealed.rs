@@ -41,7 +41,7 @@ pub enum SealError {
     /// The file was changed.
     #[error("it is encrypted, and was changed or truncated after it was written")]
     Changed,
-    /// The key derivation exceeds the maximum parameters.
+    /// The parameters of the key derivation exceed the maximum.
     #[error("its encryption is not supported by this version of Wardian")]
     Unreadable,
     /// The system has no source of randomness, or not enough memory.

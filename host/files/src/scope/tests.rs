@@ -99,7 +99,7 @@ fn links_out_of_writable_directories_are_not_followed() {
 }
 
 #[test]
-fn only_regular_files_are_read_and_with_limit() {
+fn reads_only_regular_files_within_the_size_limit() {
     let root = project();
     let scope = FileScope::anywhere(Arc::default()).unwrap();
     let _socket = UnixListener::bind(root.path().join("socket")).unwrap();

@@ -61,7 +61,7 @@ pub(crate) struct HostSet {
 enum HostMatch {
     /// A name pattern matched, and the name can resolve to any address.
     Name,
-    /// An address pattern matched, so the address is certain.
+    /// An address pattern matched, so no name has to be resolved.
     Address,
 }
 

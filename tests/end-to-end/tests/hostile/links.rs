@@ -551,7 +551,7 @@ fn host_writes(table: &mut Table) {
     }
 }
 
-/// Files of the host's process and of others, in procfs.
+/// Files in procfs of the host's process and of other processes.
 fn processes(table: &mut Table) {
     const VARIABLES: [(&str, &str); 2] = [("VICTIM", SECRET), ("TF_VAR_password", "MEMSECRET-7h3p4ssw0rd")];
     let read = |table: &mut Table,

@@ -68,7 +68,7 @@ pub struct Point {
 
 #[derive(Debug)]
 pub enum Expectation {
-    /// A diagnostic has this position and marks this text; every text if it is empty.
+    /// A diagnostic has this position and marks this text; an empty text matches every mark.
     At {
         place: String,
         marked: String,

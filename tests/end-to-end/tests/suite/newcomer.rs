@@ -79,7 +79,7 @@ fn pasted_lines_of_the_console_are_all_evaluated() {
 }
 
 #[test]
-fn advice_of_a_denial_allows_the_access_and_keeps_others() {
+fn suggested_grant_adds_the_denied_access() {
     let outside = tempfile::tempdir().unwrap();
     let directory = outside.path().canonicalize().unwrap();
     let text = format!(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// What is known about a type.
+/// The knowledge about a type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Guess {
     /// Nothing, as with `null`.

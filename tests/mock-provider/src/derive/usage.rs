@@ -23,7 +23,7 @@ pub(crate) struct ProviderUsage {
     pub(crate) constraints: Vec<String>,
 }
 
-/// What is used of a block.
+/// The parts of a block that a configuration uses.
 #[derive(Default)]
 pub(crate) struct BlockUsage {
     pub(crate) attributes: BTreeMap<String, AttributeUsage>,
@@ -161,7 +161,7 @@ fn first_name(expression: &Expression) -> Option<String> {
     }
 }
 
-/// Returns the type that a block defines an object of.
+/// Returns the type of the object that a block defines.
 fn definition(block: &Block) -> Option<(Kind, &str)> {
     let kind = match block.identifier() {
         "resource" => Kind::Resource,

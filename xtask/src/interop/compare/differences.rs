@@ -132,7 +132,7 @@ impl Differences {
     }
 }
 
-/// Returns what is compared of a diagnostic: its severity, headline and position.
+/// Returns the compared parts of a diagnostic: its severity, headline and position.
 pub(crate) fn headline(diagnostic: &Value) -> Value {
     let range = &diagnostic["range"];
     let position = if range.is_null() {

@@ -105,7 +105,7 @@ fn is_successful(step: &StepResult) -> bool {
     matches!((step.name, step.code), (_, Some(0)) | ("re-plan", Some(2)))
 }
 
-/// Describes how far Terraform came, and why not further.
+/// Describes the last step that Terraform completed, and why it stopped there.
 fn reason(theirs: &Side, derived: &Value) -> String {
     let Some(last) = theirs.steps.last() else { return String::new() };
     if is_successful(last) {

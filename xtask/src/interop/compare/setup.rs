@@ -52,7 +52,7 @@ pub(crate) struct Project {
     relative: PathBuf,
     /// The directory for the mirror and the variable file of this configuration.
     own: PathBuf,
-    /// What `derive` found.
+    /// The result of `derive`.
     pub(crate) derived: Value,
 }
 
