@@ -118,8 +118,12 @@ mod tests {
         assert_eq!(document.object.0, [("b".to_owned(), 1), ("a".to_owned(), 2)]);
         let document: Document = parse(br#"{"list":null,"object":null}"#).unwrap();
         assert!(document.list.0.is_empty() && document.object.0.is_empty());
-        for bad in [r#"{"list":[1,2,3,4]}"#, r#"{"object":{"a":1,"b":1,"c":1}}"#, r#"{"list":{}}"#, r#"{"object":[]}"#]
-        {
+        for bad in [
+            r#"{"list":[1,2,3,4]}"#,
+            r#"{"object":{"a":1,"b":1,"c":1}}"#,
+            r#"{"list":{}}"#,
+            r#"{"object":[]}"#,
+        ] {
             assert!(parse::<Document>(bad.as_bytes()).is_err(), "{bad}");
         }
     }

@@ -95,6 +95,8 @@ pub struct NetworkMirrorError {
 pub enum MirrorProblem {
     #[error("its URL cannot be extended by a path")]
     BaseUrl,
+    #[error(transparent)]
+    Host(ServiceHostError),
     #[error("{0}")]
     Request(#[from] RequestError),
     /// The mirror does not have the provider.
@@ -112,7 +114,9 @@ pub enum MirrorProblem {
     Link { url: String, name: String, problem: &'static str },
     #[error("{url} contains the invalid hash {text:?} for the package \"{name}\"")]
     Hash { url: String, name: String, text: String },
-    #[error("{url} contains no hash for the package \"{name}\" whose scheme is supported; supported are h1 and zh")]
+    #[error(
+        "{url} contains no hash for the package \"{name}\" whose scheme is supported; supported are h1 and zh"
+    )]
     HashSchemes { url: String, name: String },
 }
 
@@ -144,7 +148,8 @@ impl NetworkMirror {
     /// If the URL cannot be that of a mirror.
     pub fn new(text: &str) -> Result<Self, MirrorUrlError> {
         // A URL that cannot be parsed may contain a password.
-        let invalid = || MirrorUrlError::Invalid { text: shorten(text.split('@').next_back().unwrap_or_default()) };
+        let invalid =
+            || MirrorUrlError::Invalid { text: shorten(text.split('@').next_back().unwrap_or_default()) };
         let mut base = Url::parse(text).map_err(|_| invalid())?;
         let text = printable_url(&base);
         match base.scheme() {
@@ -264,8 +269,8 @@ impl RegistryClient {
         not_found: impl FnOnce(String) -> MirrorProblem,
     ) -> Result<Fetched, MirrorProblem> {
         let mut url = mirror.base.clone();
-        let parts = [address.hostname(), address.namespace(), address.type_name(), &format!("{name}.json")];
-        // Terraform uses the notation of the host for people, with its port.
+        let host = ServiceHost::for_provider(address).map_err(MirrorProblem::Host)?;
+        let parts = [host.as_ascii(), address.namespace(), address.type_name(), &format!("{name}.json")];
         url.path_segments_mut().map_err(|()| MirrorProblem::BaseUrl)?.pop_if_empty().extend(parts);
         let response = self.get(&mirror.host, url, MAX_JSON_BYTES).await?;
         match response.status {
@@ -306,15 +311,22 @@ fn select(
     let native = archives.remove(&name).map(|entry| archive(&name, entry, base)).transpose()?;
     if component.is_none() && native.is_none() {
         let offered = archives.into_keys().map(|name| shorten(&name)).collect();
-        return Err(MirrorProblem::NoPackage { url: printable_url(base), platform: platform.clone(), offered });
+        return Err(MirrorProblem::NoPackage {
+            url: printable_url(base),
+            platform: platform.clone(),
+            offered,
+        });
     }
     Ok(MirrorArchives { component, native })
 }
 
 fn archive(name: &str, entry: ArchiveEntry, base: &Url) -> Result<MirrorArchive, MirrorProblem> {
     let (location, name) = (|| printable_url(base), || name.to_owned());
-    let url = resolve_link(base, &entry.url)
-        .map_err(|problem| MirrorProblem::Link { url: location(), name: name(), problem })?;
+    let url = resolve_link(base, &entry.url).map_err(|problem| MirrorProblem::Link {
+        url: location(),
+        name: name(),
+        problem,
+    })?;
     let hashes = entry.hashes.0;
     if let Some(invalid) = hashes.iter().find(|hash| !is_hash(hash)) {
         return Err(MirrorProblem::Hash { url: location(), name: name(), text: shorten(invalid) });
@@ -329,7 +341,8 @@ fn archive(name: &str, entry: ArchiveEntry, base: &Url) -> Result<MirrorArchive,
 /// Returns whether a text is `SCHEME:VALUE`, and can be quoted in a lock file without escapes.
 fn is_hash(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'$' | b'%');
-    let has_scheme = text.split_once(':').is_some_and(|(scheme, value)| !scheme.is_empty() && !value.is_empty());
+    let has_scheme =
+        text.split_once(':').is_some_and(|(scheme, value)| !scheme.is_empty() && !value.is_empty());
     has_scheme && text.len() <= MAX_HASH_BYTES && text.bytes().all(allowed)
 }
 

@@ -151,7 +151,10 @@ impl RegistryClient {
     ///
     /// # Errors
     /// If the registry cannot be used or does not have the module.
-    pub async fn module_versions(&self, module: &RegistryModule) -> Result<ModuleVersions, ModuleRegistryError> {
+    pub async fn module_versions(
+        &self,
+        module: &RegistryModule,
+    ) -> Result<ModuleVersions, ModuleRegistryError> {
         let failed = |problem| ModuleRegistryError::new(module, None, problem);
         let url = self.module_url(module, "versions").await.map_err(failed)?;
         let request_failed = |error| failed(ModuleProblem::Request(error));
@@ -198,7 +201,9 @@ impl RegistryClient {
             self.get(&module.host, request_url.clone(), MAX_JSON_BYTES).await.map_err(request_failed)?;
         match response.status {
             StatusCode::OK | StatusCode::NO_CONTENT => location(&response, &request_url).map_err(failed),
-            StatusCode::NOT_FOUND => Err(failed(ModuleProblem::NotFound { url: printable_url(&response.url) })),
+            StatusCode::NOT_FOUND => {
+                Err(failed(ModuleProblem::NotFound { url: printable_url(&response.url) }))
+            }
             _ => Err(request_failed(request::status_error(&response))),
         }
     }
@@ -252,7 +257,11 @@ fn location(response: &Fetched, request_url: &Url) -> Result<ModuleLocation, Mod
         return Err(ModuleProblem::NoLocation { url: url(), status: response.status });
     };
     if text.len() > MAX_LOCATION_BYTES || text.chars().any(char::is_control) {
-        return Err(ModuleProblem::Location { url: url(), location: shorten(text), problem: "it is malformed" });
+        return Err(ModuleProblem::Location {
+            url: url(),
+            location: shorten(text),
+            problem: "it is malformed",
+        });
     }
     let invalid = |problem| ModuleProblem::Location { url: url(), location: shorten(text), problem };
     let resolve = |text: &str| resolve_link(request_url, text).map_err(invalid);
@@ -265,7 +274,9 @@ fn location(response: &Fetched, request_url: &Url) -> Result<ModuleLocation, Mod
         }
         Some(_) => Err(ModuleProblem::LocationType { url: url() }),
         None if ["/", "./", "../"].iter().any(|prefix| text.starts_with(prefix)) => {
-            resolve_source(request_url, text).map(ModuleLocation::Source).ok_or_else(|| invalid("it is not a valid URL"))
+            resolve_source(request_url, text)
+                .map(ModuleLocation::Source)
+                .ok_or_else(|| invalid("it is not a valid URL"))
         }
         None => Ok(ModuleLocation::Source(text.to_owned())),
     }

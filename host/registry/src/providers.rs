@@ -21,8 +21,8 @@ mod version;
 
 pub use checksums::SignedChecksums;
 pub use error::{ProviderProblem, ProviderRegistryError};
-pub use listing::{ListedProviderVersion, ProviderListing};
 pub(crate) use listing::CachedListing;
+pub use listing::{ListedProviderVersion, ProviderListing};
 pub use platform::PackagePlatform;
 pub use protocol::ProtocolMismatch;
 pub use release::{NativeAvailability, ProviderRelease, ReleaseFormat, ReleasePackage};

@@ -165,7 +165,9 @@ mod tests {
              the variable TF_TOKEN_my__host_example"
         );
         let origin = CredentialOrigin::Environment { variable: "TF_TOKEN_x".to_owned() };
-        assert!(error("x:81", CredentialUse::Sent(origin)).contains("rejected the token from the environment"));
+        assert!(
+            error("x:81", CredentialUse::Sent(origin)).contains("rejected the token from the environment")
+        );
         assert!(error("x:81", CredentialUse::None).ends_with("; run `wardian login x:81`"));
     }
 

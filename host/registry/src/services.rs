@@ -89,7 +89,7 @@ fn family(service: &str) -> &str {
 
 impl HostServices {
     /// Returns the services of the CLI configuration for a host.
-    fn from_override(host: ServiceHost, services: ServiceTable) -> Self {
+    pub(crate) fn from_override(host: ServiceHost, services: ServiceTable) -> Self {
         Self { base: host.base_url().clone(), host, services, is_override: true }
     }
 
@@ -114,7 +114,8 @@ impl HostServices {
         }
         let is_other_version =
             |id: &&String| id.split_once(".v").is_some_and(|(name, _)| name == family(service));
-        let found: Vec<String> = self.services.keys().filter(is_other_version).take(8).map(|id| shorten(id)).collect();
+        let found: Vec<String> =
+            self.services.keys().filter(is_other_version).take(8).map(|id| shorten(id)).collect();
         let host = self.host.clone();
         Err(match found.is_empty() {
             true => ServiceError::NotOffered { host, service },

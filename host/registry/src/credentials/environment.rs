@@ -30,7 +30,9 @@ pub(super) fn tokens(
             Ok(host) if !value.is_empty() => {
                 tokens.insert(host, EnvironmentToken { token: AccessToken::new(value), variable });
             }
-            Ok(_) | Err(_) => tracing::debug!(variable, "ignored a variable that contains no token of a host"),
+            Ok(_) | Err(_) => {
+                tracing::debug!(variable, "ignored a variable that contains no token of a host")
+            }
         }
     }
     tokens
@@ -66,7 +68,11 @@ mod tests {
             ("TF_TOKEN_bücher_example", "xn--bcher-kva.example"),
             ("TF_TOKEN_LOCALHOST", "localhost"),
         ] {
-            assert_eq!(found(&[(variable, " token\n")]), [(host.to_owned(), "token".to_owned())], "{variable}");
+            assert_eq!(
+                found(&[(variable, " token\n")]),
+                [(host.to_owned(), "token".to_owned())],
+                "{variable}"
+            );
             let host = ServiceHost::parse(host).unwrap();
             let name = token_variable(&host).unwrap();
             assert_eq!(found(&[(&name, "x")]), [(host.as_ascii().to_owned(), "x".to_owned())]);
@@ -75,7 +81,8 @@ mod tests {
 
     #[test]
     fn other_variables_are_ignored() {
-        for variable in ["TF_TOKEN", "TF_TOKEN_", "TF_TOKEN_a/b", "tf_token_a_b", "XTF_TOKEN_a", "TF_TOKEN__"] {
+        for variable in ["TF_TOKEN", "TF_TOKEN_", "TF_TOKEN_a/b", "tf_token_a_b", "XTF_TOKEN_a", "TF_TOKEN__"]
+        {
             assert!(found(&[(variable, "token")]).is_empty(), "{variable}");
         }
         assert!(found(&[("TF_TOKEN_a_b", " ")]).is_empty());

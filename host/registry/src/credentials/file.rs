@@ -94,7 +94,11 @@ impl CredentialsFile {
         }
         // The parser's message would contain parts of the text, which may be a token.
         let position = |error: serde_json::Error| {
-            self.invalid(&format!("it is not a JSON object (line {}, column {})", error.line(), error.column()))
+            self.invalid(&format!(
+                "it is not a JSON object (line {}, column {})",
+                error.line(),
+                error.column()
+            ))
         };
         serde_json::from_slice(&text).map_err(position)
     }
@@ -175,7 +179,10 @@ mod tests {
         for text in ["", "[]", "{\"credentials\": {\"a\": \"s3cret", "{\"credentials\": []}"] {
             fs::write(&path, text).unwrap();
             let error = file.store(&host("a.example"), &token("s3cret")).unwrap_err().to_string();
-            assert!(error.contains("is not a valid credentials file") && !error.contains("s3cret"), "{error}");
+            assert!(
+                error.contains("is not a valid credentials file") && !error.contains("s3cret"),
+                "{error}"
+            );
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
         fs::write(&path, " ".repeat(2 << 20)).unwrap();

@@ -96,11 +96,21 @@ impl CredentialsProgram {
     }
 
     /// Runs the helper and returns its output.
-    async fn run(&self, action: &'static str, host: &ServiceHost, input: Vec<u8>) -> Result<Vec<u8>, HelperError> {
+    async fn run(
+        &self,
+        action: &'static str,
+        host: &ServiceHost,
+        input: Vec<u8>,
+    ) -> Result<Vec<u8>, HelperError> {
         self.communicate(action, host, input).await.map_err(|problem| self.failure(action, host, problem))
     }
 
-    async fn communicate(&self, action: &str, host: &ServiceHost, input: Vec<u8>) -> Result<Vec<u8>, HelperProblem> {
+    async fn communicate(
+        &self,
+        action: &str,
+        host: &ServiceHost,
+        input: Vec<u8>,
+    ) -> Result<Vec<u8>, HelperProblem> {
         let program = self.path.to_str().ok_or_else(|| {
             HelperProblem::Start(ProcessError::InvalidName(self.path.to_string_lossy().into_owned()))
         })?;

@@ -44,9 +44,15 @@ fn assert_source(found: Result<ModuleLocation, ModuleProblem>, expected: &str) {
 
 #[test]
 fn location_is_a_source() {
-    assert_source(found(204, Some("git::https://b.example/x.git?ref=v1"), ""), "git::https://b.example/x.git?ref=v1");
+    assert_source(
+        found(204, Some("git::https://b.example/x.git?ref=v1"), ""),
+        "git::https://b.example/x.git?ref=v1",
+    );
     assert_source(found(200, Some("https://b.example/x.zip"), "not JSON"), "https://b.example/x.zip");
-    assert_source(found(200, None, r#"{"location":"https://b.example/x.zip//sub"}"#), "https://b.example/x.zip//sub");
+    assert_source(
+        found(200, None, r#"{"location":"https://b.example/x.zip//sub"}"#),
+        "https://b.example/x.zip//sub",
+    );
     assert_source(found(200, Some("header"), r#"{"location":"body"}"#), "body");
     assert_source(found(204, Some("header"), r#"{"location":"body"}"#), "header");
 }

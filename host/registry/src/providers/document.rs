@@ -125,7 +125,8 @@ impl PackageDocument {
             property,
             problem: problem.to_owned(),
         };
-        let link = |property, text: &str| resolve_link(base, text).map_err(|problem| invalid(property, problem));
+        let link =
+            |property, text: &str| resolve_link(base, text).map_err(|problem| invalid(property, problem));
         let digest = Sha256Digest::parse(&response.shasum)
             .ok_or_else(|| invalid("shasum", "it must be a SHA-256 hash of 64 hexadecimal digits"))?;
         if !is_file_name(&response.filename) {

@@ -93,9 +93,13 @@ impl ProviderRegistryError {
         match &*self.problem {
             ProviderProblem::Discovery(error) => error.kind(),
             ProviderProblem::Service(error) => error.kind(),
-            ProviderProblem::Request { error, .. } | ProviderProblem::ReleaseFile { error, .. } => error.kind(),
+            ProviderProblem::Request { error, .. } | ProviderProblem::ReleaseFile { error, .. } => {
+                error.kind()
+            }
             ProviderProblem::NotFound { .. } => RegistryErrorKind::NotFound,
-            ProviderProblem::NoPackage { .. } | ProviderProblem::Protocol(_) => RegistryErrorKind::Incompatible,
+            ProviderProblem::NoPackage { .. } | ProviderProblem::Protocol(_) => {
+                RegistryErrorKind::Incompatible
+            }
             _ => RegistryErrorKind::Rejected,
         }
     }
@@ -141,7 +145,9 @@ fn describe(address: &ProviderAddress, version: Option<&Version>, problem: &Prov
         ProviderProblem::Signature { .. }
         | ProviderProblem::NoChecksum { .. }
         | ProviderProblem::OtherChecksum { .. } => {
-            text.push_str("; nothing was installed. Ask the publisher of the provider to correct the release");
+            text.push_str(
+                "; nothing was installed. Ask the publisher of the provider to correct the release",
+            );
         }
         _ => {}
     }

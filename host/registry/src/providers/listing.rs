@@ -79,9 +79,13 @@ impl RegistryClient {
             let mut listings = self.inner.listings.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(listings.entry(address.clone()).or_default())
         };
-        let listing = cell.get_or_try_init(|| async { self.request_versions(address).await.map(Arc::new) }).await;
-        let failed =
-            |problem| ProviderRegistryError { address: address.clone(), version: None, problem: Box::new(problem) };
+        let listing =
+            cell.get_or_try_init(|| async { self.request_versions(address).await.map(Arc::new) }).await;
+        let failed = |problem| ProviderRegistryError {
+            address: address.clone(),
+            version: None,
+            problem: Box::new(problem),
+        };
         listing.cloned().map_err(failed)
     }
 
@@ -118,8 +122,11 @@ impl RegistryClient {
         let response_url = printable_url(&response.url);
         let parsed: VersionsResponse = request::parse_json(&response).map_err(failed)?;
         drop(response);
-        ProviderListing::from_response(parsed)
-            .map_err(|(text, error)| ProviderProblem::Version { url: response_url, text: shorten(&text), error })
+        ProviderListing::from_response(parsed).map_err(|(text, error)| ProviderProblem::Version {
+            url: response_url,
+            text: shorten(&text),
+            error,
+        })
     }
 }
 
@@ -132,7 +139,10 @@ impl ProviderListing {
             let version = match parse_version(&entry.version) {
                 Ok(version) => version,
                 Err(VersionTextError::Suffix) => {
-                    tracing::warn!(version = entry.version, "omitted a version that is not a semantic version");
+                    tracing::warn!(
+                        version = entry.version,
+                        "omitted a version that is not a semantic version"
+                    );
                     continue;
                 }
                 Err(error) => return Err((entry.version, error)),
@@ -140,7 +150,9 @@ impl ProviderListing {
             let platforms = entry.platforms.0.iter();
             let listed = ListedProviderVersion {
                 protocols: entry.protocols.0,
-                platforms: platforms.filter_map(|entry| PackagePlatform::new(&entry.os, &entry.arch)).collect(),
+                platforms: platforms
+                    .filter_map(|entry| PackagePlatform::new(&entry.os, &entry.arch))
+                    .collect(),
             };
             versions.insert(version, listed);
         }

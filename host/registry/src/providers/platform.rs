@@ -26,7 +26,8 @@ impl PackagePlatform {
                 && word.len() <= MAX_WORD_BYTES
                 && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
         };
-        (is_word(os) && is_word(architecture)).then(|| Self { os: os.into(), architecture: architecture.into() })
+        (is_word(os) && is_word(architecture))
+            .then(|| Self { os: os.into(), architecture: architecture.into() })
     }
 
     /// Parses `OS_ARCH`.

@@ -41,7 +41,8 @@ impl fmt::Display for ProtocolMismatch {
 
 /// Returns whether a package can be used. A package without protocols is used, as in Terraform.
 pub(super) fn is_supported(protocols: &[String]) -> bool {
-    protocols.is_empty() || protocols.iter().any(|protocol| major(protocol).is_some_and(|major| SUPPORTED.contains(&major)))
+    protocols.is_empty()
+        || protocols.iter().any(|protocol| major(protocol).is_some_and(|major| SUPPORTED.contains(&major)))
 }
 
 /// Returns the newest release in a list, other than `rejected`, with a supported protocol.

@@ -263,7 +263,15 @@ impl RequestedRelease<'_> {
             }
             let uses_netrc = may_use_netrc(&url, other.is_encrypted);
             let checksums = Arc::clone(checksums);
-            return Ok(Some(ReleasePackage { format, file_name, url, digest, size: None, uses_netrc, checksums }));
+            return Ok(Some(ReleasePackage {
+                format,
+                file_name,
+                url,
+                digest,
+                size: None,
+                uses_netrc,
+                checksums,
+            }));
         }
         Ok(None)
     }
@@ -275,7 +283,8 @@ impl RequestedRelease<'_> {
         platform: &PackagePlatform,
     ) -> Result<Option<ReleasePackage>, ProviderProblem> {
         let others = listed.unwrap_or_default().iter();
-        let Some(other) = others.filter(|other| *other != platform && !other.is_for_components()).min() else {
+        let Some(other) = others.filter(|other| *other != platform && !other.is_for_components()).min()
+        else {
             return Ok(None);
         };
         match self.with_checksums(self.document(other).await?).await? {
