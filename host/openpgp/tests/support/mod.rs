@@ -1,6 +1,7 @@
 //! Makes keys and signatures that GnuPG 2.2 does not make, with Ed25519 keys of aws-lc.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "only tests use it")]
 
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, SHA256, digest};
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
