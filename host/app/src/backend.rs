@@ -9,7 +9,7 @@ mod record;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use wardian_config::{Backend, Configuration};
+use wardian_config::{Backend, Configuration, Module};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
 use wardian_lang::{Attribute, EmptyScope};
 use wardian_value::{Type, convert};
@@ -129,10 +129,9 @@ pub(crate) fn empty_summary(argument: &str) -> &'static str {
     }
 }
 
-/// Returns the `backend` block of a configuration, if there is one.
-pub(crate) fn configured_block(configuration: Option<&Configuration>) -> Option<&Backend> {
-    let module = &configuration?.root().module;
-    module.backend.as_ref().or(module.cloud.as_ref())
+/// Returns the `backend` or `cloud` block of a root module, if there is one.
+pub(crate) fn configured_block(root: &Module) -> Option<&Backend> {
+    root.backend.as_ref().or(root.cloud.as_ref())
 }
 
 fn refuse_others(block: &Backend) -> Result<(), AppError> {
@@ -173,7 +172,7 @@ pub fn in_effect(
     data_directory: &Path,
     configuration: Option<&Configuration>,
 ) -> Result<LocalBackend, AppError> {
-    let block = configured_block(configuration);
+    let block = configuration.and_then(|configuration| configured_block(&configuration.root().module));
     if let Some(block) = block {
         refuse_others(block)?;
     }
@@ -213,7 +212,9 @@ pub fn recorded(data_directory: &Path) -> Result<LocalBackend, AppError> {
 
 /// Returns the backend of a saved plan, whose directory may not be initialized.
 pub fn for_plan(data_directory: &Path, configuration: &Configuration) -> Result<LocalBackend, AppError> {
-    let Some(block) = configured_block(Some(configuration)) else { return Ok(LocalBackend::default()) };
+    let Some(block) = configured_block(&configuration.root().module) else {
+        return Ok(LocalBackend::default());
+    };
     let wanted = LocalBackend::from_block(block)?;
     let recorded = Record::read(data_directory)?;
     Ok(recorded.and_then(|recorded| recorded.same_as(&wanted)).unwrap_or(wanted))

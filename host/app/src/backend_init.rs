@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use wardian_config::Configuration;
+use wardian_config::Module;
 use wardian_diagnostic::{Diagnostic, Diagnostics, system_reason};
 use wardian_engine::StopSignal;
 use wardian_lang::{SourceBytes, parse_body};
@@ -14,7 +14,7 @@ use crate::error::AppError;
 use crate::frontend::AppEvent;
 use crate::state_migration;
 
-/// Configures the backend as specified in the configuration, copies the states whose location has
+/// Configures the backend as specified in the root module, copies the states whose location has
 /// changed, and records the result. Returns the backend in effect.
 ///
 /// # Errors
@@ -22,12 +22,12 @@ use crate::state_migration;
 /// with the states.
 pub async fn initialize(
     context: &AppContext,
-    configuration: &Configuration,
+    root: &Module,
     options: &BackendOptions,
     stop: &StopSignal,
 ) -> Result<LocalBackend, AppError> {
     let recorded = Record::read(&context.data_directory())?;
-    let Some(block) = configured_block(Some(configuration)) else {
+    let Some(block) = configured_block(root) else {
         if !options.config.is_empty() {
             let detail = "-backend-config completes a backend block, but the configuration has no backend \
                 block.";

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use wardian_address::ProviderAddress;
-use wardian_config::{Configuration, Files, GatedFiles, load_root, load_root_from};
+use wardian_config::{Configuration, Files, GatedFiles, InstalledModules, LoadedRoot, load_root_with};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_download::{DownloadObserver, NetworkAccess};
 use wardian_engine::{Directories, EngineContext, Events, ObjectSecrets};
 use wardian_install::catalogue::Catalogue;
 use wardian_install::cli_config::{CliConfig, CliConfigError, LoadedCliConfig};
@@ -18,6 +19,7 @@ use wardian_install::installed::{ResolveError, ResolvedPlugins, resolve};
 use wardian_install::lock_file::{LOCK_FILE_NAME, LockFile};
 use wardian_install::mirror::Platform;
 use wardian_install::package::PluginArtifact;
+use wardian_install::package_cache::PackageCache;
 use wardian_install::plugin_directories::PluginDirectories;
 use wardian_install::selection::Requirements;
 use wardian_install::sources::Sources;
@@ -39,10 +41,15 @@ use crate::error::{AppError, sentence};
 use crate::evaluation_limits;
 use crate::frontend::{AppEvent, Frontend};
 use crate::granted_paths::{self, GrantedPaths, OnChange};
+use crate::host_network::{HostNetwork, NetworkSettings};
+use crate::module_manifest;
+use crate::package_servers::PackageServers;
 use crate::plugin_caches;
+use crate::plugin_path;
 use crate::plugins::{self, NativeProcesses, Plugins, Supervision};
 use crate::protected_files::{Locations, NamedFile};
 use crate::requirements::{check_required_versions, requirements};
+use crate::saved_plan;
 use crate::untrusted::{self, ConfigurationTrust, HostConfinement};
 use crate::workspaces::Workspace;
 
@@ -50,6 +57,8 @@ use crate::workspaces::Workspace;
 pub struct AppContext {
     /// Shows warnings and progress, and asks the user.
     pub frontend: Arc<dyn Frontend>,
+    /// Receives the progress of downloads.
+    pub(crate) downloads: Arc<dyn DownloadObserver>,
     /// The environment variables.
     pub environment: ProcessEnvironment,
     /// The root module's directory, an absolute path. It is the process's working directory.
@@ -80,6 +89,8 @@ pub struct AppContext {
 /// The fields of an [`AppContext`] that the caller provides.
 pub struct AppOptions {
     pub frontend: Arc<dyn Frontend>,
+    /// Receives the progress of downloads.
+    pub downloads: Arc<dyn DownloadObserver>,
     pub environment: ProcessEnvironment,
     /// The directory in which Wardian was started, an absolute path.
     pub started_in: PathBuf,
@@ -97,8 +108,16 @@ impl AppContext {
     /// # Errors
     /// If the directory does not exist, or the environment contains invalid settings.
     pub fn new(options: AppOptions) -> Result<Self, AppError> {
-        let AppOptions { frontend, environment, started_in, workspace, audit_log, trust, named_files } =
-            options;
+        let AppOptions {
+            frontend,
+            downloads,
+            environment,
+            started_in,
+            workspace,
+            audit_log,
+            trust,
+            named_files,
+        } = options;
         let directory = std::env::current_dir().map_err(|error| {
             AppError::new("No working directory", format!("The working directory cannot be found: {error}."))
         })?;
@@ -109,6 +128,7 @@ impl AppContext {
         })?;
         let mut context = Self {
             frontend,
+            downloads,
             environment,
             directory,
             started_in,
@@ -139,6 +159,20 @@ impl AppContext {
         self.accept(self.load_files(Path::new(".")))
     }
 
+    /// Loads the configuration in the directory as far as its modules are installed.
+    pub fn load_with(&self, installed: &InstalledModules) -> LoadedRoot {
+        let directory = Path::new(".");
+        match &self.confinement {
+            Some(confinement) => load_root_with(confinement, directory, installed),
+            None => load_root_with(&GatedFiles::default(), directory, installed),
+        }
+    }
+
+    /// Shows the warnings of a configuration that [`Self::load_with`] has loaded.
+    pub fn accept_loaded(&self, configuration: Configuration) -> Result<Arc<Configuration>, AppError> {
+        self.accept(Ok(configuration))
+    }
+
     /// Loads the configuration in a directory, with its warnings.
     ///
     /// # Errors
@@ -148,10 +182,12 @@ impl AppContext {
     }
 
     fn load_files(&self, directory: &Path) -> Result<Configuration, Diagnostics> {
-        match &self.confinement {
-            Some(confinement) => load_root_from(confinement, directory),
-            None => load_root(directory),
-        }
+        let installed = module_manifest::read_installed_modules(&self.data_directory());
+        let loaded = match &self.confinement {
+            Some(confinement) => load_root_with(confinement, directory, &installed),
+            None => load_root_with(&GatedFiles::default(), directory, &installed),
+        };
+        loaded.into_result()
     }
 
     /// Returns the paths of this directory's states.
@@ -163,7 +199,9 @@ impl AppContext {
 
     /// Loads a configuration from another source of files, such as a saved plan.
     pub fn configuration_in(&self, files: &dyn Files) -> Result<(Arc<Configuration>, Diagnostics), AppError> {
-        Ok(checked(load_root_from(files, Path::new("."))?))
+        let manifest = files.read(Path::new(saved_plan::MODULE_MANIFEST)).unwrap_or_default();
+        let installed = module_manifest::installed_modules(&manifest);
+        Ok(checked(load_root_with(files, Path::new("."), &installed).into_result()?))
     }
 
     fn accept(&self, loaded: Result<Configuration, Diagnostics>) -> Result<Arc<Configuration>, AppError> {
@@ -215,9 +253,11 @@ impl AppContext {
         self.environment.data_directory()
     }
 
-    /// Returns the sources of plugins, and shows the warnings of the CLI configuration.
-    pub fn sources(&self) -> Result<Sources<'_>, AppError> {
-        let home = self.environment.home();
+    /// Returns the CLI configuration, and shows its warnings once.
+    ///
+    /// # Errors
+    /// If a file is invalid.
+    pub fn cli_config(&self) -> Result<CliConfig, AppError> {
         let loaded = self.load_cli_config().map_err(|error| {
             AppError::new("CLI configuration cannot be used", sentence(&error.to_string()))
         })?;
@@ -226,12 +266,24 @@ impl AppContext {
                 self.frontend.report(AppEvent::CliConfigWarning(&warning.to_string()));
             }
         }
+        Ok(loaded.config)
+    }
+
+    /// Returns the sources of plugins for a command that makes no requests.
+    ///
+    /// # Errors
+    /// If the CLI configuration or a directory of plugins cannot be read.
+    pub fn sources(&self) -> Result<Sources<'_>, AppError> {
+        let home = self.environment.home();
+        let config = self.cli_config()?;
         // No plugins are loaded from the directory of an untrusted configuration.
         let beside = self.confinement.is_none().then(|| PathBuf::from("terraform.d/plugins"));
         let mut implied: Vec<PathBuf> = beside.into_iter().collect();
         implied.extend(home.map(|home| home.join(".terraform.d/plugins")));
         implied.extend(self.environment.plugin_directories());
-        let installation = loaded.config.provider_installation.as_ref();
+        let recorded = plugin_path::read(&self.data_directory());
+        let given = recorded.map(|directories| plugin_path::installation(&directories));
+        let installation = given.as_ref().or(config.provider_installation.as_ref());
         let mut sources = Sources::new(&self.catalogue, installation, &implied, Platform::current())
             .map_err(|error| {
                 AppError::new("Plugin directory cannot be read", sentence(&error.to_string()))
@@ -239,6 +291,59 @@ impl AppContext {
         sources.running = self.reattached.keys().cloned().collect();
         sources.digests = Arc::new(plugin_caches::file_digests(&self.environment, &self.directory));
         Ok(sources.with_plugin_directories(self.plugin_directories()))
+    }
+
+    /// Returns the clients for the host's own requests. No request is sent.
+    ///
+    /// # Errors
+    /// If a setting in the environment or in the CLI configuration is invalid.
+    pub fn network(&self, access: NetworkAccess) -> Result<HostNetwork, AppError> {
+        let platform = Platform::current();
+        let own = self.environment.home().map(|home| home.join(".terraform.d/plugins"));
+        let helper_directories = own.into_iter().flat_map(|own| [own.join(platform.as_str()), own]);
+        HostNetwork::new(NetworkSettings {
+            environment: &self.environment,
+            config: &self.cli_config()?,
+            access,
+            observer: Arc::clone(&self.downloads),
+            helper_directories: helper_directories.collect(),
+            directory: &self.directory,
+        })
+    }
+
+    /// Returns the sources of plugins for a command that may send requests.
+    ///
+    /// # Errors
+    /// If the CLI configuration, the plugin cache or a directory of plugins cannot be read.
+    pub fn network_sources(&self, network: &HostNetwork) -> Result<Sources<'_>, AppError> {
+        let mut sources = self.sources()?;
+        let servers =
+            PackageServers::new(network.downloader.clone(), network.registry.clone(), network.oci.clone());
+        sources.network = Some(Arc::new(servers));
+        sources.cache = self.plugin_cache()?;
+        Ok(sources)
+    }
+
+    /// Returns the plugin cache, if one is configured.
+    ///
+    /// # Errors
+    /// If its directory does not exist.
+    pub fn plugin_cache(&self) -> Result<Option<PackageCache>, AppError> {
+        let config = self.cli_config()?;
+        let Some(directory) = self.environment.plugin_cache().or(config.plugin_cache_dir) else {
+            return Ok(None);
+        };
+        if !directory.is_dir() {
+            let detail = format!(
+                "The plugin cache directory {} does not exist. Create it, or remove plugin_cache_dir from the \
+                 CLI configuration and TF_PLUGIN_CACHE_DIR from the environment.",
+                directory.display()
+            );
+            return Err(AppError::new("Plugin cache directory not found", detail));
+        }
+        let may_break = config.plugin_cache_may_break_dependency_lock_file
+            || self.environment.plugin_cache_may_break_lock_file();
+        Ok(Some(PackageCache::new(directory, may_break)))
     }
 
     fn load_cli_config(&self) -> Result<LoadedCliConfig, CliConfigError> {

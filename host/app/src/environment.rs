@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use wardian_legacy_grpc_bridge::server::HostHandshake;
 use wardian_policy::{POLICY_FILE_NAME, PolicyPaths};
@@ -38,6 +39,13 @@ variables! {
     IN_AUTOMATION = "TF_IN_AUTOMATION": "not empty: do not suggest the next commands";
     WORKSPACE = "TF_WORKSPACE": "the selected workspace (overrides `workspace select`)";
     CLI_CONFIG_FILE = "TF_CLI_CONFIG_FILE": "the CLI configuration file used instead of ~/.terraformrc";
+    TOKEN = "TF_TOKEN_": "TF_TOKEN_app_example_com: the API token for the host app.example.com";
+    PLUGIN_CACHE = "TF_PLUGIN_CACHE_DIR": "the directory of downloaded provider packages, for all configurations";
+    PLUGIN_CACHE_MAY_BREAK = "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE": "not empty: use cached packages whose hash the lock file does not have";
+    REGISTRY_RETRIES = "TF_REGISTRY_DISCOVERY_RETRY": "how many times a failed request to a registry is repeated";
+    REGISTRY_TIMEOUT = "TF_REGISTRY_CLIENT_TIMEOUT": "the time limit in seconds of requests to registries";
+    USER_AGENT = "TF_APPEND_USER_AGENT": "text that is appended to the user agent of requests";
+    NETRC = "NETRC": "the netrc file with credentials for downloads, instead of ~/.netrc";
     LOG = "WARDIAN_LOG": "the log level for standard error: trace, debug, info, warn, error, or a filter such as `wardian_engine=debug`";
     TERRAFORM_LOG = "TF_LOG": "the log level if WARDIAN_LOG is not set; `JSON`: level trace, in JSON format";
     CORE_LOG = "TF_LOG_CORE": "the log level of everything except plugins, if WARDIAN_LOG and TF_LOG are not set";
@@ -48,6 +56,8 @@ variables! {
     POLICY = "WARDIAN_POLICY": "a policy of the organisation, in addition to the one in /etc/wardian";
     AUDIT = "WARDIAN_AUDIT": "the audit log file, for commands without -audit-log";
     CONFIGURATION_HOME = "XDG_CONFIG_HOME": "the parent of the user's policy directory `wardian`, instead of ~/.config";
+    RUNTIME_DIRECTORY = "XDG_RUNTIME_DIR": "the parent of the file with credentials of container tools";
+    PROGRAMS = "PATH": "the directories of git, hg and the credential helpers of container tools";
     OUTPUT = "WARDIAN_OUTPUT": "`terraform` or `tofu`: print that program's literal lines, as if called by its name";
     NO_COLOR = "NO_COLOR": "not empty: no color";
     TERMINAL = "TERM": "`dumb`: no color and no live progress";
@@ -228,6 +238,58 @@ impl ProcessEnvironment {
 
     pub fn cli_config_file(&self) -> Option<PathBuf> {
         self.path(CLI_CONFIG_FILE)
+    }
+
+    /// Returns the names and values of the variables with API tokens.
+    pub(crate) fn registry_tokens(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        let tokens = self.variables.iter().filter(|(name, _)| name.starts_with(TOKEN));
+        tokens.map(|(name, value)| (name.clone(), value.clone()))
+    }
+
+    /// Returns the plugin cache that overrides the one in the CLI configuration.
+    pub(crate) fn plugin_cache(&self) -> Option<PathBuf> {
+        self.path(PLUGIN_CACHE)
+    }
+
+    /// Returns whether cached packages may be used although the lock file has no hash of them.
+    pub(crate) fn plugin_cache_may_break_lock_file(&self) -> bool {
+        self.text(PLUGIN_CACHE_MAY_BREAK).is_some()
+    }
+
+    /// Returns the netrc file that overrides the one in the home directory.
+    pub(crate) fn netrc(&self) -> Option<PathBuf> {
+        self.path(NETRC)
+    }
+
+    /// Returns how many times a failed request to a registry is repeated.
+    pub(crate) fn registry_retries(&self) -> Option<u32> {
+        self.text(REGISTRY_RETRIES)?.parse().ok()
+    }
+
+    /// Returns the time limit of requests to registries.
+    pub(crate) fn registry_timeout(&self) -> Option<Duration> {
+        let seconds: u64 = self.text(REGISTRY_TIMEOUT)?.parse().ok()?;
+        (seconds > 0).then(|| Duration::from_secs(seconds))
+    }
+
+    /// Returns the text that is appended to the user agent.
+    pub(crate) fn user_agent_suffix(&self) -> Option<&str> {
+        let suffix = self.text(USER_AGENT)?.trim();
+        let is_printable = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
+        (!suffix.is_empty() && suffix.bytes().all(is_printable)).then_some(suffix)
+    }
+
+    pub(crate) fn runtime_directory(&self) -> Option<PathBuf> {
+        self.absolute(RUNTIME_DIRECTORY)
+    }
+
+    pub(crate) fn configuration_home(&self) -> Option<PathBuf> {
+        self.absolute(CONFIGURATION_HOME)
+    }
+
+    /// Returns the directories in which programs are searched.
+    pub(crate) fn program_directories(&self) -> Vec<PathBuf> {
+        std::env::split_paths(self.text(PROGRAMS).unwrap_or_default()).collect()
     }
 
     pub fn log(&self) -> Option<&str> {

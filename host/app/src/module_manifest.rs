@@ -1,7 +1,7 @@
 //! The module manifest that Terraform writes: `modules/modules.json` in the data directory.
 //!
-//! Wardian does not need the file to find modules in local directories. It writes the file so that
-//! Terraform, and tools that read it, detect that the directory is initialized.
+//! It contains the directories of installed modules. Modules in local directories are found without
+//! it; they are recorded for Terraform and for tools that read the file.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,10 +9,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use wardian_address::Version;
 use wardian_cache::AtomicWrite;
-use wardian_config::Configuration;
+use wardian_config::{Configuration, InstalledModule, InstalledModules, module_key};
 use wardian_diagnostic::system_reason;
 use wardian_files::read_regular;
+use wardian_module_source::ModuleSource;
 
 use crate::error::AppError;
 use crate::go_json::compact;
@@ -35,13 +37,56 @@ pub struct ModuleRecord {
     /// The `source` argument of the call.
     #[serde(rename = "Source")]
     pub source: String,
+    /// The version, if the module is from a registry.
+    #[serde(rename = "Version", default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// The module's directory, relative to the root module's directory.
     #[serde(rename = "Dir")]
     pub directory: String,
 }
 
+/// Returns the installed modules that a manifest records.
+///
+/// A record of a module in a local directory is included, because its address differs from that of
+/// an installed module. An invalid version is treated as absent, so the module is installed again.
+pub fn installed_modules(bytes: &[u8]) -> InstalledModules {
+    let manifest: Manifest = serde_json::from_slice(bytes).unwrap_or_default();
+    let installed = manifest.modules.into_iter().map(|record| {
+        let module = InstalledModule {
+            source: record.source,
+            version: record.version.and_then(|version| Version::parse(&version).ok()),
+            directory: record.directory.into(),
+        };
+        (record.key, module)
+    });
+    installed.collect()
+}
+
+/// Reads the installed modules from the manifest in a data directory.
+pub fn read_installed_modules(data_directory: &Path) -> InstalledModules {
+    read_regular(&manifest_path(data_directory), MAX_BYTES)
+        .map(|bytes| installed_modules(&bytes))
+        .unwrap_or_default()
+}
+
+/// Returns the manifest of installed modules, for a saved plan.
+pub fn manifest_of(installed: &InstalledModules) -> Vec<u8> {
+    let modules = installed.iter().map(|(key, module)| ModuleRecord {
+        key: key.to_owned(),
+        source: module.source.clone(),
+        version: module.version.as_ref().map(ToString::to_string),
+        directory: with_slashes(&module.directory),
+    });
+    compact(&Manifest { modules: modules.collect() }).into_bytes()
+}
+
+/// Returns the path of the manifest.
+pub fn manifest_path(data_directory: &Path) -> PathBuf {
+    data_directory.join("modules").join("modules.json")
+}
+
 /// Returns the modules of a configuration, the root module first.
-pub fn records(configuration: &Configuration) -> Vec<ModuleRecord> {
+pub fn records(configuration: &Configuration, installed: &InstalledModules) -> Vec<ModuleRecord> {
     let mut records: Vec<ModuleRecord> = configuration
         .modules()
         .map(|node| {
@@ -49,10 +94,17 @@ pub fn records(configuration: &Configuration) -> Vec<ModuleRecord> {
                 .path
                 .parent()
                 .and_then(|(caller, name)| configuration.module(&caller)?.module.module_calls.get(name));
-            ModuleRecord {
-                key: node.path.names().iter().map(|name| name.as_str()).collect::<Vec<_>>().join("."),
-                source: call.map(|call| source_address(&call.source)).unwrap_or_default(),
-                directory: with_slashes(&node.module.directory),
+            let key = module_key(&node.path);
+            let source = call.map(|call| source_address(&call.source)).unwrap_or_default();
+            let directory = with_slashes(&node.module.directory);
+            match installed.get(&key).filter(|module| module.source == source) {
+                Some(module) => ModuleRecord {
+                    key,
+                    source,
+                    version: module.version.as_ref().map(ToString::to_string),
+                    directory,
+                },
+                None => ModuleRecord { key, source, version: None, directory },
             }
         })
         .collect();
@@ -60,9 +112,13 @@ pub fn records(configuration: &Configuration) -> Vec<ModuleRecord> {
     records
 }
 
-/// Returns the path to a module in Terraform's notation: normalized, and starting with `./` or
-/// `../`.
+/// Returns the address of a module in Terraform's notation. A path is normalized, and starts with
+/// `./` or `../`.
 pub fn source_address(source: &str) -> String {
+    match ModuleSource::parse(source) {
+        Ok(remote @ (ModuleSource::Registry(_) | ModuleSource::Remote(_))) => return remote.full_address(),
+        Ok(ModuleSource::Local(_)) | Err(_) => {}
+    }
     let source = source.replace('\\', "/");
     let mut parts: Vec<&str> = Vec::new();
     for part in source.split('/') {
@@ -88,8 +144,7 @@ pub fn source_address(source: &str) -> String {
 /// # Errors
 /// If the file cannot be written.
 pub fn save(records: Vec<ModuleRecord>, data_directory: &Path) -> Result<Vec<ModuleRecord>, AppError> {
-    let directory = data_directory.join("modules");
-    let path = directory.join("modules.json");
+    let path = manifest_path(data_directory);
     let known: BTreeMap<String, ModuleRecord> =
         read(&path).modules.into_iter().map(|record| (record.key.clone(), record)).collect();
     let new: Vec<ModuleRecord> = records
@@ -101,7 +156,7 @@ pub fn save(records: Vec<ModuleRecord>, data_directory: &Path) -> Result<Vec<Mod
     let is_same = known.len() == manifest.modules.len()
         && manifest.modules.iter().all(|record| known.get(&record.key) == Some(record));
     if !is_same {
-        write(&directory, &path, &manifest).map_err(|error| {
+        write(&path, &manifest).map_err(|error| {
             AppError::new(
                 "List of modules cannot be written",
                 format!("The file {} cannot be written: {}.", path.display(), system_reason(&error)),
@@ -118,8 +173,8 @@ fn read(path: &Path) -> Manifest {
     bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
-fn write(directory: &Path, path: &Path, manifest: &Manifest) -> io::Result<()> {
-    fs::create_dir_all(directory)?;
+fn write(path: &Path, manifest: &Manifest) -> io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)?;
     readable_by_all().write(path, &[compact(manifest).as_bytes()])
 }
 
@@ -145,7 +200,12 @@ mod tests {
     use super::*;
 
     fn record(key: &str, directory: &str) -> ModuleRecord {
-        ModuleRecord { key: key.into(), source: format!("./{key}"), directory: directory.into() }
+        ModuleRecord {
+            key: key.into(),
+            source: format!("./{key}"),
+            version: None,
+            directory: directory.into(),
+        }
     }
 
     #[test]

@@ -17,9 +17,12 @@ use wardian_state::State;
 
 use crate::context::AppContext;
 use crate::error::AppError;
+use crate::module_manifest;
 
 /// Maximum size of the dependency lock file.
 const MAX_LOCK_FILE_SIZE: u64 = 64 << 20;
+/// The name of the module manifest among the configuration files of a plan.
+pub(crate) const MODULE_MANIFEST: &str = ".terraform/modules/modules.json";
 /// The first bytes of a plan file, which is a zip archive.
 const ARCHIVE: &[u8] = b"PK\x03\x04";
 
@@ -32,13 +35,17 @@ pub fn write(
     path: &Path,
     plan: &Plan,
     configuration: &Configuration,
+    data_directory: &Path,
     workspace: &str,
     plugins: &BTreeMap<String, String>,
     passphrase: Option<&str>,
 ) -> Result<(), AppError> {
     let file_text = |file: &Arc<SourceFile>| (file.name().to_owned(), file.text().as_bytes().to_vec());
+    let installed = module_manifest::read_installed_modules(data_directory);
+    let manifest = (!installed.is_empty())
+        .then(|| (MODULE_MANIFEST.to_owned(), module_manifest::manifest_of(&installed)));
     let origin = PlanOrigin {
-        configuration: configuration.files().map(file_text).collect(),
+        configuration: configuration.files().map(file_text).chain(manifest).collect(),
         lock_file: read_regular(Path::new(LOCK_FILE_NAME), MAX_LOCK_FILE_SIZE).ok(),
         workspace: workspace.to_owned(),
         plugins: plugins.clone(),

@@ -75,6 +75,8 @@ pub struct HostConfinement {
     data_directory: PathBuf,
     scope: FileScope,
     configuration: Monitor,
+    /// Authorizes the files of installed modules, which are in the data directory.
+    installed_modules: Monitor,
     states: Monitor,
 }
 
@@ -103,12 +105,15 @@ impl HostConfinement {
             let identity = PluginIdentity { address: address.clone(), version: None, sha256: None };
             Monitor::new(policy.for_plugin(&address), identity, Arc::clone(audit_log))
         };
+        let mut modules = Policy::new(&directory, [file.clone()], []);
+        modules.distrust(hidden_files(&directory, states));
         let mut readable = Policy::new(&directory, [file], []);
         readable.distrust(hidden_paths(&directory, data_directory, states));
         let mut nothing = Policy::new(&directory, [], []);
         nothing.distrust([PathBuf::from("/")]);
         Ok(Self {
             configuration: monitor(readable, CONFIGURATION),
+            installed_modules: monitor(modules, CONFIGURATION),
             states: monitor(nothing, TYPE_NAME),
             data_directory: data_directory.to_owned(),
             scope,
@@ -200,10 +205,29 @@ impl HostConfinement {
         GatedFiles::new(self.scope.clone(), self.gate_for(function))
     }
 
+    /// Returns the files of modules. Installed modules are in the data directory, which is otherwise
+    /// hidden.
+    fn module_files(&self) -> GatedFiles {
+        const FUNCTION: &str = "load-module";
+        let this = self.clone();
+        let modules = lexically_normalize(&self.directory.join(&self.data_directory).join("modules"));
+        let gate = FileGate::new(move |context, path| {
+            let path = lexically_normalize(&this.directory.join(path));
+            let monitor =
+                if path.starts_with(&modules) { &this.installed_modules } else { &this.configuration };
+            this.check(context, monitor, FUNCTION, &path)
+        });
+        GatedFiles::new(self.scope.clone(), self.with_content_check(gate, FUNCTION))
+    }
+
     fn gate_for(&self, function: &'static str) -> FileGate {
         let this = self.clone();
         let gate =
             FileGate::new(move |context, path| this.check(context, &this.configuration, function, path));
+        self.with_content_check(gate, function)
+    }
+
+    fn with_content_check(&self, gate: FileGate, function: &'static str) -> FileGate {
         let this = self.clone();
         gate.with_content(move |context, path, content| {
             let Some(class) = recognize_content(content) else { return Ok(()) };
@@ -244,11 +268,11 @@ impl HostConfinement {
 
 impl Files for HostConfinement {
     fn list(&self, directory: &Path) -> io::Result<Vec<std::ffi::OsString>> {
-        self.files_for("load-module").list(directory)
+        self.module_files().list(directory)
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        self.files_for("load-module").read(path)
+        self.module_files().read(path)
     }
 }
 
@@ -296,8 +320,14 @@ pub fn check_written(path: &Path) -> Result<(), AppError> {
 
 /// Returns additional paths that plugins of an untrusted configuration cannot read.
 pub fn hidden_paths(directory: &Path, data_directory: &Path, states: &[PathBuf]) -> Vec<PathBuf> {
-    let other_files = OTHER_DIRECTORIES.map(PathBuf::from).into_iter().chain([data_directory.to_owned()]);
-    let own = host_files().into_iter().chain(other_files).map(|name| directory.join(name));
+    let directories = OTHER_DIRECTORIES.map(PathBuf::from).into_iter().chain([data_directory.to_owned()]);
+    let directories = directories.map(|name| directory.join(name));
+    directories.chain(hidden_files(directory, states)).collect()
+}
+
+/// Returns the paths of states and of their sidecar files.
+fn hidden_files(directory: &Path, states: &[PathBuf]) -> Vec<PathBuf> {
+    let own = host_files().into_iter().map(|name| directory.join(name));
     let state_gate = states.iter().flat_map(|state| {
         let state = directory.join(state);
         Sidecars::for_state(&state).into_paths().into_iter().chain([state])

@@ -7,13 +7,14 @@ use wardian_app::plugins::Plugins;
 use wardian_config::Configuration;
 use wardian_engine::{EngineContext, Events};
 
-use crate::progress::Progress;
+use crate::progress::{DownloadProgress, Progress};
 use crate::shell::Shell;
 
 pub(crate) struct CommandContext {
     pub(crate) shell: Arc<Shell>,
     pub(crate) app: AppContext,
     pub(crate) progress: Arc<Progress>,
+    pub(crate) downloads: Arc<DownloadProgress>,
 }
 
 impl CommandContext {

@@ -44,6 +44,7 @@ use wardian_app::untrusted;
 use wardian_app::workspaces::Workspace;
 use wardian_app::{AppContext, AppOptions, Frontend, ProcessEnvironment, audit_log};
 use wardian_diagnostic::system_reason;
+use wardian_download::DownloadObserver;
 use wardian_network::proxy::ProxySettings;
 use wardian_sandbox::{COMPILER_ARGUMENT, run_compiler};
 
@@ -53,7 +54,7 @@ use arguments::{CommandLine, Request};
 use command_context::CommandContext;
 use failure::{Failure, Outcome, Status};
 use product::Product;
-use progress::Progress;
+use progress::{DownloadProgress, Progress};
 use shell::{OutputKind, Shell, ViewOptions};
 
 /// Maximum number of threads for provider calls.
@@ -164,8 +165,10 @@ fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) 
         if command.needs_workspace() { Workspace::selected(&environment)? } else { Workspace::default() };
     let frontend = Arc::clone(shell) as Arc<dyn Frontend>;
     let named_files = command.named_files();
+    let downloads = Arc::new(DownloadProgress::default());
     let app = AppContext::new(AppOptions {
         frontend,
+        downloads: Arc::clone(&downloads) as Arc<dyn DownloadObserver>,
         environment,
         started_in,
         workspace,
@@ -174,7 +177,7 @@ fn run(line: &CommandLine, environment: ProcessEnvironment, shell: &Arc<Shell>) 
         named_files,
     })?;
     let progress = Arc::new(Progress::new(shell));
-    let context = CommandContext { shell: Arc::clone(shell), app, progress };
+    let context = CommandContext { shell: Arc::clone(shell), app, progress, downloads };
     let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)

@@ -1,6 +1,7 @@
 //! Reports the progress of a run: as lines of text, or as JSON messages. On a terminal, a footer
 //! shows the operations that are running.
 
+mod downloads;
 mod running;
 
 use std::borrow::Cow;
@@ -13,6 +14,7 @@ use wardian_printable::{Printable, PrintableText, append, printable};
 use crate::render::json::hook;
 use crate::shell::{FooterContent, FooterGuard, Paint, Shell};
 
+pub(crate) use downloads::DownloadProgress;
 pub(crate) use running::Phase;
 use running::RunStatus;
 

@@ -115,7 +115,8 @@ impl MissingModule {
                 format!("The source address was changed since this module was installed. {install}"),
             ),
             MissingModuleReason::VersionChanged(installed) => {
-                let installed = installed.as_ref().map_or_else(String::new, |version| format!(" ({version})"));
+                let installed =
+                    installed.as_ref().map_or_else(String::new, |version| format!(" ({version})"));
                 (
                     "Module version requirements have changed",
                     format!(

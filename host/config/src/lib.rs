@@ -37,7 +37,9 @@ pub use configuration::{Configuration, ModuleNode, Requirement};
 pub use decode::{arguments_and_blocks, decode_body, decode_constant_blocks, references, span_of};
 pub use files::{Files, MemoryFiles};
 pub use gated_files::GatedFiles;
-pub use installed_modules::{InstalledModule, InstalledModules, MissingModule, MissingModuleReason, key as module_key};
+pub use installed_modules::{
+    InstalledModule, InstalledModules, MissingModule, MissingModuleReason, key as module_key,
+};
 pub use load::{LoadedRoot, load_root, load_root_from, load_root_with};
 pub use module::Module;
 pub use names::{ResourceKey, resource_mode};

@@ -110,11 +110,8 @@ fn complete(
     modules: BTreeMap<ModulePath, ModuleNode>,
     mut problems: Diagnostics,
 ) -> Result<Configuration, Diagnostics> {
-    let mut configuration = Configuration {
-        modules,
-        warnings: Diagnostics::new(),
-        unresolved: Diagnostics::new(),
-    };
+    let mut configuration =
+        Configuration { modules, warnings: Diagnostics::new(), unresolved: Diagnostics::new() };
     if let Some(root) = configuration.modules.get(&ModulePath::root()) {
         check_root(&root.module, &mut problems);
     }
@@ -173,13 +170,7 @@ struct Callers {
 
 impl Loader<'_> {
     /// Loads a module and the modules that it calls.
-    fn load(
-        &mut self,
-        path: &ModulePath,
-        directory: &Path,
-        call: Option<&ModuleCall>,
-        above: &mut Callers,
-    ) {
+    fn load(&mut self, path: &ModulePath, directory: &Path, call: Option<&ModuleCall>, above: &mut Callers) {
         let module = match self.read.get(directory) {
             Some(read) => read.clone(),
             None => {

@@ -91,8 +91,14 @@ pub struct OciCredentialsBlock {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OciCredential {
-    Password { username: String, password: HostToken },
-    Token { access: HostToken, refresh: Option<HostToken> },
+    Password {
+        username: String,
+        password: HostToken,
+    },
+    Token {
+        access: HostToken,
+        refresh: Option<HostToken>,
+    },
     /// The name of a program after `docker-credential-`.
     Helper(String),
 }

@@ -97,7 +97,8 @@ mod tests {
     #[test]
     fn last_user_removes_the_directory() {
         let root = tempfile::tempdir().unwrap();
-        let (one, other) = (DownloadArea::open(root.path()).unwrap(), DownloadArea::open(root.path()).unwrap());
+        let (one, other) =
+            (DownloadArea::open(root.path()).unwrap(), DownloadArea::open(root.path()).unwrap());
         let file = one.file(Some(Sha256Digest::hash(b"x")), "zip").unwrap();
         fs::write(&file, "x").unwrap();
         drop(other);

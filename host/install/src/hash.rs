@@ -22,8 +22,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use wardian_address::{ProviderAddress, Version};
-use wardian_digest::tree_hash;
 pub use wardian_digest::Sha256Digest;
+use wardian_digest::tree_hash;
 
 use crate::file_digests::FileDigests;
 

@@ -41,11 +41,12 @@ use crate::file_digests::FileDigests;
 use crate::hash::{OMITTED_FILES_NAME, component_file_name, program_file_name};
 use crate::lock_file::{LockEntry, LockFile};
 use crate::mirror::{Platform, provider_directory};
-use crate::package_cache::PackageCache;
 use crate::package::{
-    COMPONENT_PLATFORM, ComponentArtifact, ExpectedContent, OLD_COMPONENT_PLATFORM, OpenedPackage, PackageError, PackageLocation,
-    PackageMismatch, PluginArtifact, PluginOrigin, omitted_files, open_override,
+    COMPONENT_PLATFORM, ComponentArtifact, ExpectedContent, OLD_COMPONENT_PLATFORM, OpenedPackage,
+    PackageError, PackageLocation, PackageMismatch, PluginArtifact, PluginOrigin, omitted_files,
+    open_override,
 };
+use crate::package_cache::PackageCache;
 use crate::requirements::Requirements;
 use crate::selected_plugin::SelectedPlugin;
 use crate::sources::Sources;
@@ -150,8 +151,7 @@ fn place(target: &Path, create: impl FnOnce(&Path) -> io::Result<()>) -> io::Res
         fs::create_dir_all(parent)?;
     }
     let staged = temporary_path(target)?;
-    let placed =
-        create(&staged).and_then(|()| remove(target)).and_then(|()| fs::rename(&staged, target));
+    let placed = create(&staged).and_then(|()| remove(target)).and_then(|()| fs::rename(&staged, target));
     if placed.is_err() {
         // The staged file may not exist, and the first error is returned, so an error of this
         // removal is ignored.

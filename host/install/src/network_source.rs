@@ -56,6 +56,17 @@ pub enum PublishedFormat {
     BareComponent,
 }
 
+/// The kinds of packages that a caller accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WantedPackage {
+    /// The component or, if there is none, the native package.
+    ComponentOrNative,
+    /// The native package, even if the release has a component.
+    Native,
+    /// The component.
+    Component,
+}
+
 /// The location from which a package is downloaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PublishedLocation {
@@ -64,6 +75,8 @@ pub enum PublishedLocation {
         url: String,
         /// Whether the user's netrc file provides the credentials.
         uses_netrc: bool,
+        /// The size in bytes, if the server publishes it.
+        size: Option<u64>,
     },
     /// A blob in an OCI repository.
     OciBlob {
@@ -121,6 +134,7 @@ pub enum PackageSigner {
     SelfSigned,
 }
 
+/// Shows the authentication in Terraform's words.
 impl fmt::Display for PackageAuthentication {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -129,10 +143,12 @@ impl fmt::Display for PackageAuthentication {
             Self::Signed { signer: PackageSigner::HashiCorp, .. } => {
                 formatter.write_str("signed by HashiCorp")
             }
-            Self::Signed { signer: PackageSigner::Partner, .. } => {
-                formatter.write_str("signed by a HashiCorp partner")
+            Self::Signed { signer: PackageSigner::Partner, key_id, .. } => {
+                write!(formatter, "signed by a HashiCorp partner, key ID {key_id}")
             }
-            Self::Signed { signer: PackageSigner::SelfSigned, .. } => formatter.write_str("self-signed"),
+            Self::Signed { signer: PackageSigner::SelfSigned, key_id, .. } => {
+                write!(formatter, "self-signed, key ID {key_id}")
+            }
         }
     }
 }
@@ -171,17 +187,18 @@ pub trait NetworkSource: fmt::Debug + Send + Sync {
         address: &ProviderAddress,
     ) -> Result<NetworkListing, NetworkSourceError>;
 
-    /// Returns the package of one version: its component if the release has one, otherwise its
-    /// native package for the platform. Nothing is downloaded except for metadata.
+    /// Returns the package of one version: its component if the release has one and it is wanted,
+    /// otherwise its native package for the platform. Nothing is downloaded except for metadata.
     ///
     /// # Errors
-    /// If there is no package for the platform, or its signature is invalid.
+    /// If there is no such package, or its signature is invalid.
     async fn package(
         &self,
         method: &NetworkMethod,
         address: &ProviderAddress,
         version: &Version,
         platform: &Platform,
+        wanted: WantedPackage,
     ) -> Result<PublishedPackage, NetworkSourceError>;
 
     /// Downloads a package to a file, which is complete and has the published digest if this

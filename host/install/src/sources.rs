@@ -163,6 +163,12 @@ impl AddressPattern {
         }
     }
 
+    /// Returns the host name, the namespace and the type that all matching addresses have; [`None`]
+    /// for a `*`.
+    pub fn parts(&self) -> [Option<&str>; 3] {
+        [self.hostname.as_deref(), self.namespace.as_deref(), self.type_name.as_deref()]
+    }
+
     pub fn matches(&self, address: &ProviderAddress) -> bool {
         let fits = |wanted: &Option<String>, part: &str| wanted.as_ref().is_none_or(|wanted| wanted == part);
         fits(&self.hostname, address.hostname())

@@ -25,7 +25,17 @@ pub(crate) struct InitArguments {
     /// `readonly`: fail rather than change the lock file.
     #[arg(long, value_name = "MODE", value_parser = ["readonly"])]
     pub(crate) lockfile: Option<String>,
-    /// `false`: do not fetch modules. Local modules are never fetched.
+    /// A directory with plugin packages, which replaces all other sources of plugins. Repeatable.
+    /// Later runs use it too, until an empty -plugin-dir.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plugin_dir: Vec<PathBuf>,
+    /// Send no requests: use only what is installed, cached or in local mirrors.
+    #[arg(long)]
+    pub(crate) offline: bool,
+    /// Accepted without effect; signatures are always verified.
+    #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1)]
+    pub(crate) verify_plugins: Option<String>,
+    /// `false`: do not install modules. Those that are installed must match the configuration.
     #[arg(long, action = clap::ArgAction::Set, default_value_t = true, value_name = "BOOL")]
     pub(crate) get: bool,
     /// Accepted without effect; no version or source depends on variables.

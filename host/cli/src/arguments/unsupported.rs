@@ -7,7 +7,7 @@ const COMMANDS: [&str; 5] = ["login", "logout", "providers lock", "providers mir
 /// Options by command, whether or not they take a value.
 const OPTIONS: [(&str, &[&str]); 4] = [
     ("", &["install-autocomplete", "uninstall-autocomplete"]),
-    ("init", &["from-module", "plugin-dir", "verify-plugins"]),
+    ("init", &["from-module"]),
     ("plan", &["allow-deferral"]),
     ("apply", &["allow-deferral"]),
 ];

@@ -31,7 +31,8 @@ impl CommandSpec for GetArguments {
 
 fn run(context: &CommandContext, arguments: &GetArguments) -> Outcome {
     let configuration = context.app.configuration()?;
-    let records = module_manifest::records(&configuration);
+    let installed = module_manifest::read_installed_modules(&context.app.data_directory());
+    let records = module_manifest::records(&configuration, &installed);
     let all = if arguments.update { records.clone() } else { Vec::new() };
     let new = module_manifest::save(records, &context.app.data_directory())?;
     report_modules(context, if arguments.update { &all } else { &new });

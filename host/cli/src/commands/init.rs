@@ -13,6 +13,7 @@ use wardian_app::built_in;
 use wardian_app::consent;
 use wardian_app::module_manifest;
 use wardian_app::native_confinement;
+use wardian_app::plugin_path;
 use wardian_app::plugins;
 use wardian_app::requirements;
 use wardian_app::sentence;
@@ -20,14 +21,15 @@ use wardian_app::state_access;
 use wardian_app::untrusted::ConfigurationTrust;
 use wardian_config::Configuration;
 use wardian_diagnostic::Diagnostic;
+use wardian_download::NetworkAccess;
 use wardian_install::installed::install;
 use wardian_install::lock_file::LOCK_FILE_NAME;
-use wardian_install::mirror::Platform;
 use wardian_install::package::PluginArtifact;
 use wardian_install::selection::{
     LockChange, LockFilePolicy, Notice, SelectedPlugin, Selection, SelectionError, SelectionOptions,
     VersionPolicy, select,
 };
+use wardian_install::sources::Sources;
 use wardian_printable::{PrintableText, printable};
 use wardian_sandbox::LoadEvent;
 use wardian_state::State;
@@ -88,26 +90,40 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
         lines::empty_directory(shell);
         return Ok(Status::Success);
     }
+    if !arguments.plugin_dir.is_empty() {
+        plugin_path::record(&context.app.data_directory(), &arguments.plugin_dir)?;
+    }
+    let access = if arguments.offline { NetworkAccess::Offline } else { NetworkAccess::Online };
+    let network = context.app.network(access)?;
     let mut state = Arc::<State>::default();
     if arguments.backend.backend {
         lines::step(shell, InitStep::Backend);
         let stop = interrupt::listen(shell)?;
-        let backend =
-            backend_init::initialize(&context.app, &configuration, &arguments.backend.options(), &stop)
-                .await?;
+        let backend = backend_init::initialize(
+            &context.app,
+            &configuration.root().module,
+            &arguments.backend.options(),
+            &stop,
+        )
+        .await?;
         state =
             state_access::read_file_unlocked(&context.app, backend.state_path(&context.app.workspace.name))?
                 .state;
     }
     if arguments.get && !configuration.root().module.module_calls.is_empty() {
         lines::step(shell, if arguments.upgrade { InitStep::ModuleUpgrade } else { InitStep::Modules });
-        let records = module_manifest::records(&configuration);
+        let installed = module_manifest::read_installed_modules(&context.app.data_directory());
+        let records = module_manifest::records(&configuration, &installed);
         let all = if arguments.upgrade { records.clone() } else { Vec::new() };
         let new = module_manifest::save(records, &context.app.data_directory())?;
         get::report_modules(context, if arguments.upgrade { &all } else { &new });
     }
     lines::step(shell, InitStep::Providers);
-    let selection = choose(context, &configuration, &state, arguments)?;
+    let sources = context.app.network_sources(&network)?;
+    let selection = {
+        let _footer = context.downloads.begin(shell);
+        choose(context, &configuration, &state, &sources, arguments).await?
+    };
     for (address, chosen) in &selection.plugins {
         if let Some(entry) = selection.lock.providers.get(address) {
             lines::search(shell, address, chosen, &entry.constraints);
@@ -117,10 +133,11 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     consent::confirm_native_programs(&context.app, &selection, options, allowed).await?;
     let agreements = consent::obtain(&context.app, &selection, &options).await?;
     for (address, chosen) in &selection.plugins {
-        install(chosen, &context.app.data_directory(), &Platform::current())
+        install(chosen, &context.app.data_directory(), &sources)
             .map_err(|error| Failure::error("Plugin cannot be installed", sentence(&error.to_string())))?;
         lines::installed(shell, address, chosen);
     }
+    lines::signing(shell, &selection);
     warn_of_native(context, &selection)?;
     warn_of_shadows(context, &selection);
     report_notices(context, &selection.notices);
@@ -133,14 +150,15 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
 }
 
 /// Selects the plugins without writing any files.
-fn choose(
+async fn choose(
     context: &CommandContext,
     configuration: &Configuration,
     state: &State,
+    sources: &Sources<'_>,
     arguments: &InitArguments,
 ) -> Outcome<Selection> {
     let mut requirements = requirements(configuration, Some(state));
-    let (lock, sources) = (context.app.lock_file()?, context.app.sources()?);
+    let lock = context.app.lock_file()?;
     plugins::require_provisioners(&mut requirements, configuration, |address| {
         sources.is_in_directory(address) || lock.providers.contains_key(address)
     });
@@ -166,7 +184,7 @@ fn choose(
             LockFilePolicy::Update
         },
     };
-    match select(&requirements, &lock, &sources, &context.app.data_directory(), options) {
+    match select(&requirements, &lock, sources, &context.app.data_directory(), options).await {
         Ok(selection) => Ok(diagnostics.into_result(selection)?),
         Err(errors) => {
             let told =
@@ -232,6 +250,11 @@ fn report_notices(context: &CommandContext, notices: &[Notice]) {
             Notice::OverriddenNotSelected { .. } => {
                 let detail = sentence(&notice.to_string());
                 let warning = Diagnostic::warning("Provider development override", detail);
+                context.shell.diagnostics(&warning.into());
+            }
+            Notice::RegistryWarning { .. } => {
+                let detail = sentence(&notice.to_string());
+                let warning = Diagnostic::warning("Additional provider information from registry", detail);
                 context.shell.diagnostics(&warning.into());
             }
             Notice::EmbeddedHashAdded { .. } | Notice::HashNotRecorded { .. } => {

@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use serde::Serialize;
 use wardian_address::ModulePath;
-use wardian_app::module_manifest::source_address;
-use wardian_config::Configuration;
+use wardian_app::module_manifest::{self, source_address};
+use wardian_config::{Configuration, InstalledModules, module_key};
 
 use crate::arguments::ModulesArguments;
 use crate::command_context::CommandContext;
@@ -25,7 +25,7 @@ struct Report<'a> {
 struct Module<'a> {
     key: &'a str,
     source: String,
-    version: &'static str,
+    version: String,
 }
 
 #[async_trait(?Send)]
@@ -47,7 +47,8 @@ fn run(context: &CommandContext, arguments: &ModulesArguments) -> Outcome {
     let configuration = context.app.configuration()?;
     let has_modules = !configuration.root().module.module_calls.is_empty();
     if arguments.json {
-        let modules = has_modules.then(|| all(&configuration));
+        let installed = module_manifest::read_installed_modules(&context.app.data_directory());
+        let modules = has_modules.then(|| all(&configuration, &installed));
         let report = Report { format_version: "1.0", modules };
         context.shell.print_json(&compact(&report));
     } else if has_modules {
@@ -60,13 +61,15 @@ fn run(context: &CommandContext, arguments: &ModulesArguments) -> Outcome {
     Ok(Status::Success)
 }
 
-fn all(configuration: &Configuration) -> Vec<Module<'_>> {
+fn all<'a>(configuration: &'a Configuration, installed: &InstalledModules) -> Vec<Module<'a>> {
     configuration
         .modules()
         .filter_map(|node| {
             let (caller, name) = node.path.parent()?;
             let (key, call) = configuration.module(&caller)?.module.module_calls.get_key_value(name)?;
-            Some(Module { key: key.as_str(), source: source_address(&call.source), version: "" })
+            let version = installed.get(&module_key(&node.path)).and_then(|module| module.version.as_ref());
+            let version = version.map(ToString::to_string).unwrap_or_default();
+            Some(Module { key: key.as_str(), source: source_address(&call.source), version })
         })
         .collect()
 }

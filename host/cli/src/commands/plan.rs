@@ -110,6 +110,7 @@ async fn run(context: &CommandContext, arguments: &PlanArguments) -> Outcome {
             path,
             &plan,
             operation.configuration(),
+            &context.app.data_directory(),
             &run.workspace,
             &operation.plugins,
             passphrase.as_deref(),

@@ -7,6 +7,7 @@ use wardian_app::consent_lock;
 use wardian_app::requirements;
 use wardian_app::sentence;
 use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_download::NetworkAccess;
 use wardian_install::package::{ComponentArtifact, PluginArtifact};
 use wardian_install::selection::{
     LockFilePolicy, Requirements, SelectionError, SelectionOptions, VersionPolicy, select,
@@ -40,7 +41,7 @@ async fn run(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outc
         Some(capability) => vec![stated(context, capability, arguments)?],
         None => {
             refuse_arguments(arguments)?;
-            declared(context, arguments)?
+            declared(context, arguments).await?
         }
     };
     let address = &arguments.plugin;
@@ -134,13 +135,16 @@ fn refuse_arguments(arguments: &PolicyGrantArguments) -> Outcome<()> {
 }
 
 /// Returns the declared requests of the version that `init` would select.
-fn declared(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outcome<Vec<CapabilityRequest>> {
-    let component = chosen(context, arguments)?;
+async fn declared(
+    context: &CommandContext,
+    arguments: &PolicyGrantArguments,
+) -> Outcome<Vec<CapabilityRequest>> {
+    let component = chosen(context, arguments).await?;
     let found = consent_lock::inspect_component(&component, &context.app.directory)?;
     Ok(found.declaration.requests)
 }
 
-fn chosen(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outcome<ComponentArtifact> {
+async fn chosen(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outcome<ComponentArtifact> {
     let address = &arguments.plugin;
     let mut wanted = Requirements::default();
     let configuration = context.app.configuration()?;
@@ -151,13 +155,13 @@ fn chosen(context: &CommandContext, arguments: &PolicyGrantArguments) -> Outcome
         None => wanted.add(address.clone(), Constraints::default(), "the command line"),
     }
     let lock = context.app.lock_file()?;
-    let sources = context.app.sources()?;
+    let sources = context.app.network_sources(&context.app.network(NetworkAccess::Online)?)?;
     let options = SelectionOptions {
         versions: if arguments.upgrade { VersionPolicy::Upgrade } else { VersionPolicy::KeepLocked },
         lock_file: LockFilePolicy::Update,
     };
     let selection =
-        select(&wanted, &lock, &sources, &context.app.data_directory(), options).map_err(|errors| {
+        select(&wanted, &lock, &sources, &context.app.data_directory(), options).await.map_err(|errors| {
             let told =
                 |error: &SelectionError| Diagnostic::error(error.summary(), sentence(&error.to_string()));
             errors.iter().map(told).collect::<Diagnostics>()

@@ -167,7 +167,7 @@ impl RunningOperation {
 
 /// Returns the start of a line that fits in the columns. The last column stays empty, because some
 /// terminals break a line that fills it.
-fn truncated(line: &PrintableText, columns: usize) -> PrintableText {
+pub(super) fn truncated(line: &PrintableText, columns: usize) -> PrintableText {
     const ELLIPSIS: char = '…';
     let columns = columns.saturating_sub(1);
     let width = |text: &str| text.chars().map(|character| character.width().unwrap_or(0)).sum::<usize>();

@@ -8,8 +8,8 @@ use wardian_address::ProviderAddress;
 
 use super::syntax::{Entry, SettingValue};
 use super::{
-    CliConfig, CliConfigError, CliConfigWarning, CredentialsHelper, HostToken, LoadedCliConfig, OciCredential,
-    OciCredentialsBlock, OciDefaultCredentials, Variables,
+    CliConfig, CliConfigError, CliConfigWarning, CredentialsHelper, HostToken, LoadedCliConfig,
+    OciCredential, OciCredentialsBlock, OciDefaultCredentials, Variables,
 };
 use crate::file_position::FilePosition;
 use crate::mirror::FilesystemMirror;

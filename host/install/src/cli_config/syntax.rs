@@ -55,9 +55,9 @@ impl SettingValue {
     pub fn to_json(&self) -> Value {
         match self {
             Self::Text(text) => Value::String(text.clone()),
-            Self::Number(number) => {
-                number.parse::<serde_json::Number>().map_or_else(|_| Value::String(number.clone()), Value::Number)
-            }
+            Self::Number(number) => number
+                .parse::<serde_json::Number>()
+                .map_or_else(|_| Value::String(number.clone()), Value::Number),
             Self::Bool(value) => Value::Bool(*value),
             Self::Null => Value::Null,
             Self::List(values) => Value::Array(values.iter().map(Self::to_json).collect()),

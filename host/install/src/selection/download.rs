@@ -14,11 +14,9 @@ use crate::hash::PackageHash;
 use crate::lock_file::LockEntry;
 use crate::network_source::{
     NetworkErrorKind, NetworkMethod, NetworkSource, NetworkSourceError, PackageAuthentication,
-    PublishedFormat, PublishedPackage,
+    PublishedFormat, PublishedPackage, WantedPackage,
 };
-use crate::package::{
-    COMPONENT_PLATFORM, ExpectedContent, OpenedPackage, PackageLocation, PluginOrigin,
-};
+use crate::package::{COMPONENT_PLATFORM, ExpectedContent, OpenedPackage, PackageLocation, PluginOrigin};
 use crate::sources::Sources;
 
 /// The downloads of one selection.
@@ -97,7 +95,10 @@ impl<'a> Downloads<'a> {
             ));
         };
         let failed = |error| self.failed(address, version, error);
-        let package = client.package(method, address, version, &self.sources.platform).await.map_err(failed)?;
+        let package = client
+            .package(method, address, version, &self.sources.platform, WantedPackage::ComponentOrNative)
+            .await
+            .map_err(failed)?;
         let file = self.download(&**client, address, version, &package).await?;
         let opened = self.open_downloaded(address, version, &package, file).await?;
         if !package.package_hashes.is_empty()
@@ -127,10 +128,8 @@ impl<'a> Downloads<'a> {
         version: &Version,
         package: &PublishedPackage,
     ) -> Result<PathBuf, SelectionError> {
-        let cannot_write = |source: std::io::Error| SelectionError::DownloadDirectory {
-            path: self.root.clone(),
-            source,
-        };
+        let cannot_write =
+            |source: std::io::Error| SelectionError::DownloadDirectory { path: self.root.clone(), source };
         let area = self
             .area
             .get_or_try_init(|| async { DownloadArea::open(&self.root) })
@@ -161,7 +160,9 @@ impl<'a> Downloads<'a> {
                 (PackageLocation::Archive(file), ExpectedContent::ComponentOrNative)
             }
             PublishedFormat::ComponentArchive => (PackageLocation::Archive(file), ExpectedContent::Component),
-            PublishedFormat::BareComponent => (PackageLocation::BareComponent(file), ExpectedContent::Component),
+            PublishedFormat::BareComponent => {
+                (PackageLocation::BareComponent(file), ExpectedContent::Component)
+            }
         };
         let (address, version) = (address.clone(), version.clone());
         let opening = tokio::task::spawn_blocking({

@@ -108,11 +108,7 @@ impl<'a> Survey<'a> {
         versions
     }
 
-    fn add_mirrored(
-        &mut self,
-        packages: impl IntoIterator<Item = (Version, MirrorPackage)>,
-        method: usize,
-    ) {
+    fn add_mirrored(&mut self, packages: impl IntoIterator<Item = (Version, MirrorPackage)>, method: usize) {
         let offer = |(version, package)| Offer { version, method, package: OfferedPackage::Mirror(package) };
         self.offers.extend(packages.into_iter().map(offer));
     }
@@ -181,15 +177,11 @@ impl Offer<'_> {
         downloads: &Downloads<'_>,
     ) -> Result<OpenedOffer, SelectionError> {
         match &self.package {
-            OfferedPackage::Network(method) => {
-                downloads.open(method, address, &self.version, entry).await
+            OfferedPackage::Network(method) => downloads.open(method, address, &self.version, entry).await,
+            OfferedPackage::Embedded(plugin) => Ok(OpenedOffer::from_local(OpenedPackage::embedded(plugin))),
+            OfferedPackage::Mirror(package) => {
+                self.open_mirrored(address, package, downloads.digests()).map(OpenedOffer::from_local)
             }
-            OfferedPackage::Embedded(plugin) => {
-                Ok(OpenedOffer::from_local(OpenedPackage::embedded(plugin)))
-            }
-            OfferedPackage::Mirror(package) => self
-                .open_mirrored(address, package, downloads.digests())
-                .map(OpenedOffer::from_local),
         }
     }
 

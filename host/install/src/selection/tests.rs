@@ -237,8 +237,8 @@ fn links_in_the_data_directory_are_rejected() {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(&file, "precious").unwrap();
             symlink(&precious, &link).unwrap();
-            let error =
-                install(&selection.plugins[&address(source)], &fixture.data(), &fixture.sources()).unwrap_err();
+            let error = install(&selection.plugins[&address(source)], &fixture.data(), &fixture.sources())
+                .unwrap_err();
             assert_eq!(error.path, link);
             assert!(error.to_string().contains("symbolic link"), "{error}");
             assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
@@ -322,10 +322,10 @@ fn unmet_constraints_are_listed_with_available_versions() {
             mirror = fixture.root.path().join("mirror").display()
         )
     );
-    fixture
-        .installation
-        .methods
-        .push(InstallationMethod { kind: InstallationMethodKind::Network(NetworkMethod::Registry), scope: ProviderFilter::default() });
+    fixture.installation.methods.push(InstallationMethod {
+        kind: InstallationMethodKind::Network(NetworkMethod::Registry),
+        scope: ProviderFilter::default(),
+    });
     let errors = fixture.select().unwrap_err();
     assert_eq!(errors[0].summary(), "Failed to query available provider packages");
     assert!(errors[0].to_string().contains("the provider's registry: not searched"));

@@ -2,8 +2,9 @@
 //! in JSON messages, a code identifies each step.
 
 use wardian_address::{Constraints, ProviderAddress};
+use wardian_install::network_source::{PackageAuthentication, PackageSigner};
 use wardian_install::package::{PluginArtifact, PluginOrigin};
-use wardian_install::selection::{LockChange, SelectedPlugin, SelectionReason};
+use wardian_install::selection::{LockChange, SelectedPlugin, Selection, SelectionReason};
 use wardian_printable::{PrintableText, printable};
 
 use crate::shell::{InitStep, Paint, Shell};
@@ -96,7 +97,23 @@ pub(super) fn installed(shell: &Shell, address: &ProviderAddress, chosen: &Selec
         shell.say(shell.wrapped_item(&line));
         return;
     }
-    let is_present = chosen.reason == SelectionReason::Locked;
+    let is_present = match chosen.artifact.origin() {
+        PluginOrigin::Downloaded(_) | PluginOrigin::Cached(_) => false,
+        PluginOrigin::Embedded
+        | PluginOrigin::Mirror(_)
+        | PluginOrigin::Installed(_)
+        | PluginOrigin::DevelopmentOverride(_) => chosen.reason == SelectionReason::Locked,
+    };
+    if let PluginOrigin::Cached(_) = chosen.artifact.origin() {
+        shell.say(if shell.is_for_programs() {
+            printable!("{name} v{version}: Using {name} v{version} from the shared cache directory")
+        } else {
+            printable!("- Using {name} v{version} from the shared cache directory")
+        });
+        return;
+    }
+    let authentication = chosen.authentication.as_ref().map(|authentication| printable!("{authentication}"));
+    let origin = authentication.unwrap_or(origin);
     match (shell.is_for_programs(), is_present) {
         (true, true) => {
             shell.say(printable!("{name} v{version}: Using previously-installed provider version"));
@@ -121,11 +138,48 @@ fn origin(chosen: &SelectedPlugin) -> PrintableText {
     match chosen.artifact.origin() {
         PluginOrigin::Embedded => printable!("embedded {kind}"),
         PluginOrigin::Mirror(location) => printable!("{kind} from {}", location.path().display()),
+        PluginOrigin::Downloaded(_) => match &chosen.authentication {
+            Some(authentication) => printable!("{kind}, {authentication}{}", expiry(authentication)),
+            None => PrintableText::from(kind),
+        },
+        PluginOrigin::Cached(path) => printable!("{kind} from the plugin cache {}", path.display()),
         PluginOrigin::Installed(path) => printable!("{kind} installed previously, in {}", path.display()),
         PluginOrigin::DevelopmentOverride(path) => {
             printable!("{kind} under development, in {}", path.display())
         }
     }
+}
+
+/// Returns a remark about an expired key. Terraform accepts such keys, because the registry
+/// publishes them.
+fn expiry(authentication: &PackageAuthentication) -> &'static str {
+    match authentication {
+        PackageAuthentication::Signed { is_expired: true, .. } => ", the key has expired",
+        _ => "",
+    }
+}
+
+/// Explains self-signed plugins, as Terraform does.
+pub(super) fn signing(shell: &Shell, selection: &Selection) {
+    let is_third_party = selection.plugins.values().any(|chosen| {
+        matches!(
+            chosen.authentication,
+            Some(PackageAuthentication::Signed {
+                signer: PackageSigner::Partner | PackageSigner::SelfSigned,
+                ..
+            })
+        )
+    });
+    if !is_third_party {
+        return;
+    }
+    let own =
+        "Partner and community providers are signed by their developers. The registry publishes the keys.";
+    let literal = printable!(
+        "Partner and community providers are signed by their developers.\nIf you'd like to know more about \
+         provider signing, you can read about it here:\nhttps://www.terraform.io/docs/cli/plugins/signing.html"
+    );
+    shell.say(own_or_literal(shell, &own.into(), literal));
 }
 
 /// Reports a change of the lock file.
