@@ -107,8 +107,9 @@ impl Exchanges {
         loop {
             let permits = self.concurrency.acquire(route.url()).await;
             let request = request(&route, &options.user_agent, more, &fetch.body)?;
-            let sending =
-                self.client.send(self.client.ticket(), Arc::new(OperatorAuthority), request, timeouts);
+            let ticket = self.client.ticket();
+            // The future is large, and would make those of all callers large.
+            let sending = Box::pin(self.client.send(ticket, Arc::new(OperatorAuthority), request, timeouts));
             let response = budget.run(route.url(), sending).await?;
             let response = response.map_err(|error| from_network(route.url(), error))?;
             let (head, body) = response.into_parts();
