@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, LINK};
@@ -28,6 +29,8 @@ pub(crate) const MAX_PAGES: usize = 100;
 const TAGS_PER_PAGE: usize = 1_000;
 /// Maximum size of a page of a list.
 const MAX_PAGE_BYTES: u64 = 4 << 20;
+/// Time limit of a request that uploads a part of a blob.
+const MAX_UPLOAD_TIME: Duration = Duration::from_mins(10);
 /// The size up to which responses with errors are read.
 const MAX_ERROR_BYTES: u64 = 64 << 10;
 
@@ -50,6 +53,8 @@ pub struct OciClient {
 
 struct Inner {
     downloader: Downloader,
+    /// Waits longer for responses, since the time for sending the request counts.
+    uploader: Downloader,
     plain_http: PlainHttpRegistries,
     authorizer: Authorizer,
 }
@@ -73,7 +78,8 @@ impl OciClient {
     pub fn new(options: OciClientOptions) -> Self {
         let OciClientOptions { downloader, credentials, plain_http } = options;
         let authorizer = Authorizer::new(downloader.clone(), credentials, plain_http.clone());
-        Self { inner: Arc::new(Inner { downloader, plain_http, authorizer }) }
+        let uploader = downloader.clone().with_idle_timeout(MAX_UPLOAD_TIME);
+        Self { inner: Arc::new(Inner { downloader, uploader, plain_http, authorizer }) }
     }
 
     /// Returns the tags of a repository, in the order of the registry.
@@ -100,7 +106,7 @@ impl OciClient {
                     .send(repository, Actions::Pull, &first, Fetch::get(first.clone()), MAX_PAGE_BYTES)
                     .await?;
             }
-            let fetched = expect(&action, repository, fetched, &[StatusCode::OK])?;
+            let fetched = expect(&action, fetched, &[StatusCode::OK])?;
             let parsed: Page = serde_json::from_slice(&fetched.body)
                 .map_err(|error| invalid_response(&action, &fetched.url, error.to_string()))?;
             tags.extend(parsed.tags.unwrap_or_default());
@@ -125,7 +131,7 @@ impl OciClient {
         let url = self.url(repository, &format!("manifests/{}", reference.selector))?;
         let request = Fetch::get(url.clone()).header(ACCEPT, accepted_manifests());
         let fetched = self.send(repository, Actions::Pull, &url, request, MAX_MANIFEST_BYTES).await?;
-        let fetched = expect(&action, repository, fetched, &[StatusCode::OK])?;
+        let fetched = expect(&action, fetched, &[StatusCode::OK])?;
         let digest = Sha256Digest::hash(&fetched.body);
         let mismatch = |expected| OciError::DigestMismatch {
             subject: format!("the manifest of {reference}"),
@@ -165,7 +171,7 @@ impl OciClient {
             return Err(FetchError::TooLarge { url: printable_url(&url), limit: max_bytes }.into());
         }
         let fetched = self.send(repository, Actions::Pull, &url, Fetch::get(url.clone()), blob.size).await?;
-        let fetched = expect(&action, repository, fetched, &[StatusCode::OK])?;
+        let fetched = expect(&action, fetched, &[StatusCode::OK])?;
         let subject = || format!("the blob sha256:{} of {repository}", blob.digest);
         let size = fetched.body.len() as u64;
         if size != blob.size {
@@ -195,7 +201,7 @@ impl OciClient {
         let authorizer = &self.inner.authorizer;
         let answer = authorizer.current(repository, Actions::Pull).await;
         let request = authorized(Fetch::get(url.clone()), &answer);
-        match self.inner.downloader.download(request, target).await {
+        match Box::pin(self.inner.downloader.download(request, target)).await {
             Err(FetchError::Status { status: StatusCode::UNAUTHORIZED, .. }) => {}
             result => return Ok(result?),
         }
@@ -206,7 +212,8 @@ impl OciClient {
             Err(error) => return Err(error),
         }
         let answer = authorizer.current(repository, Actions::Pull).await;
-        Ok(self.inner.downloader.download(authorized(Fetch::get(url), &answer), target).await?)
+        let request = authorized(Fetch::get(url), &answer);
+        Ok(Box::pin(self.inner.downloader.download(request, target)).await?)
     }
 
     /// Sends a request to the registry, or to a URL that the registry named. A challenge of the
@@ -220,8 +227,23 @@ impl OciClient {
         request: Fetch,
         max_bytes: u64,
     ) -> Result<Fetched, OciError> {
-        let max_bytes = max_bytes.max(MAX_ERROR_BYTES);
-        let downloader = &self.inner.downloader;
+        // The future is large, and callers combine several of them.
+        Box::pin(self.send_and_answer(repository, actions, url, request, max_bytes.max(MAX_ERROR_BYTES)))
+            .await
+    }
+
+    async fn send_and_answer(
+        &self,
+        repository: &Repository,
+        actions: Actions,
+        url: &Url,
+        request: Fetch,
+        max_bytes: u64,
+    ) -> Result<Fetched, OciError> {
+        let downloader = match actions {
+            Actions::Pull => &self.inner.downloader,
+            Actions::PullAndPush => &self.inner.uploader,
+        };
         if !self.is_own_origin(repository, url) {
             return Ok(downloader.fetch(request, max_bytes).await?);
         }
@@ -229,15 +251,36 @@ impl OciClient {
         let answer = authorizer.current(repository, actions).await;
         let fetched = downloader.fetch(authorized(request.clone(), &answer), max_bytes).await?;
         // A server to which the registry has redirected must not obtain a token.
-        if !self.is_own_origin(repository, &fetched.url) {
-            return Ok(fetched);
-        }
-        if fetched.status != StatusCode::UNAUTHORIZED {
-            return check_access(repository, fetched, &answer);
+        if fetched.status != StatusCode::UNAUTHORIZED || !self.is_own_origin(repository, &fetched.url) {
+            return self.check_access(repository, fetched, &answer);
         }
         let answer = authorizer.answer(repository, actions, &answer, &fetched.url, &fetched.headers).await?;
         let fetched = downloader.fetch(authorized(request, &answer), max_bytes).await?;
-        check_access(repository, fetched, &answer)
+        self.check_access(repository, fetched, &answer)
+    }
+
+    /// Returns an error if the registry denied access.
+    fn check_access(
+        &self,
+        repository: &Repository,
+        fetched: Fetched,
+        answer: &Answer,
+    ) -> Result<Fetched, OciError> {
+        let is_denied = matches!(fetched.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        if !is_denied || !self.is_own_origin(repository, &fetched.url) {
+            return Ok(fetched);
+        }
+        let reason = if answer.has_credential {
+            UnauthorizedReason::Forbidden
+        } else {
+            UnauthorizedReason::NoCredentials
+        };
+        Err(OciError::Unauthorized {
+            repository: repository.clone(),
+            url: printable_url(&fetched.url),
+            reason,
+            errors: RegistryMessage::parse(&fetched.body),
+        })
     }
 
     /// Returns a URL of the registry's API for a repository.
@@ -285,37 +328,13 @@ fn authorized(request: Fetch, answer: &Answer) -> Fetch {
     }
 }
 
-/// Returns an error if the registry denied access.
-fn check_access(repository: &Repository, fetched: Fetched, answer: &Answer) -> Result<Fetched, OciError> {
-    if !matches!(fetched.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-        return Ok(fetched);
-    }
-    let reason =
-        if answer.has_credential { UnauthorizedReason::Forbidden } else { UnauthorizedReason::NoCredentials };
-    Err(OciError::Unauthorized {
-        repository: repository.clone(),
-        url: printable_url(&fetched.url),
-        reason,
-        errors: RegistryMessage::parse(&fetched.body),
-    })
-}
-
 /// Returns a response if it has one of the expected statuses, and otherwise an error.
-pub(crate) fn expect(
-    action: &str,
-    repository: &Repository,
-    fetched: Fetched,
-    expected: &[StatusCode],
-) -> Result<Fetched, OciError> {
+pub(crate) fn expect(action: &str, fetched: Fetched, expected: &[StatusCode]) -> Result<Fetched, OciError> {
     if expected.contains(&fetched.status) {
         return Ok(fetched);
     }
     let errors = RegistryMessage::parse(&fetched.body);
     let url = printable_url(&fetched.url);
-    if errors.iter().any(|error| matches!(error.code.as_str(), "UNAUTHORIZED" | "DENIED")) {
-        let (repository, reason) = (repository.clone(), UnauthorizedReason::Forbidden);
-        return Err(OciError::Unauthorized { repository, url, reason, errors });
-    }
     Err(OciError::Response { action: action.to_owned(), url, status: fetched.status, errors })
 }
 

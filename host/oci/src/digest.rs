@@ -106,7 +106,7 @@ mod tests {
         let hex = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
         assert_eq!(parse_digest(&format!("sha256:{hex}")).unwrap(), Sha256Digest::hash(b"{}"));
         for bad in [
-            "".to_owned(),
+            String::new(),
             "sha256".to_owned(),
             "sha256:".to_owned(),
             hex.to_owned(),

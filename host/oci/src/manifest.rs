@@ -211,6 +211,10 @@ impl Manifest {
         if bytes.len() as u64 > MAX_MANIFEST_BYTES {
             return Err(ManifestError::TooLarge);
         }
+        // The JSON library also reads a list as the fields of a struct.
+        if bytes.trim_ascii_start().first() != Some(&b'{') {
+            return Err(ManifestError::NoObject);
+        }
         let head: Head = serde_json::from_slice(bytes)?;
         let stated = content_type.map(essence).filter(|stated| !is_generic(stated));
         let own = head.media_type.as_deref().filter(|own| !own.is_empty());
@@ -274,6 +278,8 @@ pub enum ManifestError {
     TooLarge,
     #[error("it is not a valid manifest: {0}")]
     Json(#[from] serde_json::Error),
+    #[error("it is not a JSON object")]
+    NoObject,
     #[error("neither the manifest nor the registry states its media type")]
     NoMediaType,
     #[error("the manifest has the media type {own:?}, but the registry states {stated:?}")]
@@ -353,7 +359,7 @@ mod tests {
                 r#"{"schemaVersion":2,"mediaType":"M","config":{"mediaType":"x","digest":"y","size":-1}}"#,
                 "invalid",
             ),
-            ("[]", "invalid"),
+            ("[]", "not a JSON object"),
         ];
         for (text, expected) in cases {
             let text = text

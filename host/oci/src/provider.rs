@@ -86,7 +86,7 @@ pub struct ProviderRelease {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ReleaseContent {
-    Index(ImageIndex),
+    Index(Box<ImageIndex>),
     Component(Box<PackageBlob>),
 }
 
@@ -107,7 +107,7 @@ impl ProviderRelease {
         let FetchedManifest { digest, manifest, .. } = fetched;
         let artifact_type = manifest.artifact_type().to_owned();
         let content = match manifest {
-            Manifest::Index(index) if artifact_type == PROVIDER => ReleaseContent::Index(index),
+            Manifest::Index(index) if artifact_type == PROVIDER => ReleaseContent::Index(Box::new(index)),
             Manifest::Image(image) if image.config.media_type == WASM_CONFIG => {
                 let blob = component_blob(&reference, digest, &image)?;
                 ReleaseContent::Component(Box::new(blob))

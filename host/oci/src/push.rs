@@ -101,7 +101,7 @@ impl OciClient {
             result => result?,
         };
         let action = format!("check whether {repository} contains the blob sha256:{digest}");
-        let fetched = expect(&action, repository, fetched, &[StatusCode::OK, StatusCode::NOT_FOUND])?;
+        let fetched = expect(&action, fetched, &[StatusCode::OK, StatusCode::NOT_FOUND])?;
         Ok(fetched.status == StatusCode::OK)
     }
 
@@ -147,7 +147,7 @@ impl OciClient {
             .header(CONTENT_LENGTH, HeaderValue::from_static("0"))
             .redirects(0);
         let fetched = self.send(repository, Actions::PullAndPush, &start, request, 0).await?;
-        let fetched = expect(&action, repository, fetched, &[StatusCode::ACCEPTED])?;
+        let fetched = expect(&action, fetched, &[StatusCode::ACCEPTED])?;
         let mut location = upload_location(&action, &fetched)?;
         let minimum = fetched.headers.get(MIN_CHUNK).and_then(|value| value.to_str().ok()?.parse().ok());
         let is_single = blob.size <= MAX_SINGLE_UPLOAD_BYTES;
@@ -168,7 +168,7 @@ impl OciClient {
                     .retries(0)
                     .without_total_timeout();
                 let fetched = self.send(repository, Actions::PullAndPush, &location, request, 0).await?;
-                let fetched = expect(&action, repository, fetched, &[StatusCode::ACCEPTED])?;
+                let fetched = expect(&action, fetched, &[StatusCode::ACCEPTED])?;
                 location = upload_location(&action, &fetched)?;
                 offset += length;
                 progress(offset);
@@ -182,7 +182,7 @@ impl OciClient {
             .retries(0)
             .without_total_timeout();
         let fetched = self.send(repository, Actions::PullAndPush, &location, request, 0).await?;
-        expect(&action, repository, fetched, &[StatusCode::CREATED])?;
+        expect(&action, fetched, &[StatusCode::CREATED])?;
         if is_single {
             progress(blob.size);
         }
@@ -262,7 +262,7 @@ impl OciClient {
             .body(bytes)
             .redirects(0);
         let fetched = self.send(repository, Actions::PullAndPush, &url, request, 0).await?;
-        let fetched = expect(&action, repository, fetched, &[StatusCode::CREATED])?;
+        let fetched = expect(&action, fetched, &[StatusCode::CREATED])?;
         let stated = fetched.headers.get(CONTENT_DIGEST).and_then(|stated| stated.to_str().ok());
         match stated.and_then(|stated| parse_digest(stated).ok()) {
             Some(stated) if stated != digest => Err(mismatch(digest, stated)),

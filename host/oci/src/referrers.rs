@@ -78,7 +78,7 @@ impl OciClient {
             if page == 0 && has_no_list {
                 return Ok(self.fallback_index(repository, subject).await?.manifests);
             }
-            let fetched = expect(&action, repository, fetched, &[StatusCode::OK])?;
+            let fetched = expect(&action, fetched, &[StatusCode::OK])?;
             let manifest = Manifest::parse(&fetched.body, Some(IMAGE_INDEX));
             let Ok(Manifest::Index(index)) = manifest else {
                 return Err(invalid_response(&action, &url, "it is not an index".to_owned()));

@@ -176,8 +176,8 @@ mod tests {
         sources.into_iter().next().map(|(_, source)| source)
     }
 
-    fn password(user: &str, password: &str) -> Option<Source> {
-        Some(Source::Value(RegistryCredential::from_password(user, password)))
+    fn password(user: &str, password: &str) -> Source {
+        Source::Value(RegistryCredential::from_password(user, password))
     }
 
     #[test]
@@ -194,10 +194,10 @@ mod tests {
             "credsStore": "all",
             "HttpHeaders": {"x": 1}
         }"#;
-        assert_eq!(best(text, "example.com/x"), password("a", "1"));
-        assert_eq!(best(text, "example.com/team"), password("b", "2"));
-        assert_eq!(best(text, "example.com/teams"), password("a", "1"));
-        assert_eq!(best(text, "example.com/team/one/x"), password("c", "3"));
+        assert_eq!(best(text, "example.com/x"), Some(password("a", "1")));
+        assert_eq!(best(text, "example.com/team"), Some(password("b", "2")));
+        assert_eq!(best(text, "example.com/teams"), Some(password("a", "1")));
+        assert_eq!(best(text, "example.com/team/one/x"), Some(password("c", "3")));
         assert_eq!(best(text, "other.example:5000/x"), Some(Source::Helper("own".to_owned())));
         assert_eq!(best(text, "other.example/x"), Some(Source::Helper("all".to_owned())));
     }
@@ -208,7 +208,7 @@ mod tests {
             ["https://index.docker.io/v1/", "index.docker.io", "docker.io", "https://registry-1.docker.io"]
         {
             let text = format!(r#"{{"auths":{{"{key}":{{"auth":"YTpiOmM"}}}}}}"#);
-            assert_eq!(best(&text, "docker.io/acme/x"), password("a", "b:c"), "{key}");
+            assert_eq!(best(&text, "docker.io/acme/x"), Some(password("a", "b:c")), "{key}");
         }
     }
 
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(entry(r#"{"auth":"MDA6","identitytoken":"t"}"#), identity);
         let access = Some(Source::Value(RegistryCredential::from_access_token("t", None)));
         assert_eq!(entry(r#"{"registrytoken":"t"}"#), access);
-        assert_eq!(entry(r#"{"username":"a","password":"b"}"#), password("a", "b"));
+        assert_eq!(entry(r#"{"username":"a","password":"b"}"#), Some(password("a", "b")));
         for empty in ["{}", "null", r#"{"auth":""}"#, r#"{"email":"x"}"#] {
             assert_eq!(entry(empty), None, "{empty}");
         }

@@ -155,7 +155,8 @@ fn parse(output: &[u8]) -> Result<Option<RegistryCredential>, ()> {
     })
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;

@@ -1,0 +1,11 @@
+//! The client against registries on loopback: one that the tests program, and Debian's
+//! `docker-registry`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
+
+mod authentication;
+mod docker_registry;
+mod fake_registry;
+mod pull;
+mod push;
+mod referrers;
