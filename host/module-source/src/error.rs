@@ -97,7 +97,7 @@ pub enum PackageLocationError {
     #[error("the arguments aws_access_key_id and aws_access_key_secret must be used together")]
     IncompleteCredentials,
     #[error(
-        "an OCI address must have the form oci://HOST/REPOSITORY[?tag=TAG] or oci://HOST/REPOSITORY[?digest=DIGEST]: {reason}"
+        "an OCI address must have the form oci://HOST/REPOSITORY[?tag=TAG] or oci://HOST/REPOSITORY[?digest=DIGEST]"
     )]
-    InvalidOciAddress { reason: String },
+    OciAddress,
 }

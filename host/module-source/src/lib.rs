@@ -37,10 +37,10 @@ pub use error::{ModuleSourceError, PackageLocationError, RegistryAddressProblem}
 pub use local::LocalModuleSource;
 pub use location::{
     ArchiveOptions, FileLocation, GcsLocation, GitLocation, HttpLocation, MercurialLocation, OciLocation,
-    OciVersion, PackageLocation, S3Credentials, S3Endpoint, S3Location, SshKey, UrlCredentials,
+    PackageLocation, S3Credentials, S3Endpoint, S3Location, SshKey, UrlCredentials,
 };
 pub use redaction::printable_address;
-pub use registry::{RegistryModule, RegistryModuleSource};
+pub use registry::{RegistryModuleAddress, RegistryModuleSource};
 pub use remote::{RemoteModuleSource, RemotePackage};
 pub use source::ModuleSource;
 pub use subdirectory::PackageSubdirectory;

@@ -19,7 +19,7 @@ mod repository;
 pub use bucket::{GcsLocation, S3Credentials, S3Endpoint, S3Location};
 pub use file::FileLocation;
 pub use http::{HttpLocation, UrlCredentials};
-pub use oci::{OciLocation, OciVersion};
+pub use oci::OciLocation;
 pub use repository::{GitLocation, MercurialLocation, SshKey};
 
 use url::Url;

@@ -25,14 +25,14 @@ const MAX_NAME_LENGTH: usize = 64;
 
 /// A module in a registry, without a version. A clone copies four pointers.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RegistryModule {
+pub struct RegistryModuleAddress {
     host: Arc<str>,
     namespace: Arc<str>,
     name: Arc<str>,
     system: Arc<str>,
 }
 
-impl RegistryModule {
+impl RegistryModuleAddress {
     fn parse(address: &str) -> Result<Self, RegistryAddressProblem> {
         let parts: Vec<&str> = address.split('/').collect();
         let (host, namespace, name, system) = match *parts.as_slice() {
@@ -101,22 +101,22 @@ fn is_system(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
 }
 
-impl fmt::Display for RegistryModule {
+impl fmt::Display for RegistryModuleAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}/{}/{}/{}", self.host, self.namespace, self.name, self.system)
     }
 }
 
-impl fmt::Debug for RegistryModule {
+impl fmt::Debug for RegistryModuleAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "RegistryModule({self})")
+        write!(formatter, "RegistryModuleAddress({self})")
     }
 }
 
 /// A source that names a module in a registry, and a directory in its package.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RegistryModuleSource {
-    pub module: RegistryModule,
+    pub module: RegistryModuleAddress,
     pub subdirectory: PackageSubdirectory,
 }
 
@@ -132,7 +132,7 @@ impl RegistryModuleSource {
         }
         let (address, subdirectory) = split_subdirectory(source);
         let subdirectory = PackageSubdirectory::parse(subdirectory)?;
-        Ok(Self { module: RegistryModule::parse(&address).map_err(wrong)?, subdirectory })
+        Ok(Self { module: RegistryModuleAddress::parse(&address).map_err(wrong)?, subdirectory })
     }
 }
 
