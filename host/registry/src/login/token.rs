@@ -40,29 +40,11 @@ struct TokenResponse {
 impl OAuthClient {
     pub(super) async fn request_token(&self, request: &TokenRequest<'_>) -> Result<AccessToken, LoginError> {
         let settings = &self.settings;
-        let mut form = Serializer::new(String::new());
-        form.append_pair("client_id", &settings.client_id);
-        match request {
-            TokenRequest::AuthorizationCode { code, verifier, redirect_url } => form
-                .append_pair("code", code)
-                .append_pair("code_verifier", verifier)
-                .append_pair("grant_type", "authorization_code")
-                .append_pair("redirect_uri", redirect_url),
-            TokenRequest::Password { user, password } => {
-                form.append_pair("grant_type", "password")
-                    .append_pair("password", password)
-                    .append_pair("username", user);
-                if !settings.scopes.is_empty() {
-                    form.append_pair("scope", &settings.scopes.join(" "));
-                }
-                &mut form
-            }
-        };
         // A code can be used only once, so the request is never sent again.
         let fetch = Fetch::new(Method::POST, settings.token_url.clone())
             .header(header::CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"))
             .header(header::ACCEPT, HeaderValue::from_static("application/json"))
-            .body(Bytes::from(form.finish()))
+            .body(Bytes::from(self.form(request)))
             .redirects(0)
             .retries(0);
         let failed = |error| LoginError::Request { host: self.host.clone(), error };
@@ -90,6 +72,29 @@ impl OAuthClient {
             TokenResponse { access_token, .. } => AccessToken::new(access_token.unwrap_or_default().trim())
                 .map_err(|error| LoginError::Token { host, url, error }),
         }
+    }
+
+    /// Returns the body of a request.
+    fn form(&self, request: &TokenRequest<'_>) -> String {
+        let mut form = Serializer::new(String::new());
+        form.append_pair("client_id", &self.settings.client_id);
+        match request {
+            TokenRequest::AuthorizationCode { code, verifier, redirect_url } => {
+                form.append_pair("code", code)
+                    .append_pair("code_verifier", verifier)
+                    .append_pair("grant_type", "authorization_code")
+                    .append_pair("redirect_uri", redirect_url);
+            }
+            TokenRequest::Password { user, password } => {
+                form.append_pair("grant_type", "password")
+                    .append_pair("password", password)
+                    .append_pair("username", user);
+                if !self.settings.scopes.is_empty() {
+                    form.append_pair("scope", &self.settings.scopes.join(" "));
+                }
+            }
+        }
+        form.finish()
     }
 }
 
