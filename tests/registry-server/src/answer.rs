@@ -110,6 +110,9 @@ pub(crate) async fn answer(shared: &Shared, site: &Site, request: &Incoming) -> 
         return mirror::package(site, rest);
     }
     if let Some(rest) = path.strip_prefix("/releases/") {
+        if rest.contains("_SHA256SUMS") {
+            return providers::file(site, rest);
+        }
         return with_password(site, request, |site| providers::file(site, rest));
     }
     if let Some(rest) = path.strip_prefix("/module-archives/") {

@@ -8,8 +8,14 @@ use rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::TlsAcceptor;
 
 /// The names of the certificate. Requests for names other than `localhost` come through the proxy.
-const NAMES: [&str; 6] =
-    ["localhost", "127.0.0.1", "example.test", "*.example.test", "registry.terraform.io", "registry.opentofu.org"];
+const NAMES: [&str; 6] = [
+    "localhost",
+    "127.0.0.1",
+    "example.test",
+    "*.example.test",
+    "registry.terraform.io",
+    "registry.opentofu.org",
+];
 
 pub(crate) struct Certificates {
     pub(crate) acceptor: TlsAcceptor,

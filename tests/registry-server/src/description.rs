@@ -22,7 +22,7 @@ pub struct ServerDescription {
     /// If there are any, the registries and the mirror require one of these bearer tokens.
     pub tokens: Vec<String>,
     /// The user and the password, `USER:PASSWORD`, that packages, files, repositories and the OCI
-    /// registry require.
+    /// registry require. SHA256SUMS files and their signatures need none.
     pub password: Option<String>,
     /// The user and the password, `USER:PASSWORD`, that the proxy requires.
     pub proxy_password: Option<String>,
@@ -115,7 +115,10 @@ pub enum PackageContent {
     /// These files, by name.
     Files(BTreeMap<String, String>),
     /// A program as the executable, and a file of this many bytes that cannot be compressed.
-    Program { path: PathBuf, padding: u64 },
+    Program {
+        path: PathBuf,
+        padding: u64,
+    },
     /// The script, and a file of this many bytes that cannot be compressed.
     Padded(u64),
     Hostile(HostileArchive),

@@ -60,9 +60,15 @@ impl FaultRule {
 pub enum Fault {
     Status(u16),
     /// A status and headers, such as `Retry-After`.
-    StatusWith { status: u16, headers: BTreeMap<String, String> },
+    StatusWith {
+        status: u16,
+        headers: BTreeMap<String, String>,
+    },
     ContentType(String),
-    Header { name: String, value: String },
+    Header {
+        name: String,
+        value: String,
+    },
     /// Another body, with the same headers.
     Text(String),
     /// The body never ends.
@@ -74,7 +80,10 @@ pub enum Fault {
     /// The server accepts the request and never answers.
     NoAnswer,
     /// The server sends this many bytes at once, and then pauses.
-    SlowBody { bytes: usize, pause_ms: u64 },
+    SlowBody {
+        bytes: usize,
+        pause_ms: u64,
+    },
     /// The server closes the connection after this many bytes of the body.
     CutAfter(u64),
     /// The server closes the connection instead of answering.
@@ -204,9 +213,7 @@ pub(crate) async fn apply(
             }
         }),
         Some(Fault::RedirectLoop) => Answer::redirect(&request.path),
-        Some(Fault::EndlessRedirects) => {
-            Answer::redirect(&format!("{}?{}x", request.path, request.query))
-        }
+        Some(Fault::EndlessRedirects) => Answer::redirect(&format!("{}?{}x", request.path, request.query)),
         Some(Fault::RedirectToOther) => Answer::redirect(&target(request.origin.other())),
         Some(Fault::RedirectToPlain) => Answer::redirect(&target(Origin::Plain)),
         Some(Fault::Redirect(location)) => Answer::redirect(&location),

@@ -155,14 +155,11 @@ fn tarred(kind: HostileArchive, file: &str) -> Vec<u8> {
             all(vec![TarEntry::file("../../../escaped", b"escaped")])
         }
         HostileArchive::AbsoluteName => all(vec![TarEntry::file("/tmp/escaped-absolute", b"escaped")]),
-        HostileArchive::NullByte | HostileArchive::Garbage => {
-            b"<html><body>Sign in</body></html>".repeat(40)
-        }
+        HostileArchive::NullByte | HostileArchive::Garbage => b"<html><body>Sign in</body></html>".repeat(40),
         HostileArchive::Link => all(vec![TarEntry::special("link", b'2', "../../../../../../../etc/passwd")]),
-        HostileArchive::FileThroughLink => all(vec![
-            TarEntry::special("link", b'2', "../../.."),
-            TarEntry::file("link/escaped", b"escaped"),
-        ]),
+        HostileArchive::FileThroughLink => {
+            all(vec![TarEntry::special("link", b'2', "../../.."), TarEntry::file("link/escaped", b"escaped")])
+        }
         HostileArchive::HardLink => all(vec![TarEntry::special("link", b'1', "/etc/passwd")]),
         HostileArchive::Device => all(vec![TarEntry::special("device", b'3', "")]),
         HostileArchive::Pipe => all(vec![TarEntry::special("pipe", b'6', "")]),

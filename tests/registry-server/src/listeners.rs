@@ -62,7 +62,11 @@ impl ServerAddresses {
     /// Returns the URL of an origin, without a slash at the end.
     pub fn url(&self, origin: Origin) -> String {
         let port = self.port(origin);
-        if origin.has_tls() { format!("https://localhost:{port}") } else { format!("http://127.0.0.1:{port}") }
+        if origin.has_tls() {
+            format!("https://localhost:{port}")
+        } else {
+            format!("http://127.0.0.1:{port}")
+        }
     }
 }
 

@@ -29,7 +29,8 @@ pub(crate) fn answer(shared: &Shared, request: &Incoming, path: &str) -> Answer 
 }
 
 fn authorize(shared: &Shared, request: &Incoming) -> Answer {
-    let wanted = [("response_type", "code"), ("client_id", "client-of-tests"), ("code_challenge_method", "S256")];
+    let wanted =
+        [("response_type", "code"), ("client_id", "client-of-tests"), ("code_challenge_method", "S256")];
     for (name, value) in wanted {
         if request.argument(name).as_deref() != Some(value) {
             return Answer::new(400, format!("{name} is not {value}"));
@@ -52,8 +53,7 @@ fn authorize(shared: &Shared, request: &Incoming) -> Answer {
 }
 
 fn token(shared: &Shared, request: &Incoming) -> Answer {
-    let form: BTreeMap<String, String> =
-        url::form_urlencoded::parse(&request.body).into_owned().collect();
+    let form: BTreeMap<String, String> = url::form_urlencoded::parse(&request.body).into_owned().collect();
     let field = |name: &str| form.get(name).map_or("", String::as_str);
     let code = shared.codes.0.lock().unwrap().remove(field("code"));
     let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(field("code_verifier")));

@@ -110,7 +110,8 @@ impl RegistryServer {
 
     /// Starts a server. The description can contain the server's addresses.
     pub fn start(describe: impl FnOnce(&ServerAddresses) -> ServerDescription) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let directory = tempfile::Builder::new().prefix("wardian-registry-").tempdir().unwrap();
         let certificates = Certificates::new();
         std::fs::write(directory.path().join("authority.pem"), &certificates.authority).unwrap();
@@ -137,7 +138,8 @@ impl RegistryServer {
     }
 
     /// Starts a server from a description in JSON, in which `[PLAIN]`, `[TLS]`, `[OTHER]`,
-    /// `[OTHER_TLS]` and `[PROXY]` are replaced by the server's addresses.
+    /// `[OTHER_TLS]` and `[PROXY]` are replaced by the server's URLs, and `[HOST]`, `[PLAIN_HOST]` and
+    /// `[PROXY_HOST]` by the host and the port of `[TLS]`, `[PLAIN]` and `[PROXY]`.
     pub fn start_from_json(text: &str) -> Self {
         Self::start(|addresses| {
             let text = replace_addresses(text, addresses);
@@ -201,6 +203,12 @@ impl RegistryServer {
         self.shared.log.take()
     }
 
+    /// Returns a file of a release, such as a package.
+    pub fn release_file(&self, address: &str, version: &str, name: &str) -> Option<Vec<u8>> {
+        let site = self.shared.site();
+        site.release(address, version)?.files.get(name).map(|blob| blob.bytes().to_vec())
+    }
+
     /// Returns the tags of a repository of the OCI registry.
     pub fn oci_tags(&self, repository: &str) -> Vec<String> {
         let store = self.shared.oci.lock().unwrap();
@@ -241,7 +249,13 @@ fn replace_addresses(text: &str, addresses: &ServerAddresses) -> String {
         ("[OTHER_TLS]", Origin::OtherTls),
         ("[PROXY]", Origin::Proxy),
     ];
-    let host = format!("localhost:{}", addresses.port(Origin::Tls));
-    let text = text.replace("[HOST]", &host);
+    let hosts = [
+        ("[HOST]", "localhost", Origin::Tls),
+        ("[PLAIN_HOST]", "127.0.0.1", Origin::Plain),
+        ("[PROXY_HOST]", "127.0.0.1", Origin::Proxy),
+    ];
+    let text = hosts.iter().fold(text.to_owned(), |text, (name, host, origin)| {
+        text.replace(name, &format!("{host}:{}", addresses.port(*origin)))
+    });
     names.iter().fold(text, |text, (name, origin)| text.replace(name, &addresses.url(*origin)))
 }

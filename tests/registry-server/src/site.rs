@@ -52,7 +52,10 @@ impl Site {
             .iter()
             .map(|provider| {
                 let versions = provider.versions.iter();
-                (provider.address.clone(), versions.map(|version| release(provider, version, directory)).collect())
+                (
+                    provider.address.clone(),
+                    versions.map(|version| release(provider, version, directory)).collect(),
+                )
             })
             .collect();
         let mut module_archives = BTreeMap::new();
@@ -124,9 +127,12 @@ fn release(provider: &RegistryProvider, version: &ProviderRelease, directory: &P
 }
 
 fn file_content(path: &str, file: &FileDescription) -> Blob {
-    let extension = ["zip", "tar.gz", "tgz", "tar"].into_iter().find(|one| path.ends_with(one)).unwrap_or("zip");
+    let extension =
+        ["zip", "tar.gz", "tgz", "tar"].into_iter().find(|one| path.ends_with(one)).unwrap_or("zip");
     match file {
-        FileDescription { hostile: Some(kind), .. } => Blob::new(hostile::archive(*kind, extension, "main.tf")),
+        FileDescription { hostile: Some(kind), .. } => {
+            Blob::new(hostile::archive(*kind, extension, "main.tf"))
+        }
         FileDescription { archive: Some(files), .. } => Blob::new(archive(files, extension)),
         FileDescription { path: Some(path), .. } => Blob::from_file(path),
         FileDescription { text, .. } => Blob::new(text.clone().unwrap_or_default()),
@@ -134,10 +140,7 @@ fn file_content(path: &str, file: &FileDescription) -> Blob {
 }
 
 /// Returns an archive in the format of a file name extension.
-pub(crate) fn archive(
-    files: &BTreeMap<String, String>,
-    extension: &str,
-) -> Vec<u8> {
+pub(crate) fn archive(files: &BTreeMap<String, String>, extension: &str) -> Vec<u8> {
     let pairs = || files.iter().map(|(name, text)| (name.as_str(), text.as_bytes()));
     match extension {
         "zip" => zip(&pairs().map(|(name, text)| ZipEntry::new(name, text, 0o644)).collect::<Vec<_>>()),

@@ -13,6 +13,10 @@ mod ephemeral_values;
 mod examples;
 mod granted_paths;
 mod init;
+#[cfg(unix)]
+mod install_scenarios;
+#[cfg(unix)]
+mod install_setup;
 mod interrupts;
 mod killed_applies;
 #[cfg(unix)]
