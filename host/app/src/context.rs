@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use wardian_address::ProviderAddress;
 use wardian_config::{Configuration, Files, GatedFiles, InstalledModules, LoadedRoot, load_root_with};
-use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics, system_reason};
 use wardian_download::{DownloadObserver, NetworkAccess};
 use wardian_engine::{Directories, EngineContext, Events, ObjectSecrets};
 use wardian_install::catalogue::Catalogue;
@@ -327,19 +327,19 @@ impl AppContext {
     /// Returns the plugin cache, if one is configured.
     ///
     /// # Errors
-    /// If its directory does not exist.
+    /// If its directory does not exist and cannot be created.
     pub fn plugin_cache(&self) -> Result<Option<PackageCache>, AppError> {
         let config = self.cli_config()?;
         let Some(directory) = self.environment.plugin_cache().or(config.plugin_cache_dir) else {
             return Ok(None);
         };
-        if !directory.is_dir() {
+        if let Err(error) = std::fs::create_dir_all(&directory) {
             let detail = format!(
-                "The plugin cache directory {} does not exist. Create it, or remove plugin_cache_dir from the \
-                 CLI configuration and TF_PLUGIN_CACHE_DIR from the environment.",
-                directory.display()
+                "The plugin cache directory {} cannot be created: {}.",
+                directory.display(),
+                system_reason(&error)
             );
-            return Err(AppError::new("Plugin cache directory not found", detail));
+            return Err(AppError::new("Plugin cache directory cannot be used", detail));
         }
         let may_break = config.plugin_cache_may_break_dependency_lock_file
             || self.environment.plugin_cache_may_break_lock_file();

@@ -95,19 +95,9 @@ fn credentials(settings: &NetworkSettings<'_>) -> Result<Credentials, AppError> 
         let file = format!("terraform-credentials-{}", helper.name);
         let found =
             helper_directories.iter().map(|directory| directory.join(&file)).find(|path| path.is_file());
-        let path = found.ok_or_else(|| {
-            let searched: Vec<String> =
-                helper_directories.iter().map(|path| path.display().to_string()).collect();
-            AppError::new(
-                "Credentials helper not found",
-                format!(
-                    "The CLI configuration names the credentials helper \"{}\", but none of these directories \
-                     contains the program {file}: {}.",
-                    helper.name,
-                    searched.join(", ")
-                ),
-            )
-        })?;
+        // A missing program is an error of the first request that needs a token.
+        let expected = || helper_directories.last().map(|directory| directory.join(&file));
+        let path = found.or_else(expected).unwrap_or_else(|| PathBuf::from(&file));
         let mut program = CredentialsProgram::new(&helper.name, path, *directory);
         program.arguments.clone_from(&helper.arguments);
         program.environment = variables(environment);

@@ -24,9 +24,9 @@ use wardian_install::package::MAX_COMPONENT_BYTES;
 use wardian_oci::{
     AddressPart, OciClient, OciError, OciPlatform, PackageBlob, Repository, RepositoryTemplate,
 };
-use wardian_registry::mirror::{MirrorArchive, NetworkMirror};
+use wardian_registry::mirror::{MirrorArchive, NetworkMirror, NetworkMirrorError};
 use wardian_registry::providers::{
-    NativeAvailability, PackagePlatform, ReleaseFormat, ReleasePackage, ReleaseSigner,
+    NativeAvailability, PackagePlatform, ProviderRegistryError, ReleaseFormat, ReleasePackage, ReleaseSigner,
 };
 use wardian_registry::{RegistryClient, RegistryErrorKind};
 
@@ -62,10 +62,11 @@ impl PackageServers {
             WantedPackage::Component => PackagePlatform::for_components(),
             WantedPackage::ComponentOrNative | WantedPackage::Native => package_platform(platform)?,
         };
-        let release =
-            self.registry.provider_release(address, version, &requested).await.map_err(|error| {
-                NetworkSourceError { kind: kind(error.kind()), detail: error.to_string() }
-            })?;
+        let release = self
+            .registry
+            .provider_release(address, version, &requested)
+            .await
+            .map_err(|error| provider_error(&error))?;
         let has_native = matches!(release.native, NativeAvailability::Available(_));
         let native = match release.native {
             NativeAvailability::Available(native) => Ok(native),
@@ -98,10 +99,11 @@ impl PackageServers {
     ) -> Result<PublishedPackage, NetworkSourceError> {
         let mirror = network_mirror(url)?;
         let requested = package_platform(platform)?;
-        let archives =
-            self.registry.mirror_archives(&mirror, address, version, &requested).await.map_err(|error| {
-                NetworkSourceError { kind: kind(error.kind()), detail: error.to_string() }
-            })?;
+        let archives = self
+            .registry
+            .mirror_archives(&mirror, address, version, &requested)
+            .await
+            .map_err(|error| mirror_error(&error))?;
         let has_native = archives.native.is_some();
         let component = archives.component.filter(|_| wanted != WantedPackage::Native);
         let native = archives.native.filter(|_| wanted != WantedPackage::Component);
@@ -160,22 +162,23 @@ impl NetworkSource for PackageServers {
     ) -> Result<NetworkListing, NetworkSourceError> {
         let (versions, warnings) = match method {
             NetworkMethod::Registry => {
-                let listing = self.registry.provider_versions(address).await.map_err(|error| {
-                    NetworkSourceError { kind: kind(error.kind()), detail: error.to_string() }
-                })?;
+                let listing = self.registry.provider_versions(address).await;
+                let listing = listing.map_err(|error| provider_error(&error))?;
                 (listing.versions.keys().cloned().collect(), listing.warnings.clone())
             }
             NetworkMethod::Mirror { url } => {
                 let mirror = network_mirror(url)?;
-                let versions = self.registry.mirror_versions(&mirror, address).await.map_err(|error| {
-                    NetworkSourceError { kind: kind(error.kind()), detail: error.to_string() }
-                })?;
+                let versions = self.registry.mirror_versions(&mirror, address).await;
+                let versions = versions.map_err(|error| mirror_error(&error))?;
                 (versions, Vec::new())
             }
             NetworkMethod::OciMirror { repository_template } => {
                 let repository = repository(repository_template, address)?;
-                let versions =
-                    self.oci.provider_versions(&repository).await.map_err(|error| oci_error(&error))?;
+                let versions = self
+                    .oci
+                    .provider_versions(&repository)
+                    .await
+                    .map_err(|error| oci_versions_error(&error))?;
                 (versions, Vec::new())
             }
         };
@@ -350,6 +353,18 @@ fn kind(kind: RegistryErrorKind) -> NetworkErrorKind {
     }
 }
 
+fn provider_error(error: &ProviderRegistryError) -> NetworkSourceError {
+    NetworkSourceError { summary: error.summary(), kind: kind(error.kind()), detail: error.to_string() }
+}
+
+fn mirror_error(error: &NetworkMirrorError) -> NetworkSourceError {
+    NetworkSourceError { summary: error.summary(), kind: kind(error.kind()), detail: error.to_string() }
+}
+
+fn oci_versions_error(error: &OciError) -> NetworkSourceError {
+    NetworkSourceError::for_versions(oci_error(error).kind, error.to_string())
+}
+
 fn oci_error(error: &OciError) -> NetworkSourceError {
     let kind = if error.is_not_found() {
         NetworkErrorKind::NotFound
@@ -358,19 +373,19 @@ fn oci_error(error: &OciError) -> NetworkSourceError {
     } else {
         NetworkErrorKind::Rejected
     };
-    NetworkSourceError { kind, detail: error.to_string() }
+    NetworkSourceError::for_package(kind, error.to_string())
 }
 
 fn fetch_error(error: &FetchError) -> NetworkSourceError {
     let is_unreachable = error.is_unreachable() || matches!(error, FetchError::Offline { .. });
     let kind = if is_unreachable { NetworkErrorKind::Unreachable } else { NetworkErrorKind::Rejected };
-    NetworkSourceError { kind, detail: error.to_string() }
+    NetworkSourceError::for_package(kind, error.to_string())
 }
 
 fn incompatible(detail: String) -> NetworkSourceError {
-    NetworkSourceError { kind: NetworkErrorKind::Incompatible, detail }
+    NetworkSourceError::for_package(NetworkErrorKind::Incompatible, detail)
 }
 
 fn rejected(detail: String) -> NetworkSourceError {
-    NetworkSourceError { kind: NetworkErrorKind::Rejected, detail }
+    NetworkSourceError::for_package(NetworkErrorKind::Rejected, detail)
 }

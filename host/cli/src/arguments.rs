@@ -14,6 +14,7 @@ mod operation;
 mod options;
 mod plugin;
 mod policy;
+mod providers;
 mod serve;
 mod shell_words;
 mod state;
@@ -42,6 +43,7 @@ pub(crate) use operation::*;
 pub(crate) use options::*;
 pub(crate) use plugin::*;
 pub(crate) use policy::*;
+pub(crate) use providers::*;
 pub(crate) use serve::*;
 pub(crate) use state::*;
 pub(crate) use variables::{VariableArgument, VariableArguments};
@@ -218,6 +220,8 @@ impl Command {
             },
             Self::Providers(one) => match &one.command {
                 Some(ProvidersCommand::Schema(schema)) => schema,
+                Some(ProvidersCommand::Lock(lock)) => lock,
+                Some(ProvidersCommand::Mirror(mirror)) => mirror,
                 None => one,
             },
             Self::Refresh(one) => one,

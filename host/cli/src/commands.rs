@@ -20,6 +20,8 @@ mod policy_check;
 mod policy_explain;
 mod policy_grant;
 mod providers;
+mod providers_lock;
+mod providers_mirror;
 mod refresh;
 pub(crate) mod serve;
 mod show;

@@ -20,6 +20,8 @@ const LOCK_NAME: &str = "lock";
 pub struct DownloadArea {
     directory: PathBuf,
     lock: File,
+    /// The directories above that did not exist, the innermost first.
+    created: Vec<PathBuf>,
 }
 
 impl DownloadArea {
@@ -29,6 +31,8 @@ impl DownloadArea {
     /// If the directory cannot be created or is a symbolic link.
     pub fn open(packages: &Path) -> io::Result<Self> {
         let directory = packages.join(DIRECTORY_NAME);
+        let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let created = packages.ancestors().take_while(missing).map(Path::to_owned).collect();
         loop {
             fs::create_dir_all(packages)?;
             if directory.is_symlink() {
@@ -50,7 +54,7 @@ impl DownloadArea {
             lock.lock_shared()?;
             // The directory may have been removed before the lock was acquired.
             if path.exists() {
-                return Ok(Self { directory, lock });
+                return Ok(Self { directory, lock, created });
             }
         }
     }
@@ -84,8 +88,11 @@ impl Drop for DownloadArea {
                 let _ = fs::remove_file(&path);
             }
         }
-        if !keeps_parts {
-            let _ = fs::remove_dir_all(&self.directory);
+        if !keeps_parts && fs::remove_dir_all(&self.directory).is_ok() {
+            // A directory that is in use is not empty, and is not removed.
+            for directory in &self.created {
+                let _ = fs::remove_dir(directory);
+            }
         }
     }
 }

@@ -39,6 +39,7 @@ pub mod mirror;
 pub mod network_source;
 pub mod package;
 pub mod package_cache;
+pub mod platform_lock;
 pub mod plugin_directories;
 pub mod requirements;
 pub mod selected_plugin;

@@ -6,6 +6,7 @@
 //! | `HOST/NS/TYPE/VERSION/wasip2_wasm/` | unpacked component |
 //! | `HOST/NS/TYPE/VERSION/ANY.wasm` | a bare component, if it is the only one |
 //! | `HOST/NS/TYPE/terraform-provider-TYPE_VERSION_PLATFORM.zip` | packed native package or component |
+//! | `HOST/NS/TYPE/terraform-provider-TYPE_VERSION_wasip2_wasm.wasm` | a bare component, as releases contain it |
 //!
 //! The archive of a provisioner `NAME`, whose `TYPE` is `provisioner-NAME`, can also begin with
 //! `terraform-provisioner-NAME`.
@@ -114,8 +115,12 @@ impl FilesystemMirror {
                 if path.is_dir() {
                     found.add_version_directory(&path, &version)?;
                 }
-            } else if let Some((version, platform)) = archive_name(&name, address) {
+            } else if let Some((version, platform)) = package_name(&name, address, ".zip") {
                 found.add(version, &platform, PackageLocation::Archive(path), RANK_PACKED);
+            } else if let Some((version, platform)) = package_name(&name, address, ".wasm")
+                && is_component_platform(&platform)
+            {
+                found.add(version, &platform, PackageLocation::BareComponent(path), RANK_PACKED);
             }
         }
         let Found { mut listing, .. } = found;
@@ -197,14 +202,14 @@ fn is_platform_name(name: &str) -> bool {
     matches!(name.split('_').collect::<Vec<_>>().as_slice(), [system, architecture] if !system.is_empty() && !architecture.is_empty())
 }
 
-/// Parses version and platform from `terraform-provider-TYPE_VERSION_OS_ARCH.zip`.
-fn archive_name(name: &str, address: &ProviderAddress) -> Option<(Version, String)> {
+/// Parses version and platform from `terraform-provider-TYPE_VERSION_OS_ARCH` and an extension.
+fn package_name(name: &str, address: &ProviderAddress, extension: &str) -> Option<(Version, String)> {
     let of_provisioner = provisioner_name(address)
         .and_then(|own| name.strip_prefix("terraform-provisioner-")?.strip_prefix(own));
     let of_plugin =
         || name.strip_prefix("terraform-provider-").and_then(|rest| rest.strip_prefix(address.type_name()));
     let rest = of_provisioner.or_else(of_plugin)?;
-    let rest = rest.strip_prefix('_')?.strip_suffix(".zip")?;
+    let rest = rest.strip_prefix('_')?.strip_suffix(extension)?;
     let (version, platform) = rest.split_once('_')?;
     let version = Version::parse(version).ok()?;
     is_platform_name(platform).then(|| (version, platform.to_owned()))
@@ -263,6 +268,8 @@ mod tests {
             "terraform-provider-dns_1.5.0_linux_amd64.zip",
             "terraform-provider-dns_1.5.0_wasm32_wasip2.zip",
             "terraform-provider-dns_1.6.0_windows_386.zip",
+            "terraform-provider-dns_1.7.0_wasip2_wasm.wasm",
+            "terraform-provider-dns_1.7.1_linux_amd64.wasm",
             "v2.0.0/linux_amd64/terraform-provider-dns",
             "terraform-provider-other_3.0.0_linux_amd64.zip",
             "README.md",
@@ -289,6 +296,7 @@ mod tests {
                 "1.1.0 1.1.0/wasm32_wasip2",
                 "1.2.0 1.2.0/loose.wasm",
                 "1.5.0 terraform-provider-dns_1.5.0_wasm32_wasip2.zip",
+                "1.7.0 terraform-provider-dns_1.7.0_wasip2_wasm.wasm",
             ]
         );
         let others: Vec<String> = listing.other_platforms.iter().map(ToString::to_string).collect();

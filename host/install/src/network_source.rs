@@ -157,9 +157,29 @@ impl fmt::Display for PackageAuthentication {
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{detail}")]
 pub struct NetworkSourceError {
+    /// The headline of the message.
+    pub summary: &'static str,
     pub kind: NetworkErrorKind,
     /// The failure, its server, and how to proceed.
     pub detail: String,
+}
+
+impl NetworkSourceError {
+    /// Creates an error of a package, with Terraform's headline.
+    pub fn for_package(kind: NetworkErrorKind, detail: impl Into<String>) -> Self {
+        let summary = match kind {
+            NetworkErrorKind::Incompatible => "Incompatible provider version",
+            NetworkErrorKind::NotFound | NetworkErrorKind::Unreachable | NetworkErrorKind::Rejected => {
+                "Failed to install provider"
+            }
+        };
+        Self { summary, kind, detail: detail.into() }
+    }
+
+    /// Creates an error of a list of versions, with Terraform's headline.
+    pub fn for_versions(kind: NetworkErrorKind, detail: impl Into<String>) -> Self {
+        Self { summary: "Failed to query available provider packages", kind, detail: detail.into() }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -135,6 +135,8 @@ pub enum Notice {
         /// The path of the override.
         path: PathBuf,
     },
+    /// The lock file has the hash of a native package for this platform only.
+    OnlyLocalHash { address: ProviderAddress },
     /// The registry publishes a warning about a provider.
     RegistryWarning { address: ProviderAddress, warning: String },
     /// A provider could not be selected. The failure has no effect while its development override
@@ -161,6 +163,11 @@ impl fmt::Display for Notice {
                 "{} is taken from {}, a development override; its version and hash are not checked",
                 address.for_display(),
                 path.display()
+            ),
+            Self::OnlyLocalHash { address } => write!(
+                formatter,
+                "the lock file has the hash of {} for this platform only",
+                address.for_display()
             ),
             Self::RegistryWarning { address, warning } => {
                 write!(formatter, "the registry reports about {}: {warning}", address.for_display())
@@ -299,7 +306,11 @@ impl Selector<'_> {
         };
         let same_version = entry.filter(|entry| entry.version == version);
         let hashes = self.accept(address, &version, same_version, &opened, notices)?;
-        let entry = LockEntry { version: version.clone(), constraints, hashes };
+        let entry = match (entry, opened.package.artifact.origin()) {
+            // Terraform does not change the entry of a package that is already installed.
+            (Some(entry), PluginOrigin::Installed(_)) => entry.clone(),
+            _ => LockEntry { version: version.clone(), constraints, hashes },
+        };
         let OpenedOffer { package, authentication, .. } = opened;
         let plugin = SelectedPlugin { version, reason, authentication, artifact: package.artifact };
         let replaced = self.replaced_component(address, &plugin).await;
@@ -437,6 +448,13 @@ impl Selector<'_> {
                     })));
                 }
             }
+        }
+        let is_only_local = offer.signed_hashes.is_empty()
+            && hashes.iter().all(|hash| *hash == opened.content_hash)
+            && matches!(opened.artifact, PluginArtifact::Native(_))
+            && !matches!(opened.artifact.origin(), PluginOrigin::Installed(_));
+        if is_only_local {
+            notices.push(Notice::OnlyLocalHash { address: address.clone() });
         }
         hashes.extend(offer.signed_hashes.iter().cloned());
         // The signed hash of a component's file identifies the component on every platform.

@@ -32,7 +32,7 @@ use wardian_address::{
 use crate::catalogue::Catalogue;
 use crate::file_digests::FileDigests;
 use crate::mirror::{FilesystemMirror, MirrorError, Platform};
-use crate::network_source::{NetworkMethod, NetworkSource};
+use crate::network_source::{NetworkMethod, NetworkSource, WantedPackage};
 use crate::package_cache::PackageCache;
 use crate::plugin_directories::PluginDirectories;
 
@@ -55,6 +55,8 @@ pub struct Sources<'a> {
     /// The client for [`InstallationMethodKind::Network`]; [`None`] if the command makes no
     /// requests.
     pub network: Option<Arc<dyn NetworkSource>>,
+    /// The kinds of packages from servers that are used.
+    pub wanted: WantedPackage,
     /// The cache of packages from servers.
     pub cache: Option<PackageCache>,
 }
@@ -210,6 +212,7 @@ impl<'a> Sources<'a> {
             platform,
             digests: Arc::default(),
             network: None,
+            wanted: WantedPackage::ComponentOrNative,
             cache: None,
         })
     }

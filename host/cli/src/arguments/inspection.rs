@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 
 use super::VariableArguments;
 use super::options::{AuditArguments, ColorArguments, ViewArguments};
@@ -45,36 +45,6 @@ pub(crate) struct OutputArguments {
     /// The state file to read, instead of terraform.tfstate.
     #[arg(long, value_name = "PATH")]
     pub(crate) state: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) view: ColorArguments,
-}
-
-/// `providers`.
-#[derive(Args, Debug)]
-#[command(disable_help_flag = true, disable_help_subcommand = true, args_override_self = true)]
-pub(crate) struct ProvidersArguments {
-    /// Accepted without effect; test files are not read.
-    #[arg(long, hide = true, value_name = "PATH")]
-    pub(crate) test_directory: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) view: ColorArguments,
-    #[command(subcommand)]
-    pub(crate) command: Option<ProvidersCommand>,
-}
-
-/// Other commands about providers.
-#[derive(Debug, Subcommand)]
-pub(crate) enum ProvidersCommand {
-    /// Print the schemas of all providers of the configuration as JSON.
-    Schema(ProvidersSchemaArguments),
-}
-
-/// `providers schema`.
-#[derive(Args, Debug)]
-pub(crate) struct ProvidersSchemaArguments {
-    /// Print JSON; there is no other form.
-    #[arg(long)]
-    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) view: ColorArguments,
 }

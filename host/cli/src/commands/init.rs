@@ -24,6 +24,7 @@ use wardian_diagnostic::Diagnostic;
 use wardian_download::NetworkAccess;
 use wardian_install::installed::install;
 use wardian_install::lock_file::LOCK_FILE_NAME;
+use wardian_install::mirror::Platform;
 use wardian_install::package::PluginArtifact;
 use wardian_install::selection::{
     LockChange, LockFilePolicy, Notice, SelectedPlugin, Selection, SelectionError, SelectionOptions,
@@ -66,6 +67,12 @@ impl CommandSpec for InitArguments {
                 "The -migrate-state and -json options are mutually-exclusive",
                 "With -json nobody can be asked for approval. Use -migrate-state without -json, or -force-copy \
                  to copy the states without a question.",
+            ));
+        }
+        if self.upgrade && self.lockfile.is_some() {
+            return Err(InvalidOptions::new(
+                "The -upgrade flag conflicts with -lockfile=readonly.",
+                "-upgrade selects new versions, which -lockfile=readonly does not allow. Use only one of them.",
             ));
         }
         if self.backend.reconfigure && self.backend.migrate_state {
@@ -243,10 +250,11 @@ fn warn_of_shadows(context: &CommandContext, selection: &Selection) {
 }
 
 fn report_notices(context: &CommandContext, notices: &[Notice]) {
+    warn_of_local_hashes(context, notices);
     for notice in notices {
         match notice {
             // The warning is shown when the plugins are located, as in all commands.
-            Notice::OverrideInEffect { .. } => {}
+            Notice::OverrideInEffect { .. } | Notice::OnlyLocalHash { .. } => {}
             Notice::OverriddenNotSelected { .. } => {
                 let detail = sentence(&notice.to_string());
                 let warning = Diagnostic::warning("Provider development override", detail);
@@ -262,6 +270,31 @@ fn report_notices(context: &CommandContext, notices: &[Notice]) {
             }
         }
     }
+}
+
+/// Warns about native plugins whose packages for other platforms the lock file does not cover.
+fn warn_of_local_hashes(context: &CommandContext, notices: &[Notice]) {
+    let local: Vec<String> = notices
+        .iter()
+        .filter_map(|notice| match notice {
+            Notice::OnlyLocalHash { address } => Some(format!("  - {}", address.for_display())),
+            _ => None,
+        })
+        .collect();
+    if local.is_empty() {
+        return;
+    }
+    let platform = Platform::current();
+    let (command, platform) = (context.shell.product().command(), platform.as_str());
+    let detail = format!(
+        "Because of the configured installation methods, the hashes of these providers in the lock file were \
+         computed from the installed packages:\n{}\n\nThe file .terraform.lock.hcl has only the hashes for \
+         {platform}, so the providers cannot be installed on another platform. To add the hashes for another \
+         platform, such as linux_amd64, run:\n  {command} providers lock -platform=linux_amd64",
+        local.join("\n")
+    );
+    let warning = Diagnostic::warning("Incomplete lock file information for providers", detail);
+    context.shell.diagnostics(&warning.into());
 }
 
 /// Reports plugins whose lock entries contain no hash of a native package, because Terraform does

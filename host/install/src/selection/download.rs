@@ -14,7 +14,7 @@ use crate::hash::PackageHash;
 use crate::lock_file::LockEntry;
 use crate::network_source::{
     NetworkErrorKind, NetworkMethod, NetworkSource, NetworkSourceError, PackageAuthentication,
-    PublishedFormat, PublishedPackage, WantedPackage,
+    PublishedFormat, PublishedPackage,
 };
 use crate::package::{COMPONENT_PLATFORM, ExpectedContent, OpenedPackage, PackageLocation, PluginOrigin};
 use crate::sources::Sources;
@@ -88,15 +88,15 @@ impl<'a> Downloads<'a> {
             return Err(self.failed(
                 address,
                 version,
-                NetworkSourceError {
-                    kind: NetworkErrorKind::Unreachable,
-                    detail: "this command makes no requests".to_owned(),
-                },
+                NetworkSourceError::for_package(
+                    NetworkErrorKind::Unreachable,
+                    "this command makes no requests",
+                ),
             ));
         };
         let failed = |error| self.failed(address, version, error);
         let package = client
-            .package(method, address, version, &self.sources.platform, WantedPackage::ComponentOrNative)
+            .package(method, address, version, &self.sources.platform, self.sources.wanted)
             .await
             .map_err(failed)?;
         let file = self.download(&**client, address, version, &package).await?;
@@ -110,7 +110,7 @@ impl<'a> Downloads<'a> {
                 opened.archive_hash.as_ref().unwrap_or(&opened.content_hash),
                 published.join(", ")
             );
-            return Err(failed(NetworkSourceError { kind: NetworkErrorKind::Rejected, detail }));
+            return Err(failed(NetworkSourceError::for_package(NetworkErrorKind::Rejected, detail)));
         }
         let signed_hashes: BTreeSet<PackageHash> = match package.authentication {
             PackageAuthentication::Signed { .. } => package.signed_hashes,
@@ -174,7 +174,10 @@ impl<'a> Downloads<'a> {
         });
         match opening.await {
             Ok(Ok(opened)) => Ok(opened),
-            Ok(Err(error)) => Err(SelectionError::Package { address, version, error: Box::new(error) }),
+            Ok(Err(error)) => {
+                let error = NetworkSourceError::for_package(NetworkErrorKind::Rejected, error.to_string());
+                Err(self.failed(&address, &version, error))
+            }
             Err(_) => Err(SelectionError::Interrupted { address, version }),
         }
     }

@@ -128,33 +128,19 @@ impl SelectionError {
     /// Returns the headline of the message.
     pub fn summary(&self) -> &'static str {
         match self {
-            Self::NoMatchingVersion { searched, .. } | Self::LockedVersionUnavailable { searched, .. }
-                if uses_network(searched) =>
-            {
-                "Failed to query available provider packages"
-            }
-            Self::NoMatchingVersion { .. } | Self::LockedVersionUnavailable { .. } => {
-                "No available provider version"
-            }
-            Self::Query { .. } => "Failed to query available provider packages",
-            Self::Download { error, .. } if error.kind == NetworkErrorKind::Incompatible => {
-                "Incompatible provider version"
-            }
-            Self::Download { .. } | Self::DownloadDirectory { .. } | Self::Interrupted { .. } => {
+            Self::NoMatchingVersion { .. }
+            | Self::LockedVersionUnavailable { .. }
+            | Self::LockedVersionRejected { .. }
+            | Self::Mirror { .. } => "Failed to query available provider packages",
+            Self::Query { error, .. } | Self::Download { error, .. } => error.summary,
+            Self::HashMismatch(_) | Self::DownloadDirectory { .. } | Self::Interrupted { .. } => {
                 "Failed to install provider"
             }
-            Self::LockedVersionRejected { .. } => "Locked provider version does not match constraints",
-            Self::HashMismatch(_) => "Provider package does not match the lock file",
             Self::Package { .. } => "Unusable provider package",
-            Self::Mirror { .. } => "Unreadable provider mirror",
             Self::Legacy { .. } => "Invalid legacy provider address",
-            Self::LockFileReadOnly { .. } => "Provider lock file may not change",
+            Self::LockFileReadOnly { .. } => "Provider dependency changes detected",
         }
     }
-}
-
-fn uses_network(searched: &[SearchedSource]) -> bool {
-    searched.iter().any(|source| source.is_network)
 }
 
 fn query_failed(address: &ProviderAddress, error: &NetworkSourceError) -> String {
