@@ -92,6 +92,6 @@ impl RegistryClient {
 
     /// Requests a file of a release, which needs no credentials.
     pub(crate) async fn get_public(&self, url: Url, max_bytes: u64) -> Result<Fetched, RequestError> {
-        Ok(self.inner.downloader.fetch(Fetch::get(url), max_bytes).await?)
+        Ok(Box::pin(self.inner.downloader.fetch(Fetch::get(url), max_bytes)).await?)
     }
 }

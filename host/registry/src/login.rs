@@ -183,9 +183,8 @@ impl BrowserLogin {
         let Self { client, authorization_url: mut url } = self;
         let ports = client.settings.ports.clone();
         let host = || client.host.clone();
-        let server = match CallbackServer::bind(ports.clone()).await {
-            Some(server) => server,
-            None => return Err(LoginError::NoPort { host: host(), ports }),
+        let Some(server) = CallbackServer::bind(ports.clone()).await else {
+            return Err(LoginError::NoPort { host: host(), ports });
         };
         let redirect_url = server.redirect_url();
         let (state, verifier) = (random_secret(host)?, random_secret(host)?);

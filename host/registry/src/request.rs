@@ -75,7 +75,8 @@ pub(crate) async fn send(
             (fetch, CredentialUse::Failed(error.to_string()))
         }
     };
-    let response = downloader.fetch(fetch, max_bytes).await?;
+    // The future is large, and callers have several of them.
+    let response = Box::pin(downloader.fetch(fetch, max_bytes)).await?;
     match response.status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(RequestError::Unauthorized {
             host: host.clone(),

@@ -117,10 +117,11 @@ impl HostServices {
         let found: Vec<String> =
             self.services.keys().filter(is_other_version).take(8).map(|id| shorten(id)).collect();
         let host = self.host.clone();
-        Err(match found.is_empty() {
-            true => ServiceError::NotOffered { host, service },
-            false => ServiceError::OtherVersions { host, service, found },
-        })
+        if found.is_empty() {
+            Err(ServiceError::NotOffered { host, service })
+        } else {
+            Err(ServiceError::OtherVersions { host, service, found })
+        }
     }
 
     /// Resolves a URL of a service. A discovery document cannot lead from https to http; the CLI

@@ -25,7 +25,7 @@ use crate::access_token::AccessToken;
 use crate::service_host::ServiceHost;
 
 /// Time limit of a helper, unless it has another. Some helpers wait for the user.
-const TIME_LIMIT: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_mins(1);
 const MAX_OUTPUT_BYTES: usize = 128 << 10;
 const MAX_MESSAGE_BYTES: usize = 4 << 10;
 

@@ -13,8 +13,10 @@
 //! The package of each kind is authenticated by the signed checksums; its content is authenticated
 //! by its digest when it is downloaded.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::StatusCode;
 use url::Url;
 use wardian_address::{ProviderAddress, Version};
@@ -85,6 +87,12 @@ impl ReleasePackage {
     }
 }
 
+/// A package whose checksums have a valid signature. Its digest is not compared with them yet.
+struct AuthenticatedPackage {
+    document: PackageDocument,
+    checksums: Arc<SignedChecksums>,
+}
+
 /// A release in a registry.
 #[derive(Clone, Copy)]
 struct RequestedRelease<'a> {
@@ -125,59 +133,18 @@ impl RegistryClient {
 impl RequestedRelease<'_> {
     async fn find(self, platform: &PackagePlatform) -> Result<ProviderRelease, ProviderProblem> {
         let listed = self.listed_platforms();
-        let lists_component = listed.iter().flatten().any(PackagePlatform::is_for_components);
-        let component_platform = PackagePlatform::for_components();
-        let (native, component) = tokio::try_join!(
-            async {
-                match platform.is_for_components() {
-                    true => Ok(None),
-                    false => self.document(platform).await,
-                }
-            },
-            async {
-                match lists_component || platform.is_for_components() {
-                    true => self.document(&component_platform).await,
-                    false => Ok(None),
-                }
-            }
-        )?;
-        let (native, mut component) = match (native, component) {
-            // Usually, both packages have the same checksums.
-            (Some(native), Some(component)) if native.checksums == component.checksums => {
-                let checksums = self.checksums(&native.checksums).await?;
-                (Some((native, Arc::clone(&checksums))), Some((component, checksums)))
-            }
-            (native, component) => {
-                tokio::try_join!(self.with_checksums(native), self.with_checksums(component))?
-            }
-        };
-        let mut component_in_checksums = None;
-        if component.is_none() {
-            match &native {
-                Some((native, checksums)) => {
-                    component_in_checksums = self.component_in_checksums(native, checksums)?;
-                }
-                None if listed.is_none() && !platform.is_for_components() => {
-                    component = self.with_checksums(self.document(&component_platform).await?).await?;
-                }
-                None => {}
-            }
-        }
-        if native.is_none() && component.is_none() {
-            component_in_checksums = self.component_of_other_platform(listed.as_deref(), platform).await?;
-        }
-        let component = match component {
-            Some((document, checksums)) => Some(self.component(document, checksums)?),
-            None => component_in_checksums,
+        let (native, component) = self.packages(platform, listed.as_deref()).await?;
+        let component = match (component, &native) {
+            (Some(component), _) => Some(component.into_component()?),
+            (None, Some(native)) => self.component_in_checksums(native)?,
+            (None, None) => self.component_without_native(listed.as_deref(), platform).await?,
         };
         let native = match native {
             None => NativeAvailability::NotPublished,
-            Some((document, _)) if !protocol::is_supported(&document.protocols) => {
-                NativeAvailability::UnsupportedProtocol(self.mismatch(document.protocols).await)
+            Some(native) if !protocol::is_supported(&native.document.protocols) => {
+                NativeAvailability::UnsupportedProtocol(self.mismatch(native.document.protocols).await)
             }
-            Some((document, checksums)) => {
-                NativeAvailability::Available(package(document, checksums, ReleaseFormat::NativeArchive)?)
-            }
+            Some(native) => NativeAvailability::Available(native.into_package(ReleaseFormat::NativeArchive)?),
         };
         match (native, component) {
             (NativeAvailability::NotPublished, None) => Err(ProviderProblem::NoPackage {
@@ -197,18 +164,50 @@ impl RequestedRelease<'_> {
         Some(listing.versions.get(self.version).map(|listed| listed.platforms.clone()).unwrap_or_default())
     }
 
-    async fn document(self, platform: &PackagePlatform) -> Result<Option<PackageDocument>, ProviderProblem> {
+    /// Returns the native package for the platform, and the component if the registry lists its
+    /// platform.
+    async fn packages(
+        self,
+        platform: &PackagePlatform,
+        listed: Option<&[PackagePlatform]>,
+    ) -> Result<(Option<AuthenticatedPackage>, Option<AuthenticatedPackage>), ProviderProblem> {
+        let component_platform = PackagePlatform::for_components();
+        let lists_component = listed.unwrap_or_default().contains(&component_platform);
+        let is_component = *platform == component_platform;
+        let native_platform = Some(platform).filter(|_| !is_component);
+        let component_platform = Some(&component_platform).filter(|_| lists_component || is_component);
+        let (native, component) =
+            tokio::try_join!(self.document(native_platform), self.document(component_platform))?;
+        match (native, component) {
+            // Usually, both packages have the same checksums.
+            (Some(native), Some(component)) if native.checksums == component.checksums => {
+                let checksums = self.checksums(&native.checksums).await?;
+                let native = AuthenticatedPackage { document: native, checksums: Arc::clone(&checksums) };
+                Ok((Some(native), Some(AuthenticatedPackage { document: component, checksums })))
+            }
+            (native, component) => {
+                tokio::try_join!(self.authenticated(native), self.authenticated(component))
+            }
+        }
+    }
+
+    /// Requests the description of the package for a platform, if there is such a package.
+    async fn document(
+        self,
+        platform: Option<&PackagePlatform>,
+    ) -> Result<Option<PackageDocument>, ProviderProblem> {
+        let Some(platform) = platform else { return Ok(None) };
         let release = (self.address, self.version);
         self.client.package_document(self.host, self.base, release, platform).await
     }
 
-    async fn with_checksums(
+    async fn authenticated(
         self,
         document: Option<PackageDocument>,
-    ) -> Result<Option<(PackageDocument, Arc<SignedChecksums>)>, ProviderProblem> {
+    ) -> Result<Option<AuthenticatedPackage>, ProviderProblem> {
         let Some(document) = document else { return Ok(None) };
         let checksums = self.checksums(&document.checksums).await?;
-        Ok(Some((document, checksums)))
+        Ok(Some(AuthenticatedPackage { document, checksums }))
     }
 
     /// Requests the checksums and verifies their signature.
@@ -227,7 +226,7 @@ impl RequestedRelease<'_> {
         file: &'static str,
         url: &Url,
         max_bytes: u64,
-    ) -> Result<bytes::Bytes, ProviderProblem> {
+    ) -> Result<Bytes, ProviderProblem> {
         let failed = |error| ProviderProblem::ReleaseFile { file, error };
         let response = self.client.get_public(url.clone(), max_bytes).await.map_err(failed)?;
         match response.status {
@@ -239,30 +238,24 @@ impl RequestedRelease<'_> {
     /// Returns the component of a release from the checksums of another package.
     fn component_in_checksums(
         self,
-        other: &PackageDocument,
-        checksums: &Arc<SignedChecksums>,
+        other: &AuthenticatedPackage,
     ) -> Result<Option<ReleasePackage>, ProviderProblem> {
-        let stem = format!(
-            "terraform-provider-{}_{}_{}",
-            self.address.type_name(),
-            self.version,
-            PackagePlatform::for_components()
-        );
+        let (type_name, version) = (self.address.type_name(), self.version);
+        let platform = PackagePlatform::for_components();
         let formats = [("wasm", ReleaseFormat::BareComponent), ("zip", ReleaseFormat::ComponentArchive)];
         for (extension, format) in formats {
-            let file_name = format!("{stem}.{extension}");
-            let Some(digest) = checksums.digest(&file_name) else { continue };
-            let base = &other.checksums.url;
-            // The name is encoded as one segment of the path, whatever it contains.
-            let mut url = base.clone();
+            let file_name = format!("terraform-provider-{type_name}_{version}_{platform}.{extension}");
+            let Some(digest) = other.checksums.digest(&file_name) else { continue };
+            let mut url = other.document.checksums.url.clone();
             url.set_query(None);
             url.set_fragment(None);
+            // The name is encoded as one segment of the path, whatever it contains.
             match url.path_segments_mut() {
                 Ok(mut segments) => drop(segments.pop().push(&file_name)),
                 Err(()) => return Err(ProviderProblem::BaseUrl { host: self.host.clone() }),
             }
-            let uses_netrc = may_use_netrc(&url, other.is_encrypted);
-            let checksums = Arc::clone(checksums);
+            let uses_netrc = may_use_netrc(&url, other.document.is_encrypted);
+            let checksums = Arc::clone(&other.checksums);
             return Ok(Some(ReleasePackage {
                 format,
                 file_name,
@@ -276,31 +269,26 @@ impl RequestedRelease<'_> {
         Ok(None)
     }
 
-    /// Returns the component from the checksums of a package that cannot be used here.
-    async fn component_of_other_platform(
+    /// Returns the component of a release without a native package for the platform: the registry's
+    /// package for components, or a file in the checksums of a package for another platform.
+    async fn component_without_native(
         self,
         listed: Option<&[PackagePlatform]>,
         platform: &PackagePlatform,
     ) -> Result<Option<ReleasePackage>, ProviderProblem> {
-        let others = listed.unwrap_or_default().iter();
-        let Some(other) = others.filter(|other| *other != platform && !other.is_for_components()).min()
-        else {
-            return Ok(None);
+        let component_platform = PackagePlatform::for_components();
+        let Some(listed) = listed else {
+            let is_unknown = *platform != component_platform;
+            let document = self.document(Some(&component_platform).filter(|_| is_unknown)).await?;
+            let found = self.authenticated(document).await?;
+            return found.map(AuthenticatedPackage::into_component).transpose();
         };
-        match self.with_checksums(self.document(other).await?).await? {
-            Some((document, checksums)) => self.component_in_checksums(&document, &checksums),
+        let others = listed.iter().filter(|other| *other != platform && **other != component_platform);
+        let document = self.document(others.min()).await?;
+        match self.authenticated(document).await? {
+            Some(other) => self.component_in_checksums(&other),
             None => Ok(None),
         }
-    }
-
-    fn component(
-        self,
-        document: PackageDocument,
-        checksums: Arc<SignedChecksums>,
-    ) -> Result<ReleasePackage, ProviderProblem> {
-        let is_bare = document.file_name.to_ascii_lowercase().ends_with(".wasm");
-        let format = if is_bare { ReleaseFormat::BareComponent } else { ReleaseFormat::ComponentArchive };
-        package(document, checksums, format)
     }
 
     async fn mismatch(self, protocols: Vec<String>) -> ProtocolMismatch {
@@ -310,36 +298,40 @@ impl RequestedRelease<'_> {
     }
 }
 
-/// Returns a package whose digest in the signed checksums is the one that the registry expects.
-fn package(
-    document: PackageDocument,
-    checksums: Arc<SignedChecksums>,
-    format: ReleaseFormat,
-) -> Result<ReleasePackage, ProviderProblem> {
-    let url = || printable_url(&document.checksums.url);
-    match checksums.digest(&document.file_name) {
-        Some(listed) if listed == document.digest => {}
-        Some(listed) => {
-            return Err(ProviderProblem::OtherChecksum {
-                url: url(),
+impl AuthenticatedPackage {
+    fn into_component(self) -> Result<ReleasePackage, ProviderProblem> {
+        let extension = Path::new(&self.document.file_name).extension();
+        let is_bare = extension.is_some_and(|extension| extension.eq_ignore_ascii_case("wasm"));
+        self.into_package(if is_bare {
+            ReleaseFormat::BareComponent
+        } else {
+            ReleaseFormat::ComponentArchive
+        })
+    }
+
+    /// Returns the package if its digest in the signed checksums is the one that the registry expects.
+    fn into_package(self, format: ReleaseFormat) -> Result<ReleasePackage, ProviderProblem> {
+        let Self { document, checksums } = self;
+        let url = printable_url(&document.checksums.url);
+        match checksums.digest(&document.file_name) {
+            Some(listed) if listed == document.digest => Ok(ReleasePackage {
+                format,
+                uses_netrc: may_use_netrc(&document.url, document.is_encrypted),
+                file_name: document.file_name,
+                url: document.url,
+                digest: document.digest,
+                size: document.size,
+                checksums,
+            }),
+            Some(listed) => Err(ProviderProblem::OtherChecksum {
+                url,
                 file_name: document.file_name,
                 listed: listed.to_string(),
                 expected: document.digest.to_string(),
-            });
-        }
-        None => {
-            return Err(ProviderProblem::NoChecksum { url: url(), file_name: document.file_name });
+            }),
+            None => Err(ProviderProblem::NoChecksum { url, file_name: document.file_name }),
         }
     }
-    Ok(ReleasePackage {
-        format,
-        uses_netrc: may_use_netrc(&document.url, document.is_encrypted),
-        file_name: document.file_name,
-        url: document.url,
-        digest: document.digest,
-        size: document.size,
-        checksums,
-    })
 }
 
 /// Returns whether the credentials of a netrc file may be sent to a URL that a registry names:

@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(signature.to_string(), "signed by HashiCorp");
 
         let partner = trusted(release_file!("author.trust.asc"));
-        let signature = TEST_KEYS.verify(SUMS, SIGNATURE, &[partner.clone()]).unwrap();
+        let signature = TEST_KEYS.verify(SUMS, SIGNATURE, std::slice::from_ref(&partner)).unwrap();
         assert_eq!(
             signature.to_string(),
             format!("signed by a HashiCorp partner, key ID {}", key_id(&author()))

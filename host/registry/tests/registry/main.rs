@@ -1,4 +1,6 @@
-//! Tests against a registry on the loopback interface.
+//! Tests against servers on the loopback interface.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends there")]
 
 mod discovery;
 mod login;

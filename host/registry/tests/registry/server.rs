@@ -202,12 +202,12 @@ async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, state: &Mutex<St
     };
     let mut response = format!("HTTP/1.1 {} Scripted\r\nConnection: close\r\n", answer.status);
     for (name, value) in &answer.headers {
-        response.push_str(&format!("{name}: {value}\r\n"));
+        response.extend([name, ": ", value, "\r\n"]);
     }
     let body = match &answer.body {
         Body::Bytes(body) => {
             if answer.status != 204 {
-                response.push_str(&format!("Content-Length: {}\r\n", body.len()));
+                response.extend(["Content-Length: ", &body.len().to_string(), "\r\n"]);
             }
             body.clone()
         }
@@ -220,7 +220,7 @@ async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, state: &Mutex<St
     stream.write_all(format!("{response}\r\n").as_bytes()).await?;
     stream.write_all(&body).await?;
     if matches!(answer.body, Body::Endless) {
-        let part = [b' '; 64 << 10];
+        let part = vec![b' '; 64 << 10];
         while stream.write_all(&part).await.is_ok() {}
     }
     stream.shutdown().await
@@ -270,6 +270,6 @@ impl Setting {
 /// Runs a test with a time limit.
 pub(crate) fn run(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let limited = async { tokio::time::timeout(Duration::from_secs(120), test).await };
+    let limited = async { tokio::time::timeout(Duration::from_mins(2), test).await };
     runtime.block_on(limited).expect("the test does not end");
 }
