@@ -9,6 +9,7 @@ mod audit;
 mod configuration;
 mod help;
 mod inspection;
+mod login;
 mod normalise;
 mod operation;
 mod options;
@@ -39,6 +40,7 @@ pub(crate) use audit::*;
 pub(crate) use configuration::*;
 pub(crate) use help::HelpPage;
 pub(crate) use inspection::*;
+pub(crate) use login::*;
 pub(crate) use operation::*;
 pub(crate) use options::*;
 pub(crate) use plugin::*;
@@ -136,16 +138,24 @@ pub(crate) enum Command {
     /// which the configuration must declare. Changes no real object. An import block does the
     /// same as part of a plan, which shows the changes that would follow.
     Import(ImportArguments),
-    /// Record the locations of modules.
+    /// Install the modules that the configuration calls.
     ///
-    /// Lists them in .terraform/modules, where Terraform expects them. `wardian init` does so
-    /// too, and no other command of Wardian needs the list.
+    /// `wardian init` does so too. With -update, modules from registries are installed in the
+    /// newest acceptable versions.
     Get(GetArguments),
     /// Print the dependency graph.
     ///
     /// Without -type the graph contains only the resources, each with the resources that it
     /// depends on.
     Graph(GraphArguments),
+    /// Obtain an API token for a host, and store it.
+    ///
+    /// Opens the login page of a registry or of HCP Terraform in a browser. The token is stored in
+    /// ~/.terraform.d/credentials.tfrc.json, or with the credentials helper of the CLI
+    /// configuration.
+    Login(LoginArguments),
+    /// Remove the stored API token of a host.
+    Logout(LogoutArguments),
     /// Print information about Wardian itself.
     Metadata(MetadataArguments),
     /// List the modules that the configuration calls.
@@ -204,6 +214,8 @@ impl Command {
             Self::Get(one) => one,
             Self::Graph(one) => one,
             Self::Import(one) => one,
+            Self::Login(one) => one,
+            Self::Logout(one) => one,
             Self::Metadata(metadata) => match &metadata.command {
                 MetadataCommand::Functions(one) => one,
             },
@@ -211,6 +223,9 @@ impl Command {
             Self::Output(one) => one,
             Self::Plugin(plugin) => match &plugin.command {
                 PluginCommand::Bundle(one) => one,
+                PluginCommand::Cache(cache) => match &cache.command {
+                    PluginCacheCommand::Prune(one) => one,
+                },
                 PluginCommand::Inspect(one) => one,
             },
             Self::Policy(policy) => match &policy.command {

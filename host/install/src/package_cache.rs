@@ -13,8 +13,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use wardian_address::{ProviderAddress, Version};
+use wardian_cache::temporary_path;
 
 use crate::mirror::provider_directory;
 
@@ -58,6 +60,75 @@ impl PackageCache {
         }
         Ok(EntryLock { path, entry })
     }
+}
+
+/// A package in the cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CachedPackage {
+    /// The directory of the package.
+    pub directory: PathBuf,
+    /// `HOST/NS/TYPE/VERSION/OS_ARCH`.
+    pub name: String,
+    /// The size of the files in bytes.
+    pub size: u64,
+    /// When the package was added.
+    pub added: SystemTime,
+}
+
+impl PackageCache {
+    /// Returns all packages, the oldest first. Other files are ignored.
+    ///
+    /// # Errors
+    /// If the cache cannot be read.
+    pub fn packages(&self) -> io::Result<Vec<CachedPackage>> {
+        const LEVELS: usize = 5;
+        let mut level = vec![(self.root.clone(), String::new())];
+        for _ in 0..LEVELS {
+            let mut next = Vec::new();
+            for (directory, prefix) in &level {
+                for entry in fs::read_dir(directory)? {
+                    let entry = entry?;
+                    let Ok(name) = entry.file_name().into_string() else { continue };
+                    if name.starts_with('.') || !entry.file_type()?.is_dir() {
+                        continue;
+                    }
+                    let name = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
+                    next.push((entry.path(), name));
+                }
+            }
+            level = next;
+        }
+        let mut packages = Vec::new();
+        for (directory, name) in level {
+            let added = fs::metadata(&directory)?.modified()?;
+            packages.push(CachedPackage { size: size_of_files(&directory)?, directory, name, added });
+        }
+        packages.sort_by(|one, other| (one.added, &one.name).cmp(&(other.added, &other.name)));
+        Ok(packages)
+    }
+
+    /// Removes a package, when no other process changes it.
+    ///
+    /// # Errors
+    /// If the package cannot be removed.
+    pub fn remove(package: &CachedPackage) -> io::Result<()> {
+        Self::lock(&package.directory)?.with(|| {
+            // The package disappears as a whole, before its files are removed.
+            let removed = temporary_path(&package.directory)?;
+            fs::rename(&package.directory, &removed)?;
+            fs::remove_dir_all(removed)
+        })
+    }
+}
+
+fn size_of_files(directory: &Path) -> io::Result<u64> {
+    let mut size = 0;
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let about = fs::symlink_metadata(entry.path())?;
+        size += if about.is_dir() { size_of_files(&entry.path())? } else { about.len() };
+    }
+    Ok(size)
 }
 
 /// The lock of one package in the cache.
@@ -104,6 +175,23 @@ fn lock_exclusively(file: &File) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packages_are_listed_and_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let cache = PackageCache::new(root.path(), false);
+        for name in ["example.com/a/b/1.0.0/linux_amd64", "example.com/a/b/1.1.0/wasip2_wasm"] {
+            fs::create_dir_all(root.path().join(name)).unwrap();
+            fs::write(root.path().join(name).join("file"), "content").unwrap();
+        }
+        fs::create_dir_all(root.path().join(".downloads/a/b/c/d")).unwrap();
+        fs::write(root.path().join("example.com/a/b/1.0.0/linux_amd64.lock"), "").unwrap();
+        let packages = cache.packages().unwrap();
+        assert_eq!(packages.len(), 2);
+        assert!(packages.iter().all(|package| package.size == 7));
+        PackageCache::remove(&packages[0]).unwrap();
+        assert_eq!(cache.packages().unwrap(), packages[1..]);
+    }
 
     #[test]
     fn lock_excludes_other_tasks() {

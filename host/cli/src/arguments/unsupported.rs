@@ -2,7 +2,7 @@
 //! that the error message does not describe them as unknown.
 
 /// Commands, with their parents.
-const COMMANDS: [&str; 3] = ["login", "logout", "test"];
+const COMMANDS: [&str; 1] = ["test"];
 
 /// Options by command, whether or not they take a value.
 const OPTIONS: [(&str, &[&str]); 4] = [
