@@ -1,0 +1,87 @@
+//! The reasons why a release cannot be built or published.
+
+use std::io;
+use std::path::PathBuf;
+
+use wardian_declaration::InspectError;
+use wardian_digest::Sha256Digest;
+use wardian_oci::{OciError, Reference, ReferenceError};
+use zip::result::ZipError;
+
+/// A release that cannot be built or published.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PublishError {
+    #[error("failed to read {}: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("failed to write {}: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("the source date {text:?} is not a number of seconds since 1970, as SOURCE_DATE_EPOCH must be")]
+    SourceDate { text: String },
+    #[error("{text:?} is not a protocol version, such as \"6.0\"")]
+    Protocol { text: String },
+    #[error("a release needs at least one protocol version, such as \"6.0\"")]
+    NoProtocol,
+    #[error("{} is larger than the limit of {limit} bytes", path.display())]
+    TooLarge { path: PathBuf, limit: u64 },
+    #[error("{} is not a component that can be published: {source}", path.display())]
+    Component { path: PathBuf, source: InspectError },
+    /// The component does not export the interface of such a plugin.
+    #[error("{} is not a {kind}: it does not export {interface}", path.display())]
+    NotAPlugin {
+        path: PathBuf,
+        kind: &'static str,
+        /// The interface, without its version.
+        interface: &'static str,
+    },
+    #[error("{} imports or exports {name:?}, whose name is too long", path.display())]
+    LongName { path: PathBuf, name: String },
+    #[error("\"{platform}\" is the platform of components, not of a native package")]
+    ComponentPlatform { platform: String },
+    #[error("there are two native packages for {platform}")]
+    RepeatedPlatform { platform: String },
+    /// A file is not an executable for its platform.
+    #[error("{} cannot be the native package for {platform}: it is {found}", path.display())]
+    Executable { path: PathBuf, platform: String, found: String },
+    #[error("{} cannot be a native package: {source}", path.display())]
+    Archive { path: PathBuf, source: ZipError },
+    #[error("{} cannot be a native package: it contains no file whose name begins with {prefix:?}", path.display())]
+    NoPlugin { path: PathBuf, prefix: String },
+    #[error("{} cannot be added to a package: its name cannot be a name in a zip file", path.display())]
+    Name { path: PathBuf },
+    #[error("two files of a package are named {name:?}")]
+    RepeatedName { name: String },
+    /// A file was changed while the release was published.
+    #[error("{} was changed after the release was built; build it again", path.display())]
+    Changed { path: PathBuf },
+    /// The release directory contains another file with a name of the release.
+    #[error(
+        "{} exists and has other content; published files must not change, so choose another directory or \
+         another version",
+        path.display()
+    )]
+    Exists { path: PathBuf },
+    /// The tag of the version refers to another artifact.
+    #[error(
+        "{reference} is published already, with other content{}; published versions must not change, so \
+         choose another version",
+        found_digest(*found)
+    )]
+    Published {
+        reference: Reference,
+        /// The digest of the published artifact, if it is an OCI artifact.
+        found: Option<Sha256Digest>,
+    },
+    #[error(
+        "{text:?} is not the address of a repository, which has the form oci://HOST/REPOSITORY: {reason}"
+    )]
+    Address { text: String, reason: String },
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
+    #[error(transparent)]
+    Oci(#[from] OciError),
+}
+
+fn found_digest(found: Option<Sha256Digest>) -> String {
+    found.map_or_else(String::new, |digest| format!(" (sha256:{digest})"))
+}

@@ -1,0 +1,62 @@
+//! The progress of building and publishing.
+
+use std::path::Path;
+
+use wardian_digest::Sha256Digest;
+use wardian_oci::Reference;
+
+/// A step of building or publishing a release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PublishEvent<'a> {
+    /// A package is being compressed.
+    PackingStarted {
+        name: &'a str,
+    },
+    /// A file was written to the release directory.
+    FileWritten {
+        path: &'a Path,
+        size: u64,
+    },
+    /// The release directory contains the file already.
+    FileUnchanged {
+        path: &'a Path,
+    },
+    /// A file is being uploaded.
+    UploadStarted {
+        name: &'a str,
+        size: u64,
+    },
+    /// A part of a file was uploaded.
+    UploadAdvanced {
+        name: &'a str,
+        bytes: u64,
+    },
+    UploadFinished {
+        name: &'a str,
+    },
+    /// The repository contains the file already.
+    UploadSkipped {
+        name: &'a str,
+    },
+    /// An artifact is available under a tag.
+    TagPushed {
+        reference: &'a Reference,
+        digest: Sha256Digest,
+    },
+    /// The version is published already, with the same content.
+    AlreadyPublished {
+        reference: &'a Reference,
+        digest: Sha256Digest,
+    },
+}
+
+/// Receives the steps of building and publishing.
+pub trait PublishObserver: Send + Sync {
+    fn report(&self, event: PublishEvent<'_>);
+}
+
+/// Ignores progress.
+impl PublishObserver for () {
+    fn report(&self, _event: PublishEvent<'_>) {}
+}
