@@ -86,6 +86,6 @@ fn look_at(found: &Inspected) {
     }
     let agreement =
         Approval { version, sha256: "00".repeat(32), requests: found.declaration.requests.clone() };
-    let agreements = ApprovedCapabilities { plugins: [(plugin, agreement)].into() };
+    let agreements = ApprovedCapabilities { plugins: [(plugin, agreement)].into(), ..Default::default() };
     assert_eq!(ApprovedCapabilities::parse(&agreements.render(), root).ok(), Some(agreements), "{text}");
 }

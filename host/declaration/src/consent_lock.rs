@@ -1,13 +1,17 @@
-//! The consent lock file: the declarations of plugins that a user has approved.
+//! The consent lock file: the declarations and publishers of plugins that a user has approved.
 //!
 //! The file is stored next to the dependency lock file; Terraform ignores it. For each plugin with
-//! a declaration, it contains the version, the component's hash, and the capability requests. The
-//! declaration of a later version is compared with these requests. The file grants nothing: only
-//! policies grant access.
+//! a declaration, a `plugin` block contains the version, the component's hash, and the capability
+//! requests. The declaration of a later version is compared with these requests. The file grants
+//! nothing: only policies grant access.
+//!
+//! For each plugin whose release was signed, a `publisher` block contains the identity of the
+//! publisher, with which the signature of a later release is compared. The blocks are separate
+//! because a plugin without a declaration, such as a native one, can be signed.
 //!
 //! Compatibility: an unknown argument or block causes an error, so that no version of Wardian drops
-//! an entry that a newer version has written. Each entry has a digest of its requests, so that
-//! manual changes are detected.
+//! an entry that a newer version has written. A file without `publisher` blocks is the same as in
+//! earlier versions. Each entry has a digest of its content, so that manual changes are detected.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,18 +20,23 @@ use std::path::Path;
 use wardian_address::{ProviderAddress, Version};
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
 use wardian_lang::{Attribute, Block, Body, parse_body};
-use wardian_policy::{CONSENT_LOCK_FILE_NAME, CapabilityRequest, RuleArgument};
+use wardian_policy::{
+    CONSENT_LOCK_FILE_NAME, CapabilityRequest, IdentityPart, PublisherIdentity, RuleArgument,
+};
 
-use crate::declaration::digest;
+use crate::declaration::{digest, text_digest};
 
 const HEADER: &str = "# \"wardian init\" maintains this file. It records the approved declarations of \
     plugins;\n# policies grant the access. Keep this file under version control.\n";
 
-/// The approved declarations of a configuration.
+/// The approved declarations and publishers of a configuration's plugins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApprovedCapabilities {
     /// One entry for each plugin with a declaration.
     pub plugins: BTreeMap<ProviderAddress, Approval>,
+    /// One entry for each plugin whose release was signed. A later release must be signed by the
+    /// same publisher.
+    pub publishers: BTreeMap<ProviderAddress, PublisherIdentity>,
 }
 
 /// The approved declaration of one plugin.
@@ -52,7 +61,7 @@ impl ApprovedCapabilities {
             return Err(problems);
         }
         let mut reader = Reader { root_module, problems: Diagnostics::new() };
-        reader.reject_unknown(&body, &[], &["plugin"]);
+        reader.reject_unknown(&body, &[], &["plugin", "publisher"]);
         let mut plugins = BTreeMap::new();
         for block in body.blocks_of("plugin") {
             let Some(address) = reader.address(block) else { continue };
@@ -61,7 +70,15 @@ impl ApprovedCapabilities {
                 reader.problem("This plugin has another entry. Remove one of them.", &block.header_span);
             }
         }
-        reader.problems.into_result(Self { plugins })
+        let mut publishers = BTreeMap::new();
+        for block in body.blocks_of("publisher") {
+            let Some(address) = reader.address(block) else { continue };
+            let Some(publisher) = reader.publisher(block) else { continue };
+            if publishers.insert(address, publisher).is_some() {
+                reader.problem("This plugin has another publisher. Remove one of them.", &block.header_span);
+            }
+        }
+        reader.problems.into_result(Self { plugins, publishers })
     }
 
     /// Returns the content of the file.
@@ -79,6 +96,14 @@ impl ApprovedCapabilities {
                 }
             }
             text.push_str("}\n");
+        }
+        for (address, publisher) in &self.publishers {
+            let arguments = publisher.arguments();
+            let _ = writeln!(text, "\npublisher \"{address}\" {{");
+            for line in arguments.lines() {
+                let _ = writeln!(text, "  {line}");
+            }
+            let _ = writeln!(text, "\n  digest = \"{}\"\n}}", text_digest(&arguments));
         }
         text
     }
@@ -130,14 +155,43 @@ impl Reader<'_> {
             requests.push(self.request(inner)?);
         }
         if declared? != digest(&requests) {
-            self.problem(
-                "This entry does not match its digest, so it was changed manually. Remove the block and run \
-                 `wardian init`.",
-                &block.header_span,
-            );
+            self.manual_change(block);
             return None;
         }
         Some(Approval { version: version?, sha256: sha256?, requests })
+    }
+
+    fn publisher(&mut self, block: &Block) -> Option<PublisherIdentity> {
+        let mut arguments = IdentityPart::ALL.map(IdentityPart::as_str).to_vec();
+        arguments.push("digest");
+        self.reject_unknown(&block.body, &arguments, &[]);
+        let recorded = self.text(block, "digest", parse_hash);
+        let mut parts = Vec::new();
+        for part in IdentityPart::ALL {
+            if block.body.attribute(part.as_str()).is_some() {
+                parts.push((part, self.text(block, part.as_str(), |text| Some(text.to_owned()))?));
+            }
+        }
+        let publisher = match PublisherIdentity::new(parts) {
+            Ok(publisher) => publisher,
+            Err(problem) => {
+                self.problem(format!("This is not a valid publisher: {problem}."), &block.header_span);
+                return None;
+            }
+        };
+        if recorded? != text_digest(&publisher.arguments()) {
+            self.manual_change(block);
+            return None;
+        }
+        Some(publisher)
+    }
+
+    fn manual_change(&mut self, block: &Block) {
+        self.problem(
+            "This entry does not match its digest, so it was changed manually. Remove the block and run \
+             `wardian init`.",
+            &block.header_span,
+        );
     }
 
     fn text<T>(&mut self, block: &Block, name: &str, read: impl Fn(&str) -> Option<T>) -> Option<T> {

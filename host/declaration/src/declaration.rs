@@ -136,6 +136,11 @@ pub(crate) fn digest(requests: &[CapabilityRequest]) -> String {
     hex::encode(hasher.finalize())
 }
 
+/// Returns the SHA-256 of a text, in hexadecimal.
+pub(crate) fn text_digest(text: &str) -> String {
+    hex::encode(Sha256::digest(text))
+}
+
 /// Removes control characters, since an error can contain text from the document.
 fn printable(text: &str) -> String {
     let is_plain = |character: &char| character.is_ascii_graphic() || *character == ' ';

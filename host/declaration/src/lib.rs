@@ -3,7 +3,8 @@
 //! A plugin's author declares them with the SDK's `export_provider!`, which stores them in a custom
 //! section named [`SECTION_NAME`]. [`inspect`] reads these sections, and the imports and exports of
 //! the component, and [`Inspected::verify_imports`] compares them. [`ApprovedCapabilities`] is the
-//! consent lock file next to the dependency lock file: the declarations that a user has approved.
+//! consent lock file next to the dependency lock file: the declarations and the publishers of signed
+//! releases that a user has approved.
 //!
 //! ```text
 //! component bytes ──> component ──> declaration ──> Inspected ──> verify_imports

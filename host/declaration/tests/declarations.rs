@@ -1,5 +1,7 @@
 //! Declarations of components: parsing, comparison with imports, consent, and hostile input.
 
+#![allow(clippy::unwrap_used, reason = "a test ends there")]
+
 mod support;
 
 use std::path::Path;
@@ -12,7 +14,7 @@ use wardian_declaration::{
     Approval, ApprovedCapabilities, Declaration, InspectError, Inspected, MAX_DECLARATION_SIZE, SECTION_NAME,
     inspect,
 };
-use wardian_policy::{Level, Policy, PolicyFile, add_grants};
+use wardian_policy::{IdentityPart, Level, Policy, PolicyFile, PublisherIdentity, add_grants};
 
 const ROOT: &str = "/srv/project";
 const HTTP: &str = "wasi:http/outgoing-handler@0.2.6";
@@ -182,6 +184,58 @@ fn consent_lock_round_trips() {
     insta::assert_snapshot!(problems.join("\n"));
 }
 
+fn publisher(parts: &[(IdentityPart, &str)]) -> PublisherIdentity {
+    PublisherIdentity::new(parts.iter().map(|(part, text)| (*part, (*text).to_owned()))).unwrap()
+}
+
+#[test]
+fn publishers_round_trip() {
+    let mut approved = ApprovedCapabilities::default();
+    let repository = publisher(&[
+        (IdentityPart::Issuer, "https://token.actions.githubusercontent.com"),
+        (IdentityPart::Repository, "https://github.com/acme/terraform-provider-dns"),
+        (IdentityPart::RepositoryId, "1234"),
+        (IdentityPart::OwnerId, "56"),
+        (IdentityPart::Workflow, ".github/workflows/release.yml"),
+    ]);
+    let person = publisher(&[
+        (IdentityPart::Issuer, "https://accounts.example.com"),
+        (IdentityPart::Subject, "ada@example.com"),
+    ]);
+    approved.publishers.insert("acme/dns".parse().unwrap(), repository);
+    approved.publishers.insert("acme/mail".parse().unwrap(), person);
+    let approval =
+        Approval { version: "1.2.3".parse().unwrap(), sha256: "0f".repeat(32), requests: Vec::new() };
+    approved.plugins.insert("acme/dns".parse().unwrap(), approval);
+    let text = approved.render();
+    insta::assert_snapshot!(text);
+    let read = |text: &str| ApprovedCapabilities::parse(text, Path::new(ROOT));
+    assert_eq!(read(&text).unwrap(), approved);
+    let changes = [
+        ("terraform-provider-dns", "terraform-provider-evil"),
+        ("  workflow", "  subject"),
+        ("  issuer     ", "  # issuer"),
+        ("repository_id = \"1234\"", "repository_id = 1234"),
+        ("  owner_id", "  owner"),
+        ("digest = \"", "digest = \"0"),
+        ("  digest", "  asks x {\n  }\n  digest"),
+        ("ada@example.com", "ada@example.com\\u001b"),
+        ("publisher \"registry.terraform.io/acme/mail\"", "publisher \"registry.terraform.io/acme/dns\""),
+        ("publisher \"registry.terraform.io/acme/mail\"", "publisher \"acme/mail\""),
+        ("publisher ", "publishers "),
+    ];
+    let problems: Vec<String> = changes
+        .iter()
+        .map(|(from, to)| {
+            let found = read(&text.replacen(from, to, 1)).unwrap_err();
+            let first = found.iter().next().unwrap();
+            let line = first.subject.as_ref().map_or(0, |span| span.start_position().line);
+            format!("{from} -> {to}: line {line}: {}", first.detail)
+        })
+        .collect();
+    insta::assert_snapshot!(problems.join("\n"));
+}
+
 /// Verifies that the section written by the SDK's macro can be read.
 #[test]
 fn reads_declaration_written_by_sdk() {
@@ -228,7 +282,17 @@ proptest! {
             prop_assert!(reasons.contains(&Some(reason.clone())), "{reasons:?}");
             let approval =
                 Approval { version: "1.0.0".parse().unwrap(), sha256: "00".repeat(32), requests: declaration.requests };
-            let approved = ApprovedCapabilities { plugins: [(plugin, approval)].into() };
+            let approved = ApprovedCapabilities { plugins: [(plugin, approval)].into(), ..Default::default() };
+            prop_assert_eq!(ApprovedCapabilities::parse(&approved.render(), Path::new(ROOT)).unwrap(), approved);
+        }
+    }
+
+    #[test]
+    fn publishers_are_preserved(issuer in "\\PC{1,30}", name in "\\PC{1,30}", is_repository in any::<bool>()) {
+        let part = if is_repository { IdentityPart::Repository } else { IdentityPart::Subject };
+        if let Ok(publisher) = PublisherIdentity::new([(IdentityPart::Issuer, issuer), (part, name)]) {
+            let publishers = [("acme/dns".parse().unwrap(), publisher)].into();
+            let approved = ApprovedCapabilities { publishers, ..Default::default() };
             prop_assert_eq!(ApprovedCapabilities::parse(&approved.render(), Path::new(ROOT)).unwrap(), approved);
         }
     }

@@ -5,6 +5,7 @@
 //! rejected, and nothing runs. Values are literals: there are no references and no computations.
 
 mod capability;
+mod identity;
 mod settings;
 mod values;
 
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span, closest};
 use wardian_lang::{Attribute, Block, Body, parse_body};
 
+use self::identity::REQUIRE_SIGNATURE;
 use crate::level::Level;
 use crate::plugin_pattern::PluginPattern;
 use crate::policy::{DefaultAction, PluginRules, PolicyFile};
@@ -40,6 +42,8 @@ impl PolicyFile {
             Reader { level, root_module, lines: LineIndex::new(file), problems: Vec::new(), found: 0 };
         let evaluation = reader.evaluation(&body);
         let (default_action, plugins) = reader.file(&body);
+        let blocks = body.blocks_of(REQUIRE_SIGNATURE);
+        let signatures = blocks.filter_map(|block| reader.identity_requirement(block)).collect();
         let name = Arc::clone(reader.lines.file_name());
         Diagnostics::from(reader.finish()).into_result(Self {
             level,
@@ -47,6 +51,7 @@ impl PolicyFile {
             default_action,
             evaluation,
             plugins,
+            signatures,
         })
     }
 }
@@ -78,7 +83,7 @@ impl Reader<'_> {
     }
 
     fn file(&mut self, body: &Body) -> (DefaultAction, Vec<PluginRules>) {
-        self.reject_unknown(body, "A policy", &["otherwise"], &["plugin", "evaluation"]);
+        self.reject_unknown(body, "A policy", &["otherwise"], &["plugin", "evaluation", REQUIRE_SIGNATURE]);
         let words = [DefaultAction::Deny, DefaultAction::Defer].map(|one| (one.as_str(), one));
         let default_action =
             body.attribute("otherwise").and_then(|attribute| self.keyword(attribute, &words));
@@ -125,8 +130,11 @@ impl Reader<'_> {
         let [label] = block.labels.as_slice() else {
             self.problem(
                 "Plugin address required",
-                "A plugin block has one label: the address of a plugin, such as \"hashicorp/http\", or a \
-                 pattern such as \"acme/*\"; \"*\" matches every plugin.",
+                format!(
+                    "A {} block has one label: the address of a plugin, such as \"hashicorp/http\", or a pattern \
+                     such as \"acme/*\"; \"*\" matches every plugin.",
+                    block.kind
+                ),
                 &block.header_span,
             );
             return None;

@@ -26,6 +26,7 @@ use wardian_address::ProviderAddress;
 use crate::credential::CredentialBinding;
 use crate::decision::{Decision, Denial, DenialReason, Grant};
 use crate::defaults;
+use crate::identity_requirement::{IdentityRequirement, SignatureRequirement};
 use crate::level::Level;
 use crate::plugin_pattern::PluginPattern;
 use crate::protected::ProtectedFiles;
@@ -69,6 +70,7 @@ pub struct PolicyFile {
     pub(crate) default_action: DefaultAction,
     pub(crate) evaluation: EvaluationSettings,
     pub(crate) plugins: Vec<PluginRules>,
+    pub(crate) signatures: Vec<IdentityRequirement>,
 }
 
 impl PolicyFile {
@@ -264,6 +266,13 @@ impl Policy {
             all.narrow_to(&file.evaluation);
         }
         (machine, all)
+    }
+
+    /// Returns the requirements on the signatures of a plugin. Each file adds requirements, and no
+    /// file removes one.
+    pub fn required_signature(&self, plugin: &ProviderAddress) -> Option<SignatureRequirement<'_>> {
+        let blocks = self.files.iter().flat_map(|file| &file.signatures);
+        SignatureRequirement::new(blocks.filter(|block| block.is_for(plugin)).collect())
     }
 
     /// Returns the policy for a plugin. Callers with many requests should call this once.
