@@ -80,11 +80,11 @@ impl Project {
             metadata: ReleaseMetadata { licenses: Some("MIT".to_owned()), ..ReleaseMetadata::default() },
         }
     }
+}
 
-    fn build(&self, sources: ReleaseSources) -> Result<Built, PublishError> {
-        let work = tempfile::tempdir().unwrap();
-        Ok(Built { release: Release::build(sources, work.path(), &())?, _work: work })
-    }
+fn build(sources: ReleaseSources) -> Result<Built, PublishError> {
+    let work = tempfile::tempdir().unwrap();
+    Ok(Built { release: Release::build(sources, work.path(), &())?, _work: work })
 }
 
 struct Built {
@@ -112,7 +112,7 @@ fn release_directory_is_reproducible() {
     let mut sources = other.sources();
     sources.natives.reverse();
     sources.protocols.reverse();
-    let built = [one.build(one.sources()).unwrap(), other.build(sources).unwrap()];
+    let built = [build(one.sources()).unwrap(), build(sources).unwrap()];
     for (built, output) in built.iter().zip(&outputs) {
         publish_directory(&built.release, output, &()).unwrap();
     }
@@ -130,10 +130,8 @@ fn release_directory_is_reproducible() {
             "terraform-provider-dns_1.2.0_windows_amd64.zip",
         ]
     );
-    let sums: String = found[1..]
-        .iter()
-        .map(|(name, content)| format!("{}  {name}\n", Sha256Digest::hash(content)))
-        .collect();
+    let line = |(name, content): &(String, Vec<u8>)| format!("{}  {name}", Sha256Digest::hash(content));
+    let sums = found[1..].iter().map(line).collect::<Vec<_>>().join("\n") + "\n";
     assert_eq!(String::from_utf8(found[0].1.clone()).unwrap(), sums);
     let manifest = String::from_utf8(found[2].1.clone()).unwrap();
     assert_eq!(
@@ -151,7 +149,7 @@ fn release_directory_is_reproducible() {
 #[test]
 fn release_has_the_recorded_bytes() {
     let project = Project::new();
-    let built = project.build(project.sources()).unwrap();
+    let built = build(project.sources()).unwrap();
     let shown: Vec<String> =
         built.release.packages().iter().map(|file| format!("{} {}", file.name, file.digest)).collect();
     assert_eq!(shown, RECORDED);
@@ -168,7 +166,7 @@ const RECORDED: [&str; 4] = [
 fn published_files_are_not_changed() {
     let project = Project::new();
     let output = project.path("dist");
-    let built = project.build(project.sources()).unwrap();
+    let built = build(project.sources()).unwrap();
     publish_directory(&built.release, &output, &()).unwrap();
     let recorder = Recorder::default();
     publish_directory(&built.release, &output, &recorder).unwrap();
@@ -176,7 +174,7 @@ fn published_files_are_not_changed() {
     assert!(events.len() == 6 && events.iter().all(|event| event.starts_with("FileUnchanged")), "{events:?}");
 
     fs::write(project.path("linux"), b"\x7fELF other").unwrap();
-    let built = project.build(project.sources()).unwrap();
+    let built = build(project.sources()).unwrap();
     let error = publish_directory(&built.release, &output, &()).unwrap_err();
     assert!(
         matches!(&error, PublishError::Exists { path } if path.ends_with("terraform-provider-dns_1.2.0_linux_amd64.zip")),
@@ -199,7 +197,7 @@ fn unusable_sources_are_errors() {
     let fails = |change: &dyn Fn(&mut ReleaseSources)| {
         let mut sources = project.sources();
         change(&mut sources);
-        project.build(sources).map(|_| ()).unwrap_err().to_string()
+        build(sources).map(|_| ()).unwrap_err().to_string()
     };
     fs::write(project.path("module.wasm"), b"\0asm\x01\0\0\0").unwrap();
     fs::write(project.path("other.wasm"), component("acme:other/thing@1.0.0")).unwrap();
@@ -219,21 +217,21 @@ fn unusable_sources_are_errors() {
         (fails(&|sources| sources.protocols.clear()), "at least one protocol version"),
         (
             fails(&|sources| {
-                sources.natives.push((linux(), NativeSource::Executable(project.path("linux"))))
+                sources.natives.push((linux(), NativeSource::Executable(project.path("linux"))));
             }),
             "two native packages for linux_amd64",
         ),
         (
             fails(&|sources| {
                 sources.natives[0] =
-                    (OciPlatform::new("darwin", "arm64"), NativeSource::Executable(project.path("linux")))
+                    (OciPlatform::new("darwin", "arm64"), NativeSource::Executable(project.path("linux")));
             }),
             "cannot be the native package for darwin_arm64: it is a native executable (ELF)",
         ),
         (
             fails(&|sources| {
                 sources.natives[0] =
-                    (OciPlatform::for_components(), NativeSource::Executable(project.path("linux")))
+                    (OciPlatform::for_components(), NativeSource::Executable(project.path("linux")));
             }),
             "the platform of components",
         ),
@@ -330,7 +328,7 @@ async fn within_time_limit<T>(test: impl Future<Output = T>) -> T {
 async fn pushed_release_is_found_by_its_version() {
     let Some(registry) = DockerRegistry::start() else { return };
     let project = Project::new();
-    let built = project.build(project.sources()).unwrap();
+    let built = build(project.sources()).unwrap();
     within_time_limit(async {
         let client = registry.client();
         let repository = Repository::new(registry.host.clone(), "acme/dns").unwrap();
@@ -364,7 +362,7 @@ async fn pushed_release_is_found_by_its_version() {
         let again = publish_oci(&built.release, &client, &repository, options, &()).await.unwrap();
         assert!(again.is_unchanged);
         fs::write(project.path("linux"), b"\x7fELF other").unwrap();
-        let other = project.build(project.sources()).unwrap();
+        let other = build(project.sources()).unwrap();
         let error = publish_oci(&other.release, &client, &repository, options, &()).await.unwrap_err();
         assert!(matches!(error, PublishError::Published { .. }), "{error}");
         let replace = OciPublishOptions { replace: true };
@@ -380,7 +378,7 @@ async fn component_is_published_alone() {
     let project = Project::new();
     let mut sources = project.sources();
     sources.natives.clear();
-    let built = project.build(sources).unwrap();
+    let built = build(sources).unwrap();
     within_time_limit(async {
         let client = registry.client();
         let repository = Repository::new(registry.host.clone(), "acme/dns").unwrap();
