@@ -31,6 +31,8 @@ const MAX_VERSIONS: usize = 20_000;
 const MAX_ARCHIVES: usize = 256;
 const MAX_HASHES: usize = 64;
 const MAX_HASH_BYTES: usize = 512;
+/// Maximum number of other platforms that an error names.
+const MAX_OFFERED: usize = 32;
 
 /// The names of the archive of a component; the first one that exists is used.
 const COMPONENT_NAMES: [&str; 2] = ["wasip2_wasm", "wasm32_wasip2"];
@@ -100,7 +102,7 @@ pub enum MirrorProblem {
     #[error("{0}")]
     Request(#[from] RequestError),
     /// The mirror does not have the provider.
-    #[error("{url} does not exist")]
+    #[error("it does not have this provider ({url} does not exist)")]
     NotFound { url: String },
     /// The mirror lists a version that it does not have.
     #[error(
@@ -108,7 +110,10 @@ pub enum MirrorProblem {
          again"
     )]
     VersionNotFound { url: String },
-    #[error("{url} has no package for the platform {platform}, and no component; the mirror has packages for: {}", offered.join(", "))]
+    #[error(
+        "{url} has no package for the platform {platform}, and no component; the mirror has packages for {}",
+        shown_platforms(offered)
+    )]
     NoPackage { url: String, platform: PackagePlatform, offered: Vec<String> },
     #[error("{url} has an invalid URL for the package \"{name}\": {problem}")]
     Link { url: String, name: String, problem: &'static str },
@@ -310,7 +315,7 @@ fn select(
     let name = platform.to_string();
     let native = archives.remove(&name).map(|entry| archive(&name, entry, base)).transpose()?;
     if component.is_none() && native.is_none() {
-        let offered = archives.into_keys().map(|name| shorten(&name)).collect();
+        let offered = archives.into_keys().take(MAX_OFFERED).map(|name| shorten(&name)).collect();
         return Err(MirrorProblem::NoPackage {
             url: printable_url(base),
             platform: platform.clone(),
@@ -336,6 +341,10 @@ fn archive(name: &str, entry: ArchiveEntry, base: &Url) -> Result<MirrorArchive,
         return Err(MirrorProblem::HashSchemes { url: location(), name: name() });
     }
     Ok(MirrorArchive { url, hashes })
+}
+
+fn shown_platforms(offered: &[String]) -> String {
+    if offered.is_empty() { "no platform".to_owned() } else { offered.join(", ") }
 }
 
 /// Returns whether a text is `SCHEME:VALUE`, and can be quoted in a lock file without escapes.
@@ -404,7 +413,7 @@ mod tests {
         assert_eq!(
             selected(&json!({"windows_amd64": {"url": "x"}})).unwrap_err().to_string(),
             "https://m.example/a/h/n/t/1.0.0.json has no package for the platform linux_amd64, and no component; the \
-             mirror has packages for: windows_amd64"
+             mirror has packages for windows_amd64"
         );
         for (entry, expected) in [
             (json!({}), "it is missing"),

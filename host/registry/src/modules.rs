@@ -35,6 +35,8 @@ const LOCATION: HeaderName = HeaderName::from_static("x-terraform-get");
 
 const MAX_VERSIONS: usize = 20_000;
 const MAX_MODULES: usize = 16;
+/// Maximum number of invalid versions that are reported.
+const MAX_IGNORED: usize = 20;
 const MAX_LOCATION_BYTES: usize = 8 << 10;
 const MAX_NAME_BYTES: usize = 64;
 
@@ -59,7 +61,7 @@ pub struct RegistryModuleError {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModuleVersions {
     pub versions: BTreeSet<Version>,
-    /// Texts of the registry that are not versions, for a warning.
+    /// Texts of the registry that are not versions, for a warning. Not more than 20 are kept.
     pub ignored: Vec<String>,
 }
 
@@ -176,7 +178,8 @@ impl RegistryClient {
             // Terraform accepts a leading `v` here, unlike for providers.
             match parse_version(text.strip_prefix(['v', 'V']).unwrap_or(&text)) {
                 Ok(version) => drop(found.versions.insert(version)),
-                Err(_) => found.ignored.push(shorten(&text)),
+                Err(_) if found.ignored.len() < MAX_IGNORED => found.ignored.push(shorten(&text)),
+                Err(_) => {}
             }
         }
         if found.versions.is_empty() {

@@ -28,8 +28,10 @@ pub enum RequestError {
          URL is that of the service, not of a web page or a login page"
     )]
     ContentType { url: String, found: String },
-    #[error("the response of {url} is not the expected JSON: {error}")]
-    Json { url: String, error: serde_json::Error },
+    #[error(
+        "the response of {url} is not the expected JSON: {reason}; ask the operator of the server to correct it"
+    )]
+    Json { url: String, reason: String },
 }
 
 /// The credential that was sent with a request.
@@ -95,8 +97,11 @@ pub(crate) fn status_error(response: &Fetched) -> RequestError {
 
 /// Parses the body of a response.
 pub(crate) fn parse_json<T: DeserializeOwned>(response: &Fetched) -> Result<T, RequestError> {
-    bounded_json::parse(&response.body)
-        .map_err(|error| RequestError::Json { url: printable_url(&response.url), error })
+    // The reason may contain a string of the response, which can be long.
+    bounded_json::parse(&response.body).map_err(|error| RequestError::Json {
+        url: printable_url(&response.url),
+        reason: shorten(&error.to_string()),
+    })
 }
 
 /// Fails unless the response states that it is JSON.
@@ -111,7 +116,11 @@ pub(crate) fn require_json_type(response: &Fetched) -> Result<(), RequestError> 
 
 /// Returns the beginning of a text of a server, for a message.
 pub(crate) fn shorten(text: &str) -> String {
-    match text.char_indices().nth(MAX_SHOWN_CHARACTERS) {
+    shorten_to(text, MAX_SHOWN_CHARACTERS)
+}
+
+pub(crate) fn shorten_to(text: &str, max_characters: usize) -> String {
+    match text.char_indices().nth(max_characters) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }

@@ -58,7 +58,11 @@ impl OAuthClient {
         let parsed = match parsed {
             Ok(parsed) => parsed,
             Err(_) if !response.status.is_success() => return Err(failed(request::status_error(&response))),
-            Err(error) => return Err(failed(RequestError::Json { url, error: without_content(&error) })),
+            Err(error) => {
+                // The parser's message may contain a token.
+                let reason = format!("syntax error at line {}, column {}", error.line(), error.column());
+                return Err(failed(RequestError::Json { url, reason }));
+            }
         };
         let host = self.host.clone();
         match parsed {
@@ -96,9 +100,4 @@ impl OAuthClient {
         }
         form.finish()
     }
-}
-
-/// Returns an error without the parser's message, which may contain a token.
-fn without_content(error: &serde_json::Error) -> serde_json::Error {
-    serde::de::Error::custom(format_args!("syntax error at line {}, column {}", error.line(), error.column()))
 }

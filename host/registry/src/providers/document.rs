@@ -9,7 +9,7 @@ use wardian_download::printable_url;
 
 use super::error::ProviderProblem;
 use super::platform::PackagePlatform;
-use super::protocol::MAX_PROTOCOLS;
+use super::protocol::{ProtocolList, protocols};
 use super::signature::{MAX_KEYS, SigningKey};
 use crate::bounded_json::{BoundedList, BoundedObject, MAX_JSON_BYTES};
 use crate::client::RegistryClient;
@@ -46,7 +46,7 @@ pub(super) struct ChecksumsSource {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct PackageResponse {
-    protocols: BoundedList<String, MAX_PROTOCOLS>,
+    protocols: ProtocolList,
     os: String,
     arch: String,
     filename: String,
@@ -135,7 +135,7 @@ impl PackageDocument {
         let size = response.packages.0.iter().find(|(name, _)| *name == platform.to_string());
         let keys = response.signing_keys.unwrap_or_default().gpg_public_keys.0;
         Ok(Self {
-            protocols: response.protocols.0,
+            protocols: protocols(response.protocols),
             url: link("download_url", &response.download_url)?,
             digest,
             size: size.and_then(|(_, package)| package.package_size),

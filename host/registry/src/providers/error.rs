@@ -135,12 +135,14 @@ fn describe(address: &ProviderAddress, version: Option<&Version>, problem: &Prov
                  implies the namespace \"hashicorp\""
             );
         }
-        ProviderProblem::NoPackage { offered, .. } if !offered.is_empty() => {
+        ProviderProblem::NoPackage { offered, platform }
+            if !offered.is_empty() && !offered.contains(platform) =>
+        {
             let offered: Vec<String> = offered.iter().map(ToString::to_string).collect();
             let _ = write!(text, "; the registry lists packages for {}", offered.join(", "));
         }
         ProviderProblem::NoPackage { .. } => {
-            text.push_str("; it may have been withdrawn. Select another version");
+            text.push_str("; the release may have been withdrawn. Select another version");
         }
         ProviderProblem::Signature { .. }
         | ProviderProblem::NoChecksum { .. }
@@ -148,6 +150,11 @@ fn describe(address: &ProviderAddress, version: Option<&Version>, problem: &Prov
             text.push_str(
                 "; nothing was installed. Ask the publisher of the provider to correct the release",
             );
+        }
+        ProviderProblem::Version { .. }
+        | ProviderProblem::Response { .. }
+        | ProviderProblem::OtherTarget { .. } => {
+            text.push_str("; ask the operator of the registry to correct it");
         }
         _ => {}
     }

@@ -12,17 +12,18 @@ use wardian_download::printable_url;
 
 use super::error::{ProviderProblem, ProviderRegistryError};
 use super::platform::PackagePlatform;
-use super::protocol::MAX_PROTOCOLS;
+use super::protocol::{ProtocolList, protocols};
 use super::version::{VersionTextError, parse_version};
 use crate::bounded_json::{BoundedList, MAX_JSON_BYTES};
 use crate::client::RegistryClient;
-use crate::request::{self, shorten};
+use crate::request::{self, shorten, shorten_to};
 use crate::service_host::ServiceHost;
 use crate::services::PROVIDERS;
 
 const MAX_VERSIONS: usize = 20_000;
 const MAX_PLATFORMS: usize = 256;
 const MAX_WARNINGS: usize = 20;
+const MAX_WARNING_CHARACTERS: usize = 2_000;
 
 /// The versions of a provider in its registry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,7 +55,7 @@ struct VersionsResponse {
 #[serde(default)]
 struct VersionEntry {
     version: String,
-    protocols: BoundedList<String, MAX_PROTOCOLS>,
+    protocols: ProtocolList,
     platforms: BoundedList<PlatformEntry, MAX_PLATFORMS>,
 }
 
@@ -149,13 +150,14 @@ impl ProviderListing {
             };
             let platforms = entry.platforms.0.iter();
             let listed = ListedProviderVersion {
-                protocols: entry.protocols.0,
+                protocols: protocols(entry.protocols),
                 platforms: platforms
                     .filter_map(|entry| PackagePlatform::new(&entry.os, &entry.arch))
                     .collect(),
             };
             versions.insert(version, listed);
         }
-        Ok(Self { versions, warnings: response.warnings.0 })
+        let warnings = response.warnings.0.iter().map(|warning| shorten_to(warning, MAX_WARNING_CHARACTERS));
+        Ok(Self { versions, warnings: warnings.collect() })
     }
 }

@@ -5,12 +5,29 @@ use std::fmt;
 use wardian_address::Version;
 
 use super::listing::ProviderListing;
+use crate::bounded_json::BoundedList;
 
 /// The supported major versions.
 const SUPPORTED: [u64; 2] = [5, 6];
 
 /// Maximum number of protocols of one release.
-pub(super) const MAX_PROTOCOLS: usize = 64;
+const MAX_PROTOCOLS: usize = 64;
+/// Maximum length of a protocol in bytes. Longer texts are no versions.
+const MAX_PROTOCOL_BYTES: usize = 32;
+
+/// The protocols of a release, as a registry writes them.
+pub(super) type ProtocolList = BoundedList<String, MAX_PROTOCOLS>;
+
+/// Returns the protocols that can be versions, or a placeholder if there are none but others.
+pub(super) fn protocols(list: ProtocolList) -> Vec<String> {
+    let is_empty = list.0.is_empty();
+    let mut protocols: Vec<String> = list.0;
+    protocols.retain(|protocol| protocol.len() <= MAX_PROTOCOL_BYTES);
+    if protocols.is_empty() && !is_empty {
+        protocols.push("unknown".to_owned());
+    }
+    protocols
+}
 
 /// A native package whose protocols are not supported.
 #[derive(Clone, Debug, PartialEq, Eq)]

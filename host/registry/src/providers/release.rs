@@ -158,10 +158,11 @@ impl RequestedRelease<'_> {
         }
     }
 
-    /// Returns the platforms in the list of versions, if it was requested.
+    /// Returns the platforms in the list of versions, if it was requested and contains them.
     fn listed_platforms(self) -> Option<Vec<PackagePlatform>> {
         let listing = self.client.known_versions(self.address)?;
-        Some(listing.versions.get(self.version).map(|listed| listed.platforms.clone()).unwrap_or_default())
+        let platforms = &listing.versions.get(self.version)?.platforms;
+        (!platforms.is_empty()).then(|| platforms.clone())
     }
 
     /// Returns the native package for the platform, and the component if the registry lists its

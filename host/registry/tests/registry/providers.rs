@@ -107,6 +107,11 @@ fn unusable_lists_of_versions_are_errors() {
             (Answer::bytes("application/json", "{"), "not the expected JSON", RegistryErrorKind::Rejected),
             (Answer::json(&json!({"versions": {}})), "not the expected JSON", RegistryErrorKind::Rejected),
             (
+                Answer::json(&json!({"versions": "x".repeat(1 << 20)})),
+                "not the expected JSON",
+                RegistryErrorKind::Rejected,
+            ),
+            (
                 Answer::json(&json!({"versions": many})),
                 "more than 20000 elements",
                 RegistryErrorKind::Rejected,
@@ -125,6 +130,7 @@ fn unusable_lists_of_versions_are_errors() {
             assert_error(&error, QUERY, expected);
             assert_eq!(error.kind(), kind, "{error}");
             assert!(error.to_string().contains(&server.url(VERSIONS)), "{error}");
+            assert!(error.to_string().len() < 1_000, "{error}");
         }
     });
 }
@@ -389,6 +395,27 @@ fn netrc_is_used_for_the_package_only() {
         downloader.fetch(package.fetch(), 1 << 10).await.unwrap();
         let received = server.received();
         assert_eq!(received.last().unwrap().authorization(), Some("Basic bWU6cGE1NQ=="));
+    });
+}
+
+#[test]
+fn operations_can_run_concurrently() {
+    fn assert_send<T: Send>(future: T) -> T {
+        future
+    }
+    run(async {
+        let server = Server::start().await;
+        publish_native(&server);
+        let client = Setting::for_server(&server).client();
+        let install = |client: wardian_registry::RegistryClient| async move {
+            client.provider_versions(&address()).await?;
+            client.provider_release(&address(), &version(), &linux()).await
+        };
+        let calls: Vec<_> = (0..8).map(|_| tokio::spawn(assert_send(install(client.clone())))).collect();
+        for call in calls {
+            assert!(matches!(call.await.unwrap().unwrap().native, NativeAvailability::Available(_)));
+        }
+        assert_eq!(server.lines().iter().filter(|line| line.contains("versions")).count(), 1);
     });
 }
 
