@@ -45,6 +45,8 @@ variables! {
     REGISTRY_RETRIES = "TF_REGISTRY_DISCOVERY_RETRY": "how many times a failed request to a registry is repeated";
     REGISTRY_TIMEOUT = "TF_REGISTRY_CLIENT_TIMEOUT": "the time limit in seconds of requests to registries";
     USER_AGENT = "TF_APPEND_USER_AGENT": "text that is appended to the user agent of requests";
+    OCI_PLAIN_HTTP = "WARDIAN_OCI_PLAIN_HTTP": "the OCI registries on this machine that are accessed without TLS: comma-separated, such as localhost:5000";
+    SOURCE_DATE = "SOURCE_DATE_EPOCH": "the time in published releases, in seconds since 1970, instead of 1980-01-01";
     NETRC = "NETRC": "the netrc file with credentials for downloads, instead of ~/.netrc";
     LOG = "WARDIAN_LOG": "the log level for standard error: trace, debug, info, warn, error, or a filter such as `wardian_engine=debug`";
     TERRAFORM_LOG = "TF_LOG": "the log level if WARDIAN_LOG is not set; `JSON`: level trace, in JSON format";
@@ -259,6 +261,17 @@ impl ProcessEnvironment {
     /// Returns the netrc file that overrides the one in the home directory.
     pub(crate) fn netrc(&self) -> Option<PathBuf> {
         self.path(NETRC)
+    }
+
+    /// Returns the OCI registries that are accessed without TLS.
+    pub(crate) fn oci_plain_http(&self) -> impl Iterator<Item = &str> {
+        let listed = self.text(OCI_PLAIN_HTTP).unwrap_or_default().split(',').map(str::trim);
+        listed.filter(|registry| !registry.is_empty())
+    }
+
+    /// Returns the time in published releases.
+    pub fn source_date(&self) -> Option<&str> {
+        self.text(SOURCE_DATE)
     }
 
     /// Returns how many times a failed request to a registry is repeated.

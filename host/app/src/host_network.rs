@@ -15,7 +15,7 @@ use wardian_network::proxy::ProxySettings;
 use wardian_oci::{
     AddressPart, CredentialsBlock, CredentialsFile, CredentialsOptions, CredentialsScope,
     DiscoveryDirectories, HelperPrograms, OciClient, OciClientOptions, OciCredentials, PlainHttpRegistries,
-    RegistryCredential, RepositoryTemplate,
+    RegistryCredential, RegistryHost, RepositoryTemplate,
 };
 use wardian_registry::credentials::{Credentials, CredentialsProgram};
 use wardian_registry::{RegistryClient, RegistryClientOptions, ServiceHost};
@@ -64,10 +64,16 @@ impl HostNetwork {
             services,
             terraform_version: TERRAFORM_VERSION.to_owned(),
         });
+        let mut plain_http = PlainHttpRegistries::default();
+        for registry in environment.oci_plain_http() {
+            let invalid = |reason: String| AppError::new("Invalid OCI registry", sentence(&reason));
+            let host = RegistryHost::parse(registry).map_err(|error| invalid(error.to_string()))?;
+            plain_http.add(host).map_err(|error| invalid(error.to_string()))?;
+        }
         let oci = OciClient::new(OciClientOptions {
             downloader: downloader.clone(),
             credentials: oci_credentials(environment, config)?,
-            plain_http: PlainHttpRegistries::default(),
+            plain_http,
         });
         Ok(Self { downloader, registry, oci })
     }

@@ -227,6 +227,7 @@ impl Command {
                     PluginCacheCommand::Prune(one) => one,
                 },
                 PluginCommand::Inspect(one) => one,
+                PluginCommand::Publish(one) => &**one,
             },
             Self::Policy(policy) => match &policy.command {
                 PolicyCommand::Check(one) => one,

@@ -18,6 +18,7 @@ mod output;
 mod plan;
 mod plugin_cache_prune;
 mod plugin_inspect;
+mod plugin_publish;
 mod policy_check;
 mod policy_explain;
 mod policy_grant;

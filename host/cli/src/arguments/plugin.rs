@@ -1,6 +1,9 @@
 //! The arguments of the `plugin` commands.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
+use wardian_address::{ProviderAddress, Version};
 
 use super::options::ColorArguments;
 use super::serve::BundleArguments;
@@ -28,6 +31,63 @@ pub(crate) enum PluginCommand {
     Bundle(BundleArguments),
     /// Manage the cache of downloaded provider packages.
     Cache(PluginCacheArguments),
+    /// Build a release of a provider, for registries or an OCI registry.
+    ///
+    /// With -dir, writes the files of a release: packages, component, manifest and SHA256SUMS, which
+    /// the publisher signs. With an oci:// address, pushes one tag that serves OpenTofu, Wardian and
+    /// tools for components. The same input results in the same bytes.
+    Publish(Box<PluginPublishArguments>),
+}
+
+/// `plugin publish`.
+#[derive(Args, Debug)]
+pub(crate) struct PluginPublishArguments {
+    /// The file of the component.
+    #[arg(long, value_name = "FILE", required = true)]
+    pub(crate) component: PathBuf,
+    /// The provider's address, such as acme/dns.
+    #[arg(long, value_name = "ADDRESS", required = true)]
+    pub(crate) address: ProviderAddress,
+    /// The version of the release.
+    #[arg(long = "version", value_name = "VERSION", required = true, value_parser = version)]
+    pub(crate) release_version: Version,
+    /// A version of the plugin protocol, such as 6.0. Repeatable.
+    #[arg(long, value_name = "VERSION", default_value = "6.0")]
+    pub(crate) protocol: Vec<String>,
+    /// A native package: its platform and its executable or zip file, as linux_amd64=FILE.
+    /// Repeatable.
+    #[arg(long, value_name = "OS_ARCH=FILE")]
+    pub(crate) native: Vec<String>,
+    /// A file that is added to each package, such as a license. Repeatable.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) document: Vec<PathBuf>,
+    /// Pack the component into a zip file as well, for registries that accept only zip files.
+    #[arg(long)]
+    pub(crate) component_zip: bool,
+    /// A description for tools for components.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+    /// The license, as an SPDX expression.
+    #[arg(long, value_name = "LICENSE")]
+    pub(crate) license: Option<String>,
+    /// The URL of the source code.
+    #[arg(long, value_name = "URL")]
+    pub(crate) source: Option<String>,
+    /// Write the release into this directory.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Replace a version that is published with other content.
+    #[arg(long)]
+    pub(crate) replace: bool,
+    #[command(flatten)]
+    pub(crate) view: ColorArguments,
+    /// Push the release to this repository: oci://HOST/REPOSITORY.
+    #[arg(value_name = "oci://HOST/REPOSITORY")]
+    pub(crate) repository: Option<String>,
+}
+
+fn version(text: &str) -> Result<Version, String> {
+    Version::parse(text).map_err(|error| error.to_string())
 }
 
 /// `plugin cache`.

@@ -31,8 +31,12 @@ pub enum SourceRemark {
     None,
     /// These versions are available only for other platforms.
     OtherPlatformsOnly(Vec<Version>),
-    /// The server does not have the provider, for this reason.
-    NotFound(String),
+    /// The server does not have the provider.
+    NotFound {
+        /// The headline of the reason.
+        summary: &'static str,
+        reason: String,
+    },
     /// The source was not searched, because the command makes no requests or another source already
     /// has the version.
     NotSearched,
@@ -128,8 +132,10 @@ impl SelectionError {
     /// Returns the headline of the message.
     pub fn summary(&self) -> &'static str {
         match self {
-            Self::NoMatchingVersion { .. }
-            | Self::LockedVersionUnavailable { .. }
+            Self::NoMatchingVersion { searched, .. } => {
+                only_reason(searched).unwrap_or("Failed to query available provider packages")
+            }
+            Self::LockedVersionUnavailable { .. }
             | Self::LockedVersionRejected { .. }
             | Self::Mirror { .. } => "Failed to query available provider packages",
             Self::Query { error, .. } | Self::Download { error, .. } => error.summary,
@@ -141,6 +147,17 @@ impl SelectionError {
             Self::LockFileReadOnly { .. } => "Provider dependency changes detected",
         }
     }
+}
+
+/// Returns the headline of the server's reason, if no source has any version of the provider.
+fn only_reason(searched: &[SearchedSource]) -> Option<&'static str> {
+    if searched.iter().any(|source| !source.versions.is_empty()) {
+        return None;
+    }
+    searched.iter().find_map(|source| match &source.remark {
+        SourceRemark::NotFound { summary, .. } => Some(*summary),
+        _ => None,
+    })
 }
 
 fn query_failed(address: &ProviderAddress, error: &NetworkSourceError) -> String {
@@ -211,7 +228,7 @@ fn source_list(searched: &[SearchedSource]) -> String {
             SourceRemark::OtherPlatformsOnly(others) => {
                 write!(text, "\n  - {}: {has} (for other platforms: {})", source.name, join(others))
             }
-            SourceRemark::NotFound(reason) => write!(text, "\n  - {}: {reason}", source.name),
+            SourceRemark::NotFound { reason, .. } => write!(text, "\n  - {}: {reason}", source.name),
             SourceRemark::NotSearched => write!(text, "\n  - {}: not searched", source.name),
         };
     }

@@ -132,7 +132,7 @@ impl<'a> Survey<'a> {
                     (listing.versions.into_iter().collect(), SourceRemark::None)
                 }
                 Err(error) if error.kind == NetworkErrorKind::NotFound => {
-                    (Vec::new(), SourceRemark::NotFound(error.detail))
+                    (Vec::new(), SourceRemark::NotFound { summary: error.summary, reason: error.detail })
                 }
                 Err(error) => {
                     return Err(SelectionError::Query { address: address.clone(), error });
