@@ -106,7 +106,11 @@ pub async fn obtain(
     let policy = load(&context.environment.policy_places(&context.directory, &context.started_in))?;
     let before = consent_lock::load(&context.directory)?;
     let candidates = candidates(context, selection)?;
-    let mut after = ApprovedCapabilities::default();
+    let mut after = ApprovedCapabilities {
+        publishers: before.publishers.clone(),
+        modules: before.modules.clone(),
+        ..ApprovedCapabilities::default()
+    };
     let mut refused = Diagnostics::new();
     let mut granted = Vec::new();
     for Candidate { address, component, declaration } in &candidates {

@@ -45,6 +45,14 @@ variables! {
     REGISTRY_RETRIES = "TF_REGISTRY_DISCOVERY_RETRY": "how many times a failed request to a registry is repeated";
     REGISTRY_TIMEOUT = "TF_REGISTRY_CLIENT_TIMEOUT": "the time limit in seconds of requests to registries";
     USER_AGENT = "TF_APPEND_USER_AGENT": "text that is appended to the user agent of requests";
+    AWS_ACCESS_KEY_ID = "AWS_ACCESS_KEY_ID": "the access key for modules in S3, with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN";
+    AWS_SECRET_ACCESS_KEY = "AWS_SECRET_ACCESS_KEY": "the secret of the access key for modules in S3";
+    AWS_SESSION_TOKEN = "AWS_SESSION_TOKEN": "the session token of the access key for modules in S3";
+    AWS_PROFILE = "AWS_PROFILE": "the profile for modules in S3, in ~/.aws/credentials and ~/.aws/config";
+    AWS_CREDENTIALS_FILE = "AWS_SHARED_CREDENTIALS_FILE": "the file used instead of ~/.aws/credentials, for modules in S3";
+    AWS_CONFIG_FILE = "AWS_CONFIG_FILE": "the file used instead of ~/.aws/config, for modules in S3";
+    GOOGLE_ACCESS_TOKEN = "GOOGLE_OAUTH_ACCESS_TOKEN": "the access token for modules in Google Cloud Storage";
+    GOOGLE_CREDENTIALS = "GOOGLE_APPLICATION_CREDENTIALS": "the file with the credentials for modules in Google Cloud Storage";
     OCI_PLAIN_HTTP = "WARDIAN_OCI_PLAIN_HTTP": "the OCI registries on this machine that are accessed without TLS: comma-separated, such as localhost:5000";
     SOURCE_DATE = "SOURCE_DATE_EPOCH": "the time in published releases, in seconds since 1970, instead of 1980-01-01";
     NETRC = "NETRC": "the netrc file with credentials for downloads, instead of ~/.netrc";
@@ -87,6 +95,18 @@ variables! {
     HOME = "HOME": "the home directory";
     USER = "USER": "the user name in the lock information of a state";
     LOGIN = "LOGNAME": "the user name if USER is not set";
+}
+
+/// The user's credentials for modules in object stores.
+pub(crate) struct ModuleCredentials {
+    pub(crate) aws_access_key_id: Option<String>,
+    pub(crate) aws_secret_access_key: Option<String>,
+    pub(crate) aws_session_token: Option<String>,
+    pub(crate) aws_profile: Option<String>,
+    pub(crate) aws_credentials_file: Option<PathBuf>,
+    pub(crate) aws_config_file: Option<PathBuf>,
+    pub(crate) google_access_token: Option<String>,
+    pub(crate) google_credentials_file: Option<PathBuf>,
 }
 
 /// The environment when Wardian started.
@@ -261,6 +281,25 @@ impl ProcessEnvironment {
     /// Returns the netrc file that overrides the one in the home directory.
     pub(crate) fn netrc(&self) -> Option<PathBuf> {
         self.path(NETRC)
+    }
+
+    /// Returns the user's credentials for modules in object stores.
+    pub(crate) fn module_credentials(&self) -> ModuleCredentials {
+        let text = |name| self.text(name).map(str::to_owned);
+        let file = |name, path: &str| self.path(name).or_else(|| Some(self.home()?.join(path)));
+        ModuleCredentials {
+            aws_access_key_id: text(AWS_ACCESS_KEY_ID),
+            aws_secret_access_key: text(AWS_SECRET_ACCESS_KEY),
+            aws_session_token: text(AWS_SESSION_TOKEN),
+            aws_profile: text(AWS_PROFILE),
+            aws_credentials_file: file(AWS_CREDENTIALS_FILE, ".aws/credentials"),
+            aws_config_file: file(AWS_CONFIG_FILE, ".aws/config"),
+            google_access_token: text(GOOGLE_ACCESS_TOKEN),
+            google_credentials_file: file(
+                GOOGLE_CREDENTIALS,
+                ".config/gcloud/application_default_credentials.json",
+            ),
+        }
     }
 
     /// Returns the OCI registries that are accessed without TLS.

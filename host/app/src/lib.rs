@@ -37,6 +37,7 @@ pub mod granted_paths;
 pub mod host_network;
 mod host_secrets;
 pub mod module_manifest;
+pub mod modules;
 pub mod native_confinement;
 mod native_environment;
 mod package_servers;

@@ -3,91 +3,62 @@
 //! It contains the directories of installed modules. Modules in local directories are found without
 //! it; they are recorded for Terraform and for tools that read the file.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-use wardian_address::Version;
-use wardian_cache::AtomicWrite;
 use wardian_config::{Configuration, InstalledModule, InstalledModules, module_key};
 use wardian_diagnostic::system_reason;
-use wardian_files::read_regular;
 use wardian_module_source::ModuleSource;
+use wardian_modules::{MANIFEST_FILE_NAME, ManifestRecord, ModuleManifest};
 
 use crate::error::AppError;
-use crate::go_json::compact;
 
-/// Maximum size of a manifest.
-const MAX_BYTES: u64 = 64 << 20;
-
-#[derive(Debug, Default, Deserialize, Serialize)]
-struct Manifest {
-    #[serde(rename = "Modules")]
-    modules: Vec<ModuleRecord>,
-}
-
-/// The record of one module.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub struct ModuleRecord {
-    /// The names of the module calls on the path to the module, separated by dots.
-    #[serde(rename = "Key")]
-    pub key: String,
-    /// The `source` argument of the call.
-    #[serde(rename = "Source")]
-    pub source: String,
-    /// The version, if the module is from a registry.
-    #[serde(rename = "Version", default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// The module's directory, relative to the root module's directory.
-    #[serde(rename = "Dir")]
-    pub directory: String,
-}
-
-/// Returns the installed modules that a manifest records.
+/// Returns the installed modules of a manifest's text.
 ///
 /// A record of a module in a local directory is included, because its address differs from that of
-/// an installed module. An invalid version is treated as absent, so the module is installed again.
-pub fn installed_modules(bytes: &[u8]) -> InstalledModules {
-    let manifest: Manifest = serde_json::from_slice(bytes).unwrap_or_default();
-    let installed = manifest.modules.into_iter().map(|record| {
-        let module = InstalledModule {
-            source: record.source,
-            version: record.version.and_then(|version| Version::parse(&version).ok()),
-            directory: record.directory.into(),
-        };
-        (record.key, module)
-    });
-    installed.collect()
+/// an installed module.
+pub fn installed_modules(text: &[u8]) -> InstalledModules {
+    to_installed(&ModuleManifest::parse(text))
 }
 
 /// Reads the installed modules from the manifest in a data directory.
 pub fn read_installed_modules(data_directory: &Path) -> InstalledModules {
-    read_regular(&manifest_path(data_directory), MAX_BYTES)
-        .map(|bytes| installed_modules(&bytes))
-        .unwrap_or_default()
+    to_installed(&ModuleManifest::read(&modules_directory(data_directory)))
 }
 
-/// Returns the manifest of installed modules, for a saved plan.
-pub fn manifest_of(installed: &InstalledModules) -> Vec<u8> {
-    let modules = installed.iter().map(|(key, module)| ModuleRecord {
-        key: key.to_owned(),
-        source: module.source.clone(),
-        version: module.version.as_ref().map(ToString::to_string),
-        directory: with_slashes(&module.directory),
+fn to_installed(manifest: &ModuleManifest) -> InstalledModules {
+    let installed = manifest.iter().map(|record| {
+        let module = InstalledModule {
+            source: record.source.clone(),
+            version: record.version.clone(),
+            directory: PathBuf::from(&record.directory),
+        };
+        (record.key.clone(), module)
     });
-    compact(&Manifest { modules: modules.collect() }).into_bytes()
+    installed.collect()
 }
 
-/// Returns the path of the manifest.
-pub fn manifest_path(data_directory: &Path) -> PathBuf {
-    data_directory.join("modules").join("modules.json")
+/// Returns the text of a manifest, for a saved plan.
+pub fn manifest_of(installed: &InstalledModules) -> Vec<u8> {
+    let mut manifest = ModuleManifest::default();
+    for (key, module) in installed.iter() {
+        manifest.insert(ManifestRecord {
+            key: key.to_owned(),
+            source: module.source.clone(),
+            version: module.version.clone(),
+            directory: with_slashes(&module.directory),
+        });
+    }
+    manifest.render().into_bytes()
+}
+
+/// Returns the directory of installed modules.
+pub fn modules_directory(data_directory: &Path) -> PathBuf {
+    data_directory.join("modules")
 }
 
 /// Returns the modules of a configuration, the root module first.
-pub fn records(configuration: &Configuration, installed: &InstalledModules) -> Vec<ModuleRecord> {
-    let mut records: Vec<ModuleRecord> = configuration
+pub fn records(configuration: &Configuration, installed: &InstalledModules) -> Vec<ManifestRecord> {
+    let mut records: Vec<ManifestRecord> = configuration
         .modules()
         .map(|node| {
             let call = node
@@ -96,16 +67,9 @@ pub fn records(configuration: &Configuration, installed: &InstalledModules) -> V
                 .and_then(|(caller, name)| configuration.module(&caller)?.module.module_calls.get(name));
             let key = module_key(&node.path);
             let source = call.map(|call| source_address(&call.source)).unwrap_or_default();
-            let directory = with_slashes(&node.module.directory);
-            match installed.get(&key).filter(|module| module.source == source) {
-                Some(module) => ModuleRecord {
-                    key,
-                    source,
-                    version: module.version.as_ref().map(ToString::to_string),
-                    directory,
-                },
-                None => ModuleRecord { key, source, version: None, directory },
-            }
+            let found = installed.get(&key).filter(|module| module.source == source);
+            let version = found.and_then(|module| module.version.clone());
+            ManifestRecord { key, source, version, directory: with_slashes(&node.module.directory) }
         })
         .collect();
     records.sort_by(|one, other| one.key.cmp(&other.key));
@@ -143,22 +107,20 @@ pub fn source_address(source: &str) -> String {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn save(records: Vec<ModuleRecord>, data_directory: &Path) -> Result<Vec<ModuleRecord>, AppError> {
-    let path = manifest_path(data_directory);
-    let known: BTreeMap<String, ModuleRecord> =
-        read(&path).modules.into_iter().map(|record| (record.key.clone(), record)).collect();
-    let new: Vec<ModuleRecord> = records
-        .iter()
-        .filter(|record| !record.key.is_empty() && known.get(&record.key) != Some(*record))
-        .cloned()
-        .collect();
-    let manifest = Manifest { modules: records };
-    let is_same = known.len() == manifest.modules.len()
-        && manifest.modules.iter().all(|record| known.get(&record.key) == Some(record));
-    if !is_same {
-        write(&path, &manifest).map_err(|error| {
+pub fn save(records: Vec<ManifestRecord>, data_directory: &Path) -> Result<Vec<ManifestRecord>, AppError> {
+    let directory = modules_directory(data_directory);
+    let known = ModuleManifest::read(&directory);
+    let is_new = |record: &&ManifestRecord| !record.key.is_empty() && known.get(&record.key) != Some(*record);
+    let new: Vec<ManifestRecord> = records.iter().filter(is_new).cloned().collect();
+    let mut manifest = ModuleManifest::default();
+    for record in records {
+        manifest.insert(record);
+    }
+    if manifest != known {
+        manifest.write(&directory).map_err(|error| {
+            let path = directory.join(MANIFEST_FILE_NAME);
             AppError::new(
-                "List of modules cannot be written",
+                "Failed to update module manifest",
                 format!("The file {} cannot be written: {}.", path.display(), system_reason(&error)),
             )
         })?;
@@ -166,37 +128,16 @@ pub fn save(records: Vec<ModuleRecord>, data_directory: &Path) -> Result<Vec<Mod
     Ok(new)
 }
 
-/// Reads the manifest. An invalid file is treated as absent, because all of its content can be
-/// determined again.
-fn read(path: &Path) -> Manifest {
-    let bytes = read_regular(path, MAX_BYTES).ok();
-    bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
-}
-
-fn write(path: &Path, manifest: &Manifest) -> io::Result<()> {
-    path.parent().map_or(Ok(()), fs::create_dir_all)?;
-    readable_by_all().write(path, &[compact(manifest).as_bytes()])
-}
-
-#[cfg(unix)]
-fn readable_by_all() -> AtomicWrite {
-    use std::os::unix::fs::PermissionsExt as _;
-    AtomicWrite::new().with_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn readable_by_all() -> AtomicWrite {
-    AtomicWrite::new()
-}
-
 /// Returns a path with slashes as separators; `.` for the root module's own directory.
 fn with_slashes(directory: &Path) -> String {
-    let directory = if directory.as_os_str().is_empty() { PathBuf::from(".") } else { directory.to_owned() };
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     directory.display().to_string().replace('\\', "/")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn record(key: &str, directory: &str) -> ModuleRecord {

@@ -2,6 +2,7 @@
 //! shows the operations that are running.
 
 mod downloads;
+mod modules;
 mod running;
 
 use std::borrow::Cow;
@@ -15,6 +16,7 @@ use crate::render::json::hook;
 use crate::shell::{FooterContent, FooterGuard, Paint, Shell};
 
 pub(crate) use downloads::DownloadProgress;
+pub(crate) use modules::ModuleProgress;
 pub(crate) use running::Phase;
 use running::RunStatus;
 

@@ -1,4 +1,5 @@
-//! The consent lock file: the declarations and publishers of plugins that a user has approved.
+//! The consent lock file: the declarations and publishers of plugins that a user has approved, and
+//! the pins of modules.
 //!
 //! The file is stored next to the dependency lock file; Terraform ignores it. For each plugin with
 //! a declaration, a `plugin` block contains the version, the component's hash, and the capability
@@ -9,9 +10,13 @@
 //! publisher, with which the signature of a later release is compared. The blocks are separate
 //! because a plugin without a declaration, such as a native one, can be signed.
 //!
+//! For each module package that was installed, a `module` block pins its content: the hash of its
+//! tree and, for a repository, the commit. The address contains no credentials.
+//!
 //! Compatibility: an unknown argument or block causes an error, so that no version of Wardian drops
 //! an entry that a newer version has written. A file without `publisher` blocks is the same as in
-//! earlier versions. Each entry has a digest of its content, so that manual changes are detected.
+//! earlier versions. Each entry about a plugin has a digest of its content, so that manual changes are
+//! detected.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,7 +24,8 @@ use std::path::Path;
 
 use wardian_address::{ProviderAddress, Version};
 use wardian_diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
-use wardian_lang::{Attribute, Block, Body, parse_body};
+use wardian_lang::{Attribute, Block, Body, parse_body, quote_string};
+use wardian_module_source::{CommitId, ModulePin, ModulePins, TreeHash};
 use wardian_policy::{
     CONSENT_LOCK_FILE_NAME, CapabilityRequest, IdentityPart, PublisherIdentity, RuleArgument,
 };
@@ -29,7 +35,7 @@ use crate::declaration::{digest, text_digest};
 const HEADER: &str = "# \"wardian init\" maintains this file. It records the approved declarations of \
     plugins;\n# policies grant the access. Keep this file under version control.\n";
 
-/// The approved declarations and publishers of a configuration's plugins.
+/// The approved declarations and publishers of a configuration's plugins, and the pins of its modules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApprovedCapabilities {
     /// One entry for each plugin with a declaration.
@@ -37,6 +43,8 @@ pub struct ApprovedCapabilities {
     /// One entry for each plugin whose release was signed. A later release must be signed by the
     /// same publisher.
     pub publishers: BTreeMap<ProviderAddress, PublisherIdentity>,
+    /// One entry for each module package that was installed.
+    pub modules: ModulePins,
 }
 
 /// The approved declaration of one plugin.
@@ -61,7 +69,7 @@ impl ApprovedCapabilities {
             return Err(problems);
         }
         let mut reader = Reader { root_module, problems: Diagnostics::new() };
-        reader.reject_unknown(&body, &[], &["plugin", "publisher"]);
+        reader.reject_unknown(&body, &[], &["plugin", "publisher", "module"]);
         let mut plugins = BTreeMap::new();
         for block in body.blocks_of("plugin") {
             let Some(address) = reader.address(block) else { continue };
@@ -78,7 +86,14 @@ impl ApprovedCapabilities {
                 reader.problem("This plugin has another publisher. Remove one of them.", &block.header_span);
             }
         }
-        reader.problems.into_result(Self { plugins, publishers })
+        let mut modules = ModulePins::default();
+        for block in body.blocks_of("module") {
+            let Some(pin) = reader.module_pin(block) else { continue };
+            if modules.insert(pin).is_some() {
+                reader.problem("This module has another pin. Remove one of them.", &block.header_span);
+            }
+        }
+        reader.problems.into_result(Self { plugins, publishers, modules })
     }
 
     /// Returns the content of the file.
@@ -104,6 +119,17 @@ impl ApprovedCapabilities {
                 let _ = writeln!(text, "  {line}");
             }
             let _ = writeln!(text, "\n  digest = \"{}\"\n}}", text_digest(&arguments));
+        }
+        for pin in self.modules.iter() {
+            let _ = writeln!(text, "\nmodule {{\n  package = {}", quote_string(&pin.package));
+            if let Some(version) = &pin.version {
+                let _ = writeln!(text, "  version = \"{version}\"");
+            }
+            let _ = writeln!(text, "  hash    = \"{}\"", pin.hash);
+            if let Some(commit) = &pin.commit {
+                let _ = writeln!(text, "  commit  = \"{commit}\"");
+            }
+            text.push_str("}\n");
         }
         text
     }
@@ -184,6 +210,25 @@ impl Reader<'_> {
             return None;
         }
         Some(publisher)
+    }
+
+    fn module_pin(&mut self, block: &Block) -> Option<ModulePin> {
+        self.reject_unknown(&block.body, &["package", "version", "hash", "commit"], &[]);
+        if !block.labels.is_empty() {
+            self.problem("The block must have no label.", &block.header_span);
+            return None;
+        }
+        let package = self.text(block, "package", |text| Some(text.to_owned()));
+        let hash = self.text(block, "hash", TreeHash::parse);
+        let version = match block.body.attribute("version") {
+            Some(_) => Some(self.text(block, "version", |text| Version::parse(text).ok())?),
+            None => None,
+        };
+        let commit = match block.body.attribute("commit") {
+            Some(_) => Some(self.text(block, "commit", CommitId::parse)?),
+            None => None,
+        };
+        Some(ModulePin { package: package?, version, hash: hash?, commit })
     }
 
     fn manual_change(&mut self, block: &Block) {

@@ -25,6 +25,9 @@ pub(crate) struct InitArguments {
     /// `readonly`: fail rather than change the lock file.
     #[arg(long, value_name = "MODE", value_parser = ["readonly"])]
     pub(crate) lockfile: Option<String>,
+    /// Copy this module into the directory, which must be empty, before initializing it.
+    #[arg(long, value_name = "SOURCE")]
+    pub(crate) from_module: Option<String>,
     /// A directory with plugin packages, which replaces all other sources of plugins. Repeatable.
     /// Later runs use it too, until an empty -plugin-dir.
     #[arg(long, value_name = "DIR")]

@@ -5,9 +5,8 @@
 const COMMANDS: [&str; 1] = ["test"];
 
 /// Options by command, whether or not they take a value.
-const OPTIONS: [(&str, &[&str]); 4] = [
+const OPTIONS: [(&str, &[&str]); 3] = [
     ("", &["install-autocomplete", "uninstall-autocomplete"]),
-    ("init", &["from-module"]),
     ("plan", &["allow-deferral"]),
     ("apply", &["allow-deferral"]),
 ];

@@ -1,14 +1,20 @@
-//! `wardian get`: records the locations of modules.
+//! `wardian get`: installs the modules that the configuration calls.
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use wardian_app::module_manifest::{self, ModuleRecord};
+use wardian_app::host_network::HostNetwork;
+use wardian_app::modules::{self, InstalledConfiguration, ModuleOptions};
+use wardian_download::NetworkAccess;
+use wardian_modules::{InstallMode, ManifestRecord};
+use wardian_printable::printable;
 
 use crate::arguments::GetArguments;
 use crate::command_context::CommandContext;
 use crate::command_spec::CommandSpec;
 use crate::failure::{Outcome, Status};
+use crate::progress::ModuleProgress;
 use crate::shell::{OutputKind, ViewOptions};
-use wardian_printable::printable;
 
 #[async_trait(?Send)]
 impl CommandSpec for GetArguments {
@@ -25,23 +31,36 @@ impl CommandSpec for GetArguments {
     }
 
     async fn run(&self, context: &CommandContext) -> Outcome {
-        run(context, self)
+        run(context, self).await
     }
 }
 
-fn run(context: &CommandContext, arguments: &GetArguments) -> Outcome {
-    let configuration = context.app.configuration()?;
-    let installed = module_manifest::read_installed_modules(&context.app.data_directory());
-    let records = module_manifest::records(&configuration, &installed);
-    let all = if arguments.update { records.clone() } else { Vec::new() };
-    let new = module_manifest::save(records, &context.app.data_directory())?;
-    report_modules(context, if arguments.update { &all } else { &new });
+async fn run(context: &CommandContext, arguments: &GetArguments) -> Outcome {
+    let access = NetworkAccess::Online;
+    let network = context.app.network(access)?;
+    let mode = if arguments.update { InstallMode::Upgrade } else { InstallMode::Keep };
+    let installed = install_modules(context, &network, access, mode).await?;
+    modules::record_pins(&context.app, &installed.pins, context.app.confinement.is_some())?;
     Ok(Status::Success)
 }
 
-/// Prints `- name in directory` for each module except the root module.
-pub(crate) fn report_modules(context: &CommandContext, records: &[ModuleRecord]) {
-    for record in records.iter().filter(|record| !record.key.is_empty()) {
+/// Installs the modules that the configuration calls, and reports each one.
+pub(crate) async fn install_modules(
+    context: &CommandContext,
+    network: &HostNetwork,
+    access: NetworkAccess,
+    mode: InstallMode,
+) -> Outcome<InstalledConfiguration> {
+    let observer = Arc::new(ModuleProgress::new(&context.shell));
+    let _footer = context.downloads.begin(&context.shell);
+    let installed = modules::install(&context.app, ModuleOptions { network, access, mode, observer }).await?;
+    report_modules(context, &installed.local_modules);
+    Ok(installed)
+}
+
+/// Prints `- name in directory` for each module in a local directory.
+fn report_modules(context: &CommandContext, records: &[ManifestRecord]) {
+    for record in records {
         context.shell.say(printable!("- {} in {}", record.key, record.directory));
     }
 }

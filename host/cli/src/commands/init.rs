@@ -11,7 +11,7 @@ use wardian_address::ProviderAddress;
 use wardian_app::backend_init;
 use wardian_app::built_in;
 use wardian_app::consent;
-use wardian_app::module_manifest;
+use wardian_app::modules::{self, ModuleOptions};
 use wardian_app::native_confinement;
 use wardian_app::plugin_path;
 use wardian_app::plugins;
@@ -31,6 +31,7 @@ use wardian_install::selection::{
     VersionPolicy, select,
 };
 use wardian_install::sources::Sources;
+use wardian_modules::InstallMode;
 use wardian_printable::{PrintableText, printable};
 use wardian_sandbox::LoadEvent;
 use wardian_state::State;
@@ -41,7 +42,8 @@ use crate::command_context::CommandContext;
 use crate::command_spec::{CommandSpec, InvalidOptions};
 use crate::failure::{Failure, Outcome, Status};
 use crate::interrupt;
-use crate::shell::{InitStep, OutputKind, ViewOptions};
+use crate::progress::ModuleProgress;
+use crate::shell::{InitStep, OutputKind, Paint, ViewOptions};
 
 #[async_trait(?Send)]
 impl CommandSpec for InitArguments {
@@ -92,39 +94,39 @@ impl CommandSpec for InitArguments {
 
 async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     let shell = &context.shell;
-    let configuration = context.app.configuration()?;
-    if configuration.files().next().is_none() {
+    if let Some(source) = &arguments.from_module {
+        copy_module(context, arguments, source).await?;
+    }
+    let root = modules::root_module(&context.app)?;
+    if root.files.is_empty() {
         lines::empty_directory(shell);
         return Ok(Status::Success);
     }
     if !arguments.plugin_dir.is_empty() {
         plugin_path::record(&context.app.data_directory(), &arguments.plugin_dir)?;
     }
-    let access = if arguments.offline { NetworkAccess::Offline } else { NetworkAccess::Online };
+    let access = arguments.access();
     let network = context.app.network(access)?;
     let mut state = Arc::<State>::default();
     if arguments.backend.backend {
         lines::step(shell, InitStep::Backend);
         let stop = interrupt::listen(shell)?;
-        let backend = backend_init::initialize(
-            &context.app,
-            &configuration.root().module,
-            &arguments.backend.options(),
-            &stop,
-        )
-        .await?;
+        let backend =
+            backend_init::initialize(&context.app, &root, &arguments.backend.options(), &stop).await?;
         state =
             state_access::read_file_unlocked(&context.app, backend.state_path(&context.app.workspace.name))?
                 .state;
     }
-    if arguments.get && !configuration.root().module.module_calls.is_empty() {
-        lines::step(shell, if arguments.upgrade { InitStep::ModuleUpgrade } else { InitStep::Modules });
-        let installed = module_manifest::read_installed_modules(&context.app.data_directory());
-        let records = module_manifest::records(&configuration, &installed);
-        let all = if arguments.upgrade { records.clone() } else { Vec::new() };
-        let new = module_manifest::save(records, &context.app.data_directory())?;
-        get::report_modules(context, if arguments.upgrade { &all } else { &new });
-    }
+    let (configuration, pins) = if arguments.get {
+        if !root.module_calls.is_empty() {
+            lines::step(shell, if arguments.upgrade { InitStep::ModuleUpgrade } else { InitStep::Modules });
+        }
+        let mode = if arguments.upgrade { InstallMode::Upgrade } else { InstallMode::Keep };
+        let installed = get::install_modules(context, &network, access, mode).await?;
+        (installed.configuration, Some(installed.pins))
+    } else {
+        (context.app.configuration()?, None)
+    };
     lines::step(shell, InitStep::Providers);
     let sources = context.app.network_sources(&network)?;
     let selection = {
@@ -150,10 +152,40 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     report_notices(context, &selection.notices);
     save_lock(context, &selection)?;
     consent::record(&context.app, &agreements)?;
+    if let Some(pins) = &pins {
+        modules::record_pins(&context.app, pins, arguments.is_lock_file_read_only(context))?;
+    }
     context.app.record_granted_paths()?;
     compile(context, &configuration, &state, &selection).await?;
     lines::success(shell, !context.app.environment.in_automation());
     Ok(Status::Success)
+}
+
+impl InitArguments {
+    fn access(&self) -> NetworkAccess {
+        if self.offline { NetworkAccess::Offline } else { NetworkAccess::Online }
+    }
+
+    /// Returns whether the lock files must not change. For an untrusted configuration, only what the
+    /// lock files contain is installed.
+    fn is_lock_file_read_only(&self, context: &CommandContext) -> bool {
+        self.lockfile.is_some() || context.app.confinement.is_some()
+    }
+}
+
+/// Copies a module into the directory, which must be empty, for `-from-module`.
+async fn copy_module(context: &CommandContext, arguments: &InitArguments, source: &str) -> Outcome<()> {
+    let network = context.app.network(arguments.access())?;
+    context
+        .shell
+        .say(context.shell.paint(Paint::Bold, printable!("Copying configuration from {source:?}...")));
+    let options = ModuleOptions {
+        network: &network,
+        access: arguments.access(),
+        mode: InstallMode::Keep,
+        observer: Arc::new(ModuleProgress::new(&context.shell)),
+    };
+    Ok(modules::copy_into_root(&context.app, options, source).await?)
 }
 
 /// Selects the plugins without writing any files.
@@ -184,8 +216,7 @@ async fn choose(
     let mut diagnostics = built_in::check(&requirements);
     let options = SelectionOptions {
         versions: if arguments.upgrade { VersionPolicy::Upgrade } else { VersionPolicy::KeepLocked },
-        // For an untrusted configuration, only plugins in the lock file are installed.
-        lock_file: if arguments.lockfile.is_some() || context.app.confinement.is_some() {
+        lock_file: if arguments.is_lock_file_read_only(context) {
             LockFilePolicy::ReadOnly
         } else {
             LockFilePolicy::Update
