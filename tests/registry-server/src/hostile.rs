@@ -79,6 +79,44 @@ impl HostileArchive {
         Self::NoExecutable,
         Self::Empty,
     ];
+
+    /// Returns the name of the kind.
+    pub fn name(self) -> &'static str {
+        self.texts().0
+    }
+
+    /// Returns a description of the fault.
+    pub fn title(self) -> &'static str {
+        self.texts().1
+    }
+
+    fn texts(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Slip => ("slip", "a name that leads out of the directory"),
+            Self::AbsoluteName => ("absolute-name", "an absolute name"),
+            Self::Backslash => ("backslash", "a name with backslashes"),
+            Self::NullByte => ("null-byte", "a name with a null byte"),
+            Self::Link => ("link", "a link to a file outside"),
+            Self::FileThroughLink => ("file-through-link", "a file below a link"),
+            Self::HardLink => ("hard-link", "a hard link to a file outside"),
+            Self::Device => ("device", "a device"),
+            Self::Pipe => ("pipe", "a pipe"),
+            Self::Duplicate => ("duplicate", "two files of one name"),
+            Self::FileIsDirectory => ("file-is-directory", "a name that is a file and a directory"),
+            Self::Bomb => ("bomb", "200 MB of zeros"),
+            Self::Overlap => ("overlap", "1,000 files that share their data"),
+            Self::TooMany => ("too-many", "more files than the limit"),
+            Self::WrongSize => ("wrong-size", "a file that is larger than stated"),
+            Self::Encrypted => ("encrypted", "an encrypted file"),
+            Self::Setuid => ("setuid", "a setuid executable"),
+            Self::TooDeep => ("too-deep", "500 nested directories"),
+            Self::LongName => ("long-name", "a name of 2,000 bytes"),
+            Self::CutOff => ("cut-off", "an archive that ends in the middle"),
+            Self::Garbage => ("garbage", "an HTML page"),
+            Self::NoExecutable => ("no-executable", "no executable"),
+            Self::Empty => ("empty", "no files"),
+        }
+    }
 }
 
 /// Returns an archive with this fault, in a format by its extension. The archive also contains a

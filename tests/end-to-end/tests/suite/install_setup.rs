@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
+use tempfile::TempDir;
 use wardian_end_to_end::{Output, Project, Seen, platform};
 use wardian_registry_server::{
     ModuleRelease, Origin, ProviderRelease, RegistryModule, RegistryProvider, RegistryServer,
@@ -91,10 +92,20 @@ pub(crate) fn requiring(providers: &[(&str, &str, &str)]) -> String {
     text + "  }\n}\n"
 }
 
+/// Creates a temporary directory that only this user can change.
+pub(crate) fn private_directory() -> TempDir {
+    let parent = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/end-to-end");
+    fs::create_dir_all(&parent).unwrap();
+    tempfile::Builder::new().prefix("installation-").tempdir_in(parent.canonicalize().unwrap()).unwrap()
+}
+
 /// A server, and a project that uses it.
 pub(crate) struct Installation {
     pub(crate) server: RegistryServer,
     pub(crate) project: Project,
+    /// The user's cache, which other tests do not share. It is not in the system's directory of
+    /// temporary files, because Wardian uses no cache below a directory that others can change.
+    pub(crate) cache: TempDir,
 }
 
 impl Installation {
@@ -102,7 +113,7 @@ impl Installation {
     pub(crate) fn new(content: ServerDescription, files: &[(&str, &str)]) -> Self {
         let server = RegistryServer::start(|_| content);
         let project = Project::new(&[]);
-        let installation = Self { server, project };
+        let installation = Self { server, project, cache: private_directory() };
         installation.write(CLI_FILE, CLI_CONFIGURATION);
         for (path, text) in files {
             installation.write(path, text);
@@ -167,7 +178,7 @@ impl Installation {
 
     pub(crate) fn run_with(&self, line: &str, input: &str, more: &[(&str, &str)]) -> Seen {
         let mut variables = self.variables();
-        variables.push(("XDG_CACHE_HOME".to_owned(), self.project.path("home/cache").display().to_string()));
+        variables.push(("XDG_CACHE_HOME".to_owned(), self.cache.path().display().to_string()));
         variables.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let variables: Vec<(&str, &str)> =
             variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -180,7 +191,7 @@ impl Installation {
     /// Returns the `wardian` command, not yet started.
     pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = self.project.command(line);
-        command.envs(self.variables()).env("XDG_CACHE_HOME", self.project.path("home/cache"));
+        command.envs(self.variables()).env("XDG_CACHE_HOME", self.cache.path());
         command
     }
 
@@ -259,6 +270,16 @@ pub(crate) struct GitCommit {
     pub(crate) tag: Option<String>,
     /// The branch of this commit and the next ones, created if necessary.
     pub(crate) branch: Option<String>,
+}
+
+impl GitCommit {
+    pub(crate) fn new(files: &[(&str, &str)], tag: Option<&str>) -> Self {
+        Self {
+            files: files.iter().map(|(path, text)| ((*path).to_owned(), Some((*text).to_owned()))).collect(),
+            tag: tag.map(str::to_owned),
+            branch: None,
+        }
+    }
 }
 
 /// Creates a bare repository `DIRECTORY/NAME.git` with these commits. The commits have the same

@@ -14,9 +14,23 @@ mod examples;
 mod granted_paths;
 mod init;
 #[cfg(unix)]
+mod install_accounts;
+#[cfg(unix)]
+mod install_components;
+#[cfg(unix)]
+mod install_faults;
+#[cfg(unix)]
+mod install_interruptions;
+#[cfg(unix)]
+mod install_module_pins;
+#[cfg(unix)]
+mod install_requests;
+#[cfg(unix)]
 mod install_scenarios;
 #[cfg(unix)]
 mod install_setup;
+#[cfg(unix)]
+mod install_untrusted;
 mod interrupts;
 mod killed_applies;
 #[cfg(unix)]

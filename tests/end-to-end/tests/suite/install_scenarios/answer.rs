@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::Regex;
-use wardian_end_to_end::Output;
+use wardian_end_to_end::{Output, platform};
 
 use crate::install_setup::Installation;
 
@@ -29,7 +29,7 @@ static COLOUR: LazyLock<Regex> = LazyLock::new(|| Regex::new("\u{1b}\\[[0-9;]*m"
 static START: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^[│╷ ]*(Error|Warning): (.*)$").unwrap());
 static PLACE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^[│ ]*  on (\S+) line (\d+)").unwrap());
 static AUTHENTICATION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\((unauthenticated|verified checksum|(?:self-signed|signed by a HashiCorp partner), key ID [0-9A-F]+|signed by HashiCorp)\)").unwrap()
+    Regex::new(r"\((?:(?:component|native program), )?(unauthenticated|verified checksum|(?:self-signed|signed by a HashiCorp partner), key ID [0-9A-F]+|signed by HashiCorp)(?:, the key has expired)?\)").unwrap()
 });
 
 /// Warnings about native plugins, which Terraform's users expect to be unconfined.
@@ -66,7 +66,9 @@ fn collect(installation: &Installation, directory: &Path, prefix: &str, found: &
         let path = format!("{prefix}{name}");
         let kind = entry.file_type().unwrap();
         let is_private = path.starts_with("home/") && !CREDENTIALS.starts_with(&path);
-        if path == "git" || is_private || WARDIANS_FILES.contains(&&*name) {
+        // The lock files of the plugin cache are OpenTofu's convention.
+        let is_lock = name.starts_with(&platform()) && name.ends_with(".lock");
+        if path == "git" || is_private || is_lock || WARDIANS_FILES.contains(&&*name) {
             continue;
         }
         if kind.is_symlink() {
@@ -75,11 +77,7 @@ fn collect(installation: &Installation, directory: &Path, prefix: &str, found: &
         } else if kind.is_dir() && name == ".git" {
             found.insert(path, Entry::Link("a repository".to_owned()));
         } else if kind.is_dir() {
-            let count = found.len();
             collect(installation, &entry.path(), &format!("{path}/"), found);
-            if found.len() == count && !path.starts_with("home") {
-                found.insert(format!("{path}/"), Entry::File(Vec::new()));
-            }
         } else {
             found.insert(path, Entry::File(fs::read(entry.path()).unwrap_or_default()));
         }

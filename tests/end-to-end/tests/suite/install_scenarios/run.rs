@@ -88,7 +88,7 @@ fn run(
     let mut process = program.command(&installation.project, &replaced(&command.line));
     process
         .env("NO_COLOR", "1")
-        .env("XDG_CACHE_HOME", installation.project.path("home/cache"))
+        .env("XDG_CACHE_HOME", installation.cache.path())
         .envs(installation.variables());
     for (name, value) in &command.variables {
         process.env(name, replaced(value));
