@@ -22,8 +22,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::OnceCell;
 
 pub use environment::token_variable;
-pub use error::{CredentialsError, CredentialsFileError, HelperError};
-pub use file::CredentialsFile;
+pub use error::{CredentialsError, HelperError, TokenFileError};
+pub use file::TokenFile;
 pub use helper::CredentialsProgram;
 
 use crate::access_token::{AccessToken, AccessTokenError};
@@ -41,7 +41,7 @@ type HelperResult = Arc<OnceCell<Result<Option<AccessToken>, Arc<HelperError>>>>
 pub struct Credentials {
     environment: BTreeMap<ServiceHost, EnvironmentToken>,
     configured: Mutex<BTreeMap<ServiceHost, ConfiguredToken>>,
-    file: Option<CredentialsFile>,
+    file: Option<TokenFile>,
     helper: Option<CredentialsProgram>,
     helper_results: Mutex<BTreeMap<ServiceHost, HelperResult>>,
 }
@@ -123,7 +123,7 @@ impl Credentials {
     /// tokens are used only if they are also passed to [`Self::with_configured`].
     #[must_use]
     pub fn with_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.file = Some(CredentialsFile::new(path));
+        self.file = Some(TokenFile::new(path));
         self
     }
 
@@ -155,23 +155,21 @@ impl Credentials {
         }
     }
 
+    /// Returns the environment variable with the token of a host, which precedes a stored token.
+    pub fn variable(&self, host: &ServiceHost) -> Option<&str> {
+        self.environment.get(host).map(|found| found.variable.as_str())
+    }
+
     /// Returns the place where [`Self::store`] would store a token.
     ///
     /// # Errors
     /// If the token of the host is configured manually, or there is no place.
     pub async fn storage(&self, host: &ServiceHost) -> Result<CredentialStorage, CredentialsError> {
-        if let Some(found) = self.environment.get(host) {
-            let origin = CredentialOrigin::Environment { variable: found.variable.clone() };
-            return Err(CredentialsError::ManuallyConfigured { host: host.clone(), origin });
-        }
         let is_configured = lock(&self.configured).contains_key(host);
         let is_in_file = self.file_contains(host).await?;
         match (&self.helper, &self.file) {
             (_, Some(file)) if is_in_file => Ok(CredentialStorage::File(file.path().to_owned())),
-            _ if is_configured => Err(CredentialsError::ManuallyConfigured {
-                host: host.clone(),
-                origin: CredentialOrigin::Configuration,
-            }),
+            _ if is_configured => Err(CredentialsError::ManuallyConfigured { host: host.clone() }),
             (Some(helper), _) => Ok(CredentialStorage::Helper { name: helper.name.clone() }),
             (None, Some(file)) => Ok(CredentialStorage::File(file.path().to_owned())),
             (None, None) => Err(CredentialsError::NoStorage),
@@ -258,13 +256,13 @@ fn known_credential(
 /// Runs file operations on a thread that may block.
 async fn in_background<T: Send + 'static>(
     path: &Path,
-    work: impl FnOnce() -> Result<T, CredentialsFileError> + Send + 'static,
+    work: impl FnOnce() -> Result<T, TokenFileError> + Send + 'static,
 ) -> Result<T, CredentialsError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => Ok(result?),
         Err(error) => {
             let source = std::io::Error::other(error);
-            Err(CredentialsFileError::Read { path: path.to_owned(), source }.into())
+            Err(TokenFileError::Read { path: path.to_owned(), source }.into())
         }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) use listing::CachedListing;
 pub use listing::{ListedProviderVersion, ProviderListing};
 pub use platform::PackagePlatform;
 pub use protocol::ProtocolMismatch;
-pub use release::{NativeAvailability, ProviderRelease, ReleaseFormat, ReleasePackage};
+pub use release::{NativeAvailability, RegistryRelease, ReleaseFormat, ReleasePackage};
 pub use signature::{ReleaseSignature, ReleaseSignatureError, ReleaseSigner};
 pub use version::VersionTextError;
 

@@ -18,13 +18,13 @@ pub enum CredentialsError {
     #[error(transparent)]
     Helper(#[from] Arc<HelperError>),
     #[error(transparent)]
-    File(#[from] CredentialsFileError),
+    File(#[from] TokenFileError),
     /// The user has configured the token in a place that is not changed automatically.
     #[error(
-        "the credentials for {host} are in {origin}, which is not changed automatically; revoke them if they \
-         are no longer needed, and remove them there"
+        "the credentials for {host} are in a credentials block of the CLI configuration, which is not changed \
+         automatically; revoke them if they are no longer needed, and remove that block"
     )]
-    ManuallyConfigured { host: ServiceHost, origin: CredentialOrigin },
+    ManuallyConfigured { host: ServiceHost },
     #[error(
         "there is no place to store credentials: there is neither a home directory nor a credentials helper"
     )]
@@ -46,7 +46,7 @@ impl CredentialsError {
 /// The file `credentials.tfrc.json` cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum CredentialsFileError {
+pub enum TokenFileError {
     #[error("failed to read {}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
     #[error("{} is larger than {limit} bytes and is not read", path.display())]

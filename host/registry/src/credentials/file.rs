@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use wardian_cache::AtomicWrite;
 
-use super::CredentialsFileError;
+use super::TokenFileError;
 use crate::access_token::AccessToken;
 use crate::service_host::ServiceHost;
 
@@ -21,11 +21,11 @@ const CREDENTIALS: &str = "credentials";
 
 /// The file `credentials.tfrc.json`. It need not exist.
 #[derive(Clone, Debug)]
-pub struct CredentialsFile {
+pub struct TokenFile {
     path: PathBuf,
 }
 
-impl CredentialsFile {
+impl TokenFile {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
@@ -38,20 +38,20 @@ impl CredentialsFile {
     ///
     /// # Errors
     /// If the file exists and cannot be read.
-    pub fn tokens(&self) -> Result<BTreeMap<String, String>, CredentialsFileError> {
+    pub fn tokens(&self) -> Result<BTreeMap<String, String>, TokenFileError> {
         let document = self.read()?;
         let hosts = document.get(CREDENTIALS).and_then(Value::as_object).into_iter().flatten();
         let token = |about: &Value| Some(about.get("token")?.as_str()?.to_owned());
         Ok(hosts.filter_map(|(host, about)| Some((host.clone(), token(about)?))).collect())
     }
 
-    pub(super) fn contains(&self, host: &ServiceHost) -> Result<bool, CredentialsFileError> {
+    pub(super) fn contains(&self, host: &ServiceHost) -> Result<bool, TokenFileError> {
         let document = self.read()?;
         let hosts = document.get(CREDENTIALS).and_then(Value::as_object);
         Ok(hosts.is_some_and(|hosts| hosts.keys().any(|name| is_host(name, host))))
     }
 
-    pub(super) fn store(&self, host: &ServiceHost, token: &AccessToken) -> Result<(), CredentialsFileError> {
+    pub(super) fn store(&self, host: &ServiceHost, token: &AccessToken) -> Result<(), TokenFileError> {
         let mut document = self.read()?;
         let hosts = self.hosts(&mut document)?;
         hosts.retain(|name, _| !is_host(name, host));
@@ -61,7 +61,7 @@ impl CredentialsFile {
     }
 
     /// Removes the token of a host. Returns whether there was one.
-    pub(super) fn remove(&self, host: &ServiceHost) -> Result<bool, CredentialsFileError> {
+    pub(super) fn remove(&self, host: &ServiceHost) -> Result<bool, TokenFileError> {
         let mut document = self.read()?;
         let hosts = self.hosts(&mut document)?;
         let count = hosts.len();
@@ -75,13 +75,13 @@ impl CredentialsFile {
     fn hosts<'a>(
         &self,
         document: &'a mut Map<String, Value>,
-    ) -> Result<&'a mut Map<String, Value>, CredentialsFileError> {
+    ) -> Result<&'a mut Map<String, Value>, TokenFileError> {
         let hosts = document.entry(CREDENTIALS).or_insert_with(|| Value::Object(Map::new()));
         hosts.as_object_mut().ok_or_else(|| self.invalid("\"credentials\" is not an object"))
     }
 
-    fn read(&self) -> Result<Map<String, Value>, CredentialsFileError> {
-        let failed = |source| CredentialsFileError::Read { path: self.path.clone(), source };
+    fn read(&self) -> Result<Map<String, Value>, TokenFileError> {
+        let failed = |source| TokenFileError::Read { path: self.path.clone(), source };
         let file = match File::open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Map::new()),
@@ -90,7 +90,7 @@ impl CredentialsFile {
         let mut text = Vec::new();
         let length = file.take(MAX_FILE_BYTES + 1).read_to_end(&mut text).map_err(failed)?;
         if u64::try_from(length).unwrap_or(u64::MAX) > MAX_FILE_BYTES {
-            return Err(CredentialsFileError::TooLarge { path: self.path.clone(), limit: MAX_FILE_BYTES });
+            return Err(TokenFileError::TooLarge { path: self.path.clone(), limit: MAX_FILE_BYTES });
         }
         // The parser's message would contain parts of the text, which may be a token.
         let position = |error: serde_json::Error| {
@@ -103,8 +103,8 @@ impl CredentialsFile {
         serde_json::from_slice(&text).map_err(position)
     }
 
-    fn write(&self, document: &Map<String, Value>) -> Result<(), CredentialsFileError> {
-        let failed = |source| CredentialsFileError::Write { path: self.path.clone(), source };
+    fn write(&self, document: &Map<String, Value>) -> Result<(), TokenFileError> {
+        let failed = |source| TokenFileError::Write { path: self.path.clone(), source };
         let text = serde_json::to_vec_pretty(document).map_err(|error| failed(error.into()))?;
         if let Some(directory) = self.path.parent() {
             fs::create_dir_all(directory).map_err(failed)?;
@@ -112,8 +112,8 @@ impl CredentialsFile {
         AtomicWrite::new().private().write(&self.path, &[&text]).map_err(failed)
     }
 
-    fn invalid(&self, problem: &str) -> CredentialsFileError {
-        CredentialsFileError::Invalid { path: self.path.clone(), problem: problem.to_owned() }
+    fn invalid(&self, problem: &str) -> TokenFileError {
+        TokenFileError::Invalid { path: self.path.clone(), problem: problem.to_owned() }
     }
 }
 
@@ -140,7 +140,7 @@ mod tests {
     fn file_has_the_format_of_terraform() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("new/credentials.tfrc.json");
-        let file = CredentialsFile::new(&path);
+        let file = TokenFile::new(&path);
         assert!(file.tokens().unwrap().is_empty());
         file.store(&host("localhost:8812"), &token("abc")).unwrap();
         // The content that Terraform 1.11.4 writes.
@@ -156,7 +156,7 @@ mod tests {
         let path = directory.path().join("credentials.tfrc.json");
         let old = r#"{"credentials":{"other.host":{"token":"t1","x":1},"Bücher.example":{"token":"old"}},"unknown":{"a":1}}"#;
         fs::write(&path, old).unwrap();
-        let file = CredentialsFile::new(&path);
+        let file = TokenFile::new(&path);
         let book_host = host("bücher.example");
         assert!(file.contains(&book_host).unwrap());
         file.store(&book_host, &token("new")).unwrap();
@@ -175,7 +175,7 @@ mod tests {
     fn invalid_file_is_reported_and_not_changed() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("credentials.tfrc.json");
-        let file = CredentialsFile::new(&path);
+        let file = TokenFile::new(&path);
         for text in ["", "[]", "{\"credentials\": {\"a\": \"s3cret", "{\"credentials\": []}"] {
             fs::write(&path, text).unwrap();
             let error = file.store(&host("a.example"), &token("s3cret")).unwrap_err().to_string();
@@ -186,9 +186,9 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
         fs::write(&path, " ".repeat(2 << 20)).unwrap();
-        assert!(matches!(file.tokens(), Err(CredentialsFileError::TooLarge { .. })));
+        assert!(matches!(file.tokens(), Err(TokenFileError::TooLarge { .. })));
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
-        assert!(matches!(file.tokens(), Err(CredentialsFileError::Read { .. })));
+        assert!(matches!(file.tokens(), Err(TokenFileError::Read { .. })));
     }
 }

@@ -146,7 +146,7 @@ fn token_is_stored_in_the_file_and_used() {
     });
     assert_eq!(found(&credentials, "a.example"), Some(pair("new", "the CLI configuration")));
     // The file's tokens are configured tokens of the next run.
-    let tokens = CredentialsFile::new(&path).tokens().unwrap();
+    let tokens = TokenFile::new(&path).tokens().unwrap();
     let configured = tokens.iter().map(|(host, token)| (host.as_str(), token.as_str()));
     let next = Credentials::default().with_configured(configured).unwrap().with_file(&path);
     block_on(async {
@@ -183,11 +183,14 @@ fn manually_configured_token_is_not_changed() {
         .with_configured([("b.example", "x")])
         .unwrap()
         .with_file(directory.path().join("credentials.tfrc.json"));
-    for name in ["a.example", "b.example"] {
-        let error = block_on(credentials.store(&host(name), &token("y"))).unwrap_err();
-        assert_eq!(error.summary(), format!("Credentials for {name} are manually configured"));
-        assert!(block_on(credentials.forget(&host(name))).is_err());
-    }
+    let error = block_on(credentials.store(&host("b.example"), &token("y"))).unwrap_err();
+    assert_eq!(error.summary(), "Credentials for b.example are manually configured");
+    assert!(block_on(credentials.forget(&host("b.example"))).is_err());
+    // As in Terraform, a token can be stored although a variable precedes it.
+    assert_eq!(credentials.variable(&host("a.example")), Some("TF_TOKEN_a_example"));
+    block_on(credentials.store(&host("a.example"), &token("y"))).unwrap();
+    assert_eq!(found(&credentials, "a.example").unwrap().0, "x");
+    assert!(block_on(credentials.forget(&host("a.example"))).unwrap().is_some());
     let none = Credentials::default();
     assert!(matches!(
         block_on(none.store(&host("a.example"), &token("y"))),

@@ -37,7 +37,7 @@ const MAX_SIGNATURE_BYTES: u64 = 64 << 10;
 
 /// The packages of a release that are of use on a platform. At least one of them is available.
 #[derive(Clone, Debug)]
-pub struct ProviderRelease {
+pub struct RegistryRelease {
     pub component: Option<ReleasePackage>,
     pub native: NativeAvailability,
 }
@@ -116,7 +116,7 @@ impl RegistryClient {
         address: &ProviderAddress,
         version: &Version,
         platform: &PackagePlatform,
-    ) -> Result<ProviderRelease, ProviderRegistryError> {
+    ) -> Result<RegistryRelease, ProviderRegistryError> {
         let found = async {
             let (host, base) = self.provider_service(address).await?;
             let release = RequestedRelease { client: self, host: &host, base: &base, address, version };
@@ -131,7 +131,7 @@ impl RegistryClient {
 }
 
 impl RequestedRelease<'_> {
-    async fn find(self, platform: &PackagePlatform) -> Result<ProviderRelease, ProviderProblem> {
+    async fn find(self, platform: &PackagePlatform) -> Result<RegistryRelease, ProviderProblem> {
         let listed = self.listed_platforms();
         let (native, component) = self.packages(platform, listed.as_deref()).await?;
         let component = match (component, &native) {
@@ -154,7 +154,7 @@ impl RequestedRelease<'_> {
             (NativeAvailability::UnsupportedProtocol(mismatch), None) => {
                 Err(ProviderProblem::Protocol(mismatch))
             }
-            (native, component) => Ok(ProviderRelease { component, native }),
+            (native, component) => Ok(RegistryRelease { component, native }),
         }
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use wardian_address::Version;
 use wardian_registry::providers::{
-    NativeAvailability, ProviderRegistryError, ProviderRelease, ReleaseFormat, ReleaseSigner,
+    NativeAvailability, ProviderRegistryError, RegistryRelease, ReleaseFormat, ReleaseSigner,
 };
 use wardian_registry::{RegistryErrorKind, ServiceHost};
 
@@ -19,7 +19,7 @@ fn example() -> ServiceHost {
 }
 
 /// Requests the versions, and then the release.
-async fn install(setting: Setting) -> Result<ProviderRelease, ProviderRegistryError> {
+async fn install(setting: Setting) -> Result<RegistryRelease, ProviderRegistryError> {
     let client = setting.client();
     client.provider_versions(&address()).await?;
     client.provider_release(&address(), &version(), &linux()).await
