@@ -60,10 +60,15 @@ impl Locations<'_> {
                 (Class::CliConfiguration, home.join(".terraformrc")),
                 (Class::Credentials, home.join(".terraform.d/credentials.tfrc.json")),
                 (Class::Plugins, home.join(".terraform.d")),
+                (Class::Credentials, home.join(".netrc")),
+                (Class::Credentials, home.join(".docker/config.json")),
+                (Class::Credentials, home.join(".dockercfg")),
+                (Class::Credentials, home.join(".config/containers/auth.json")),
                 (Class::VersionControl, home.join(".gitconfig")),
                 (Class::VersionControl, home.join(".config/git")),
             ]);
         }
+        all.extend(environment.netrc().map(|path| (Class::Credentials, path)));
         all.extend(self.plugin_directories().map(|path| (Class::Plugins, path)));
         all
     }
@@ -80,7 +85,8 @@ impl Locations<'_> {
         });
         let implied = self.environment.plugin_directories().into_iter();
         let program = std::env::current_exe().ok();
-        implied.chain(config.plugin_cache_dir.clone()).chain(overrides).chain(mirrors).chain(program)
+        let caches = config.plugin_cache_dir.clone().into_iter().chain(self.environment.plugin_cache());
+        implied.chain(caches).chain(overrides).chain(mirrors).chain(program)
     }
 }
 
@@ -110,6 +116,8 @@ mod tests {
             ("HOME", root.join("home").display().to_string()),
             ("TF_DATA_DIR", ".tfdata".to_owned()),
             ("TF_CLI_CONFIG_FILE", root.join("cli.hcl").display().to_string()),
+            ("TF_PLUGIN_CACHE_DIR", root.join("other-cache").display().to_string()),
+            ("NETRC", root.join("netrc").display().to_string()),
         ]
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
@@ -145,6 +153,9 @@ mod tests {
             ("home/.config/git/config", true),
             ("cli.hcl", true),
             ("plugin-cache/x", true),
+            ("other-cache/x", true),
+            ("netrc", false),
+            ("home/.docker/config.json", false),
         ] {
             let path = root.join(name);
             assert!(!is_allowed(&path, FileOperation::Write), "{name}");
