@@ -39,7 +39,7 @@ pub fn copy_tree(from: &Path, to: &Path, options: CopyOptions) -> Result<(), Cop
     // A module can be installed as a link to its directory.
     let root = fs::canonicalize(from).map_err(failed)?;
     fs::create_dir_all(to).map_err(failed)?;
-    let target = Identity::new(&fs::metadata(to).map_err(failed)?);
+    let target = fs::metadata(to).map_err(failed)?;
     let mut left = vec![(root, to.to_owned())];
     while let Some((from, to)) = left.pop() {
         let failed = |source| CopyError { from: from.clone(), to: to.clone(), source };
@@ -53,7 +53,7 @@ pub fn copy_tree(from: &Path, to: &Path, options: CopyOptions) -> Result<(), Cop
             let failed = |source| CopyError { from: from.clone(), to: to.clone(), source };
             let file_type = entry.file_type().map_err(failed)?;
             if file_type.is_dir() {
-                if target.is_some() && Identity::new(&entry.metadata().map_err(failed)?) == target {
+                if is_same(&entry.metadata().map_err(failed)?, &target) {
                     continue;
                 }
                 fs::create_dir(&to).map_err(failed)?;
@@ -68,26 +68,16 @@ pub fn copy_tree(from: &Path, to: &Path, options: CopyOptions) -> Result<(), Cop
     Ok(())
 }
 
-/// Identifies a directory, regardless of its path.
-#[derive(PartialEq, Eq)]
-struct Identity {
-    #[cfg(unix)]
-    device: u64,
-    #[cfg(unix)]
-    inode: u64,
+/// Whether both are the same directory, regardless of its path.
+#[cfg(unix)]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-impl Identity {
-    #[cfg(unix)]
-    fn new(metadata: &Metadata) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt as _;
-        Some(Self { device: metadata.dev(), inode: metadata.ino() })
-    }
-
-    #[cfg(not(unix))]
-    fn new(_metadata: &Metadata) -> Option<Self> {
-        None
-    }
+#[cfg(not(unix))]
+fn is_same(_one: &Metadata, _other: &Metadata) -> bool {
+    false
 }
 
 /// Copies a regular file with its permissions, without following a link at either path.

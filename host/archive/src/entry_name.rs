@@ -16,10 +16,10 @@ impl EntryName {
             return Err(ArchiveError::LongName { name: shown_name(raw), limit: limits.max_name_bytes });
         }
         let text = std::str::from_utf8(raw).map_err(|_| unsafe_name())?;
-        let text = text.strip_suffix('/').unwrap_or(text);
         if text.starts_with('/') || has_drive(text) {
             return Err(unsafe_name());
         }
+        let text = text.strip_suffix('/').unwrap_or(text);
         let mut parts = Vec::new();
         for part in text.split('/') {
             if matches!(part, "" | ".") && !limits.requires_plain_names {

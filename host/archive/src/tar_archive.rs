@@ -225,7 +225,7 @@ mod tests {
         assert!(!extended.is_sparse && extended.link_target.is_none());
         for invalid in [
             &b"path=a\n"[..],
-            b"9 path=a\n",
+            b"8 path=a\n",
             b"99 path=a\n",
             b"0 \n",
             b"2 \n",
