@@ -15,6 +15,15 @@ use crate::workspace::Workspace;
 
 const ARCHIVED: [&str; 4] = ["README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"];
 
+/// A configuration that uses two embedded plugins.
+const CONFIGURATION: &str = r#"resource "random_pet" "name" {}
+
+resource "local_file" "name" {
+  filename = "name.txt"
+  content  = random_pet.name.id
+}
+"#;
+
 pub(crate) struct Options {
     target: Option<String>,
     profile: String,
@@ -125,7 +134,7 @@ fn checksum(archives: &Path, archive: &Path) -> Result<()> {
     fs::write(&path, sum).with_context(|| format!("could not write {}", Path::new(&path).display()))
 }
 
-/// Unpacks the archive and runs the binary in an empty directory. A binary for Linux must be
+/// Unpacks the archive, and runs the binary in empty directories. A binary for musl must be
 /// statically linked.
 fn try_archive(archives: &Path, archive: &Path, name: &str, target: &str, version: &str) -> Result<()> {
     let step = Step::start("Trying the archive");
@@ -142,8 +151,29 @@ fn try_archive(archives: &Path, archive: &Path, name: &str, target: &str, versio
     }
     let printed = process::output(Command::new(&binary).arg("version").current_dir(&folder))?;
     ensure!(printed.contains(version), "`wardian version` printed no {version}:\n{printed}");
+    apply_configuration(&binary, &folder)?;
     fs::remove_dir_all(&folder)?;
-    step.done("the binary runs");
+    step.done("the binary applies and destroys a configuration");
+    Ok(())
+}
+
+/// Applies and destroys [`CONFIGURATION`] in new directories, without environment variables.
+fn apply_configuration(binary: &Path, folder: &Path) -> Result<()> {
+    let (configuration, home) = (folder.join("configuration"), folder.join("home"));
+    fs::create_dir_all(&configuration)?;
+    fs::create_dir_all(&home)?;
+    fs::write(configuration.join("main.tf"), CONFIGURATION)?;
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(binary);
+        command.args(arguments).current_dir(&configuration).env_clear().env("HOME", &home);
+        process::output(&mut command)
+    };
+    let file = configuration.join("name.txt");
+    run(&["init"])?;
+    run(&["apply", "-auto-approve"])?;
+    ensure!(file.exists(), "`wardian apply` did not create {}", file.display());
+    run(&["destroy", "-auto-approve"])?;
+    ensure!(!file.exists(), "`wardian destroy` did not remove {}", file.display());
     Ok(())
 }
 
