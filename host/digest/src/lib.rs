@@ -7,4 +7,4 @@ mod sha256;
 mod tree;
 
 pub use sha256::{Sha256Digest, Sha256Hasher};
-pub use tree::tree_hash;
+pub use tree::{tree_digest, tree_hash};

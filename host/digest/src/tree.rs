@@ -13,9 +13,14 @@ use crate::sha256::{Sha256Digest, Sha256Hasher};
 ///
 /// A path is relative to the root of the tree, has `/` separators, and contains no line break.
 pub fn tree_hash(files: &BTreeMap<String, Sha256Digest>) -> String {
+    format!("h1:{}", STANDARD.encode(tree_digest(files).as_bytes()))
+}
+
+/// Returns the digest in the hash of [`tree_hash`].
+pub fn tree_digest(files: &BTreeMap<String, Sha256Digest>) -> Sha256Digest {
     let mut hasher = Sha256Hasher::default();
     for (path, digest) in files {
         hasher.update(format!("{digest}  {path}\n").as_bytes());
     }
-    format!("h1:{}", STANDARD.encode(hasher.finish().as_bytes()))
+    hasher.finish()
 }

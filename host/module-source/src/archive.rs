@@ -44,17 +44,6 @@ impl PackageArchive {
         let has_suffix = |name: &str| path.strip_suffix(name).is_some_and(|rest| rest.ends_with('.'));
         NAMES.iter().find(|(name, _)| has_suffix(name)).map(|(_, format)| *format)
     }
-
-    /// Returns the format of a file that begins with these bytes.
-    pub fn from_content(beginning: &[u8]) -> Option<Self> {
-        match beginning {
-            [b'P', b'K', 3 | 5 | 7, ..] => Some(Self::Zip),
-            [0x1f, 0x8b, ..] => Some(Self::TarGzip),
-            [b'B', b'Z', b'h', ..] => Some(Self::TarBzip2),
-            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Self::TarXz),
-            _ => None,
-        }
-    }
 }
 
 impl fmt::Display for PackageArchive {

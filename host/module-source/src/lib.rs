@@ -13,6 +13,8 @@
 //! different phases: an address without a known form is an error of the configuration, and an
 //! address that no getter can fetch is an error of the download.
 //!
+//! [`ModulePins`] are the contents that packages must have.
+//!
 //! This crate performs no I/O. Invariants:
 //! - no input causes a panic;
 //! - a source leads to no directory outside of its package;
@@ -25,6 +27,7 @@ mod detect;
 mod error;
 mod local;
 mod location;
+mod pin;
 mod redaction;
 mod registry;
 mod remote;
@@ -39,6 +42,7 @@ pub use location::{
     ArchiveOptions, FileLocation, GcsLocation, GitLocation, HttpLocation, MercurialLocation, OciLocation,
     PackageLocation, S3Credentials, S3Endpoint, S3Location, SshKey, UrlCredentials,
 };
+pub use pin::{CommitId, ModulePin, ModulePinChange, ModulePins, TreeHash};
 pub use redaction::printable_address;
 pub use registry::{RegistryModuleAddress, RegistryModuleSource};
 pub use remote::{RemoteModuleSource, RemotePackage};

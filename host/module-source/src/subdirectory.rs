@@ -24,7 +24,10 @@ impl PackageSubdirectory {
     }
 
     /// Parses the part of a source after `//`.
-    pub(crate) fn parse(text: &str) -> Result<Self, ModuleSourceError> {
+    ///
+    /// # Errors
+    /// If the path leads out of the package.
+    pub fn parse(text: &str) -> Result<Self, ModuleSourceError> {
         if text.is_empty() {
             return Ok(Self::root());
         }

@@ -1,0 +1,148 @@
+//! The reason why a module could not be installed.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use wardian_address::Version;
+use wardian_module_source::{ModuleSourceError, TreeHash};
+use wardian_registry::modules::ModuleRegistryError;
+
+use crate::package_error::PackageError;
+use crate::subdirectory::SubdirectoryError;
+
+/// A module that could not be installed. `Display` is the detail of the diagnostic.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", describe(self))]
+pub struct ModuleInstallError {
+    /// The names of the module calls on the path to the module, separated by dots.
+    pub key: String,
+    /// The position of the module call, such as `main.tf:1`.
+    pub origin: String,
+    pub problem: Box<InstallProblem>,
+}
+
+/// The reason why a module could not be installed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstallProblem {
+    /// The package could not be fetched.
+    #[error("{source}")]
+    Download { package: String, source: PackageError },
+    #[error(transparent)]
+    Registry(#[from] ModuleRegistryError),
+    /// The registry's host or the module's names cannot be used in requests.
+    #[error("{reason}")]
+    RegistryAddress { module: String, reason: String },
+    /// The registry has only prereleases, which must be required exactly.
+    #[error("module \"{module}\" has no versions available on {host} that are not prereleases")]
+    NoVersions { module: String, host: String },
+    #[error(
+        "there is no available version of module \"{module}\" which matches the given version constraint; the newest \
+         available version is {newest}"
+    )]
+    UnresolvableVersion { module: String, newest: Version },
+    #[error(
+        "the module registry {host} returned an invalid source location \"{location}\" for {module} {version}: {source}"
+    )]
+    PackageLocation {
+        host: String,
+        location: String,
+        module: String,
+        version: Version,
+        source: ModuleSourceError,
+    },
+    /// The module's directory is not in the package.
+    #[error("{0}")]
+    Subdirectory(SubdirectoryError),
+    /// The module's directory is not in the package of a registry.
+    #[error("the directory of the module does not exist in {module} {version}: {source}")]
+    RegistrySubdirectory { module: String, version: Version, source: SubdirectoryError },
+    /// The package is not the pinned one.
+    #[error(
+        "the content of {package} has changed since it was pinned: its hash is {found}, but the pinned hash is \
+         {pinned}. If the change is expected, run `wardian init -upgrade` to pin the new content"
+    )]
+    ContentChanged { package: String, pinned: TreeHash, found: TreeHash },
+    /// The files in the directory of an installed module are not those that were installed.
+    #[error(
+        "the files in {} were changed after the module was installed: their hash is {found}, but the pinned hash of \
+         {package} is {pinned}. Remove the directory and run `wardian init` to install the pinned content, or run \
+         `wardian init -upgrade` to install and pin the present content of the source", directory.display()
+    )]
+    FilesChanged { directory: PathBuf, package: String, pinned: TreeHash, found: TreeHash },
+    #[error(
+        "{package} is not pinned in .wardian.lock.hcl, and an untrusted configuration can use only modules that are \
+         pinned. Check the module, run `wardian init` in a trusted copy of this configuration, and commit the file"
+    )]
+    NotPinned { package: String },
+    #[error("failed to write {}: {source}{}", path.display(), crate::cache::disk_advice(source))]
+    Write { path: PathBuf, source: io::Error },
+    #[error("failed to remove the previous content of {}: {source}", path.display())]
+    Remove { path: PathBuf, source: io::Error },
+    /// A key that is not a file name.
+    #[error("the path to the module cannot be the name of a directory")]
+    Key,
+}
+
+impl ModuleInstallError {
+    /// Returns the summary of the diagnostic, which is Terraform's if Terraform has the same error.
+    pub fn summary(&self) -> &'static str {
+        match &*self.problem {
+            InstallProblem::Download { source: PackageError::Subdirectory(_), .. }
+            | InstallProblem::Subdirectory(_) => "Failed to expand subdir globs",
+            InstallProblem::Download { .. } => "Failed to download module",
+            InstallProblem::Registry(error) => error.summary(),
+            InstallProblem::RegistryAddress { .. } => "Error accessing remote module registry",
+            InstallProblem::NoVersions { .. } => "Module has no versions",
+            InstallProblem::UnresolvableVersion { .. } => "Unresolvable module version constraint",
+            InstallProblem::PackageLocation { .. } => "Invalid package location from module registry",
+            InstallProblem::RegistrySubdirectory { .. } => "Unreadable module subdirectory",
+            InstallProblem::ContentChanged { .. } => "Module content has changed",
+            InstallProblem::FilesChanged { .. } => "Installed module was changed",
+            InstallProblem::NotPinned { .. } => "Module is not pinned",
+            InstallProblem::Write { .. } | InstallProblem::Key => "Failed to install module",
+            InstallProblem::Remove { .. } => "Failed to remove local module cache",
+        }
+    }
+}
+
+fn describe(error: &ModuleInstallError) -> String {
+    let (key, origin) = (&error.key, Origin(&error.origin));
+    match &*error.problem {
+        InstallProblem::Download { package, source } => {
+            format!("Could not download module \"{key}\"{origin} source code from \"{package}\": {source}.")
+        }
+        problem => format!("Module \"{key}\"{origin} could not be installed: {problem}."),
+    }
+}
+
+/// The position of a module call in a message.
+struct Origin<'a>(&'a str);
+
+impl fmt::Display for Origin<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(formatter, " ({})", self.0) }
+    }
+}
+
+/// A problem that does not prevent an installation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModuleInstallWarning {
+    /// A registry lists a version that is not a version.
+    #[error(
+        "The registry at {host} returned an invalid version string \"{version}\" for module \"{key}\", which is \
+         ignored."
+    )]
+    IgnoredVersion { host: String, key: String, version: String },
+}
+
+impl ModuleInstallWarning {
+    /// Returns the summary of the diagnostic, which is Terraform's.
+    pub fn summary(&self) -> &'static str {
+        match self {
+            Self::IgnoredVersion { .. } => "Invalid response from remote module registry",
+        }
+    }
+}

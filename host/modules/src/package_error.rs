@@ -1,0 +1,82 @@
+//! The reason why a package could not be fetched.
+
+use wardian_archive::ArchiveError;
+use wardian_download::FetchError;
+use wardian_module_source::{ModuleSourceError, PackageLocationError};
+use wardian_oci::{ModuleAddressError, OciError};
+
+use crate::cache::ModuleCacheError;
+use crate::getters::git::GitError;
+use crate::getters::http::PageError;
+use crate::getters::s3::BucketError;
+use crate::programs::ProgramError;
+use crate::subdirectory::SubdirectoryError;
+use crate::tree::TreeError;
+
+/// The reason why a package could not be fetched. The text does not name the module and the
+/// package, which the error of the module does.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PackageError {
+    #[error(transparent)]
+    Location(#[from] PackageLocationError),
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    #[error(transparent)]
+    Page(#[from] PageError),
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Bucket(#[from] BucketError),
+    #[error(transparent)]
+    OciAddress(#[from] ModuleAddressError),
+    #[error(transparent)]
+    Oci(#[from] OciError),
+    #[error("the archive cannot be unpacked: {0}")]
+    Archive(#[from] ArchiveError),
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    #[error(transparent)]
+    Cache(#[from] ModuleCacheError),
+    #[error(transparent)]
+    Subdirectory(#[from] SubdirectoryError),
+    #[error(
+        "the archive has the {algorithm} digest {found}, but the expected digest is {expected}; it was changed on the server or during the transfer, and is not used"
+    )]
+    Checksum { algorithm: &'static str, expected: String, found: String },
+    #[error("the list of checksums at {url} contains no digest of the file \"{file}\"")]
+    ChecksumMissing { url: String, file: String },
+    #[error("the list of checksums has the address \"{address}\", which is not an http or https URL")]
+    ChecksumAddress { address: String },
+    /// A server referred to something that it must not refer to.
+    #[error("the server referred to {target}, {problem}")]
+    Referral { target: String, problem: &'static str },
+    #[error("the server referred to \"{location}\": {source}")]
+    ReferralAddress { location: String, source: ModuleSourceError },
+    #[error("more than {limit} servers in a row referred to another location of the package")]
+    TooManyReferrals { limit: usize },
+    #[error(
+        "the package is in a repository, and programs such as git are not run for untrusted configurations. Run \
+         `wardian init` in a trusted copy of this configuration first, which stores the package in the cache"
+    )]
+    ProgramsNotAllowed,
+    #[error(
+        "{address} was not fetched, because network access is disabled (offline mode) and the package is not in the cache"
+    )]
+    Offline { address: String },
+    /// The package is not an archive that can be recognized.
+    #[error("the response of {url} is neither a zip archive nor a compressed tar archive")]
+    UnknownArchive { url: String },
+    #[error("source path error: {path}: {reason}")]
+    LocalPath { path: String, reason: String },
+    #[error("the package contains no files")]
+    Empty,
+    /// Another process changes or removes packages in the cache.
+    #[error("the package in the cache was changed twice while it was copied; run the command again")]
+    CacheChanged,
+    /// A blocking task was cancelled or failed.
+    #[error("the files of the package could not be processed: {0}")]
+    Task(String),
+}
