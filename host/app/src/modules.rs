@@ -212,11 +212,10 @@ fn installed_module(installation: ModuleInstallation) -> (String, InstalledModul
     (installation.key, module)
 }
 
-/// Terraform reports errors of an installation without a position, but the detail contains it.
 fn install_error(module: &MissingModule, error: &ModuleInstallError) -> Diagnostic {
     let name = module.path.names().last().map(|name| name.as_str()).unwrap_or_default();
     Diagnostic::error(error.summary(), error.to_string())
-        .at(module.source_span.clone())
+        .at(module.span.clone())
         .in_block(format!("module \"{name}\""))
 }
 
@@ -271,7 +270,7 @@ pub async fn copy_into_root(
         .unwrap_or_default();
     if !is_empty {
         return Err(AppError::new(
-            "Can't populate non-empty directory",
+            "The working directory already contains files",
             format!(
                 "-from-module copies a module into an empty directory, but {} contains files.",
                 context.directory.display()

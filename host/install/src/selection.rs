@@ -449,7 +449,8 @@ impl Selector<'_> {
                 }
             }
         }
-        let is_only_local = offer.signed_hashes.is_empty()
+        let is_only_local = !recorded
+            && offer.signed_hashes.is_empty()
             && hashes.iter().all(|hash| *hash == opened.content_hash)
             && matches!(opened.artifact, PluginArtifact::Native(_))
             && !matches!(opened.artifact.origin(), PluginOrigin::Installed(_));

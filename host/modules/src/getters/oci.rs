@@ -2,7 +2,7 @@
 
 use wardian_archive::ArchiveFormat;
 use wardian_module_source::OciLocation;
-use wardian_oci::{OciClient, Reference};
+use wardian_oci::{ArtifactReference, OciClient};
 
 use super::archive::{blocking, unpack_archive};
 use crate::cache::{ModuleCache, PackageKey, PackageRecord};
@@ -15,7 +15,7 @@ pub(crate) async fn fetch(
     location: &OciLocation,
     label: &str,
 ) -> Result<PackageRecord, PackageError> {
-    let reference = Reference::from_module_source(&location.address)?;
+    let reference = ArtifactReference::from_module_source(&location.address)?;
     let package = client.module_package(&reference).await?;
     let key = PackageKey::new("oci", &reference.repository.to_string(), &package.blob.digest.to_string());
     if let Some(record) = cache.record(&key) {

@@ -16,6 +16,9 @@ use crate::error::{InstallProblem, ModuleInstallWarning};
 use crate::fetch::Referral;
 use crate::package_error::PackageError;
 
+/// The identifier of the service in service discovery.
+const MODULE_SERVICE: &str = "modules.v1";
+
 impl ModuleInstaller {
     pub(super) async fn choose_registry_package(
         &self,
@@ -82,6 +85,15 @@ impl ModuleInstaller {
         })
     }
 
+    /// Returns whether the registry of a module is accessed over TLS. The CLI configuration can name
+    /// one that is not.
+    async fn is_registry_encrypted(&self, address: &RegistryModuleAddress) -> bool {
+        let Ok(host) = ServiceHost::parse(address.host()) else { return true };
+        let services = self.registry.services(&host).await;
+        let url = services.ok().and_then(|services| services.url(MODULE_SERVICE).ok());
+        url.is_none_or(|url| url.scheme() == "https")
+    }
+
     /// Fetches the package of a version. The cache keeps it, since versions do not change; only an
     /// upgrade fetches it again.
     async fn fetch_registry_package(
@@ -117,7 +129,7 @@ impl ModuleInstaller {
                     Some(record) => PackageRecord { subdirectory, ..record },
                     None => {
                         let pinned = pin.and_then(|pin| pin.commit.as_ref());
-                        let referral = Referral::from_server(true);
+                        let referral = Referral::from_server(self.is_registry_encrypted(address).await);
                         let package = source.package.to_string();
                         let record = self.fetcher.fetch(&source.package, pinned, referral).await;
                         let record = record.map_err(|source| InstallProblem::Download { package, source })?;
