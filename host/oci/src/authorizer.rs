@@ -65,6 +65,8 @@ pub(crate) struct Answer {
     generation: u64,
     /// Whether a credential of the user was used.
     pub(crate) has_credential: bool,
+    /// Whether it is the configured access token, which another token may replace.
+    pub(crate) is_access_token: bool,
 }
 
 #[derive(Default)]
@@ -95,6 +97,7 @@ impl Slot {
             authorization: granted.map(|granted| granted.authorization.clone()),
             generation: self.generation,
             has_credential: granted.is_some_and(|granted| granted.has_credential),
+            is_access_token: granted.is_some_and(|granted| granted.is_access_token),
         }
     }
 

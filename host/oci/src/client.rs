@@ -19,7 +19,7 @@ use crate::error::{OciError, RegistryMessage, UnauthorizedReason};
 use crate::manifest::{MAX_MANIFEST_BYTES, Manifest};
 use crate::media_type::{DOCKER_MANIFEST, DOCKER_MANIFEST_LIST, IMAGE_INDEX, IMAGE_MANIFEST};
 use crate::plain_http::PlainHttpRegistries;
-use crate::reference::{ArtifactSelector, Reference, Repository};
+use crate::reference::{ArtifactReference, ArtifactSelector, Repository};
 
 /// Maximum number of tags of a repository.
 pub const MAX_TAGS: usize = 10_000;
@@ -125,7 +125,7 @@ impl OciClient {
     ///
     /// # Errors
     /// If there is no such manifest, or it is not valid.
-    pub async fn manifest(&self, reference: &Reference) -> Result<FetchedManifest, OciError> {
+    pub async fn manifest(&self, reference: &ArtifactReference) -> Result<FetchedManifest, OciError> {
         let action = format!("fetch the manifest of {reference}");
         let repository = &reference.repository;
         let url = self.url(repository, &format!("manifests/{}", reference.selector))?;
@@ -248,14 +248,18 @@ impl OciClient {
             return Ok(downloader.fetch(request, max_bytes).await?);
         }
         let authorizer = &self.inner.authorizer;
-        let answer = authorizer.current(repository, actions).await;
-        let fetched = downloader.fetch(authorized(request.clone(), &answer), max_bytes).await?;
+        let mut answer = authorizer.current(repository, actions).await;
+        let mut fetched = downloader.fetch(authorized(request.clone(), &answer), max_bytes).await?;
+        let mut has_fresh_token = false;
         // A server to which the registry has redirected must not obtain a token.
-        if fetched.status != StatusCode::UNAUTHORIZED || !self.is_own_origin(repository, &fetched.url) {
-            return self.check_access(repository, fetched, &answer);
+        while fetched.status == StatusCode::UNAUTHORIZED && self.is_own_origin(repository, &fetched.url) {
+            if has_fresh_token && !answer.is_access_token {
+                break;
+            }
+            answer = authorizer.answer(repository, actions, &answer, &fetched.url, &fetched.headers).await?;
+            has_fresh_token = true;
+            fetched = downloader.fetch(authorized(request.clone(), &answer), max_bytes).await?;
         }
-        let answer = authorizer.answer(repository, actions, &answer, &fetched.url, &fetched.headers).await?;
-        let fetched = downloader.fetch(authorized(request, &answer), max_bytes).await?;
         self.check_access(repository, fetched, &answer)
     }
 

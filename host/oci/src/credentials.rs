@@ -161,9 +161,9 @@ impl CredentialsBlock {
     ///
     /// # Errors
     /// If the scope is not a whole registry, or the name cannot be part of a program's name.
-    pub fn with_helper(scope: CredentialsScope, helper: &str) -> Result<Self, CredentialsError> {
+    pub fn with_helper(scope: CredentialsScope, helper: &str) -> Result<Self, OciCredentialsError> {
         if !scope.is_registry() {
-            return Err(CredentialsError::HelperForPath { path: scope.path.unwrap_or_default() });
+            return Err(OciCredentialsError::HelperForPath { path: scope.path.unwrap_or_default() });
         }
         helper::check_name(helper)?;
         Ok(Self { scope, source: Source::Helper(helper.to_owned()) })
@@ -262,7 +262,7 @@ impl OciCredentials {
     pub async fn find(
         &self,
         repository: &Repository,
-    ) -> Result<Option<RegistryCredential>, CredentialsError> {
+    ) -> Result<Option<RegistryCredential>, OciCredentialsError> {
         let configs = self.configs.get_or_try_init(|| self.load()).await?;
         let blocks = self
             .options
@@ -284,7 +284,7 @@ impl OciCredentials {
         let Some((_, source, file)) = best else { return Ok(None) };
         match source {
             Source::Value(credential) => Ok(Some(credential)),
-            Source::Invalid(key) => Err(CredentialsError::Entry {
+            Source::Invalid(key) => Err(OciCredentialsError::Entry {
                 key,
                 path: file.map(|file| file.path.clone()).unwrap_or_default(),
             }),
@@ -292,7 +292,7 @@ impl OciCredentials {
                 let result = self.run_helper(&name, repository.registry()).await;
                 match (result, file) {
                     // Docker's configuration often names a helper that is installed elsewhere.
-                    (Err(CredentialsError::HelperNotFound { .. }), Some(file)) if !file.is_required => {
+                    (Err(OciCredentialsError::HelperNotFound { .. }), Some(file)) if !file.is_required => {
                         tracing::warn!(
                             helper = name,
                             file = %file.path.display(),
@@ -306,7 +306,7 @@ impl OciCredentials {
         }
     }
 
-    async fn load(&self) -> Result<Vec<LoadedConfig>, CredentialsError> {
+    async fn load(&self) -> Result<Vec<LoadedConfig>, OciCredentialsError> {
         let files = self.options.files.clone();
         let loaded = tokio::task::spawn_blocking(move || {
             let mut loaded = Vec::new();
@@ -314,21 +314,21 @@ impl OciCredentials {
                 match read_config(&file.path) {
                     Ok(Some(config)) => loaded.push(LoadedConfig { file, config }),
                     Ok(None) if !file.is_required => {}
-                    Ok(None) => return Err(CredentialsError::missing(&file.path)),
+                    Ok(None) => return Err(OciCredentialsError::missing(&file.path)),
                     Err(error) if file.is_required => return Err(error),
                     Err(error) => tracing::warn!(%error, "a file with credentials is ignored"),
                 }
             }
             Ok(loaded)
         });
-        loaded.await.map_err(|_| CredentialsError::Stopped)?
+        loaded.await.map_err(|_| OciCredentialsError::Stopped)?
     }
 
     async fn run_helper(
         &self,
         name: &str,
         registry: &RegistryHost,
-    ) -> Result<Option<RegistryCredential>, CredentialsError> {
+    ) -> Result<Option<RegistryCredential>, OciCredentialsError> {
         let result = {
             let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(results.entry((name.to_owned(), registry.clone())).or_default())
@@ -347,7 +347,7 @@ impl fmt::Debug for OciCredentials {
 /// A source of credentials that cannot be used. No message contains a credential.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum CredentialsError {
+pub enum OciCredentialsError {
     #[error("failed to read the credentials file {}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
     #[error("the credentials file {} is not a valid Docker configuration: {reason}", path.display())]
@@ -378,7 +378,7 @@ pub enum CredentialsError {
     Stopped,
 }
 
-impl CredentialsError {
+impl OciCredentialsError {
     fn missing(path: &Path) -> Self {
         Self::Read { path: path.to_owned(), source: io::Error::from(io::ErrorKind::NotFound) }
     }

@@ -10,11 +10,11 @@ use wardian_digest::Sha256Digest;
 use wardian_download::FetchError;
 
 use crate::challenge::ChallengeError;
-use crate::credentials::CredentialsError;
+use crate::credentials::OciCredentialsError;
 use crate::digest::DigestError;
 use crate::layout::LayoutProblem;
 use crate::manifest::ManifestError;
-use crate::reference::{Reference, ReferenceError, RegistryHost, Repository};
+use crate::reference::{ArtifactReference, ReferenceError, RegistryHost, Repository};
 
 /// A failed request to a registry, or an artifact that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +24,7 @@ pub enum OciError {
     #[error(transparent)]
     Fetch(#[from] FetchError),
     #[error("failed to find the credentials of {repository}: {source}")]
-    Credentials { repository: Repository, source: CredentialsError },
+    Credentials { repository: Repository, source: OciCredentialsError },
     /// The registry does not accept the request without, or with these, credentials.
     #[error("access to {repository} was denied by {url}: {reason}{}", details(errors))]
     Unauthorized {
@@ -52,7 +52,7 @@ pub enum OciError {
     #[error("failed to {action}: the response of {url} is invalid: {reason}")]
     InvalidResponse { action: String, url: String, reason: String },
     #[error("the manifest of {reference} cannot be used: {source}")]
-    Manifest { reference: Reference, source: ManifestError },
+    Manifest { reference: ArtifactReference, source: ManifestError },
     /// Content is not the expected content.
     #[error(
         "{subject} has the digest sha256:{found}, but the expected digest is sha256:{expected}; it was \
@@ -69,9 +69,9 @@ pub enum OciError {
     TooManyPages { action: String, url: String },
     /// The artifact is not the expected one.
     #[error("{reference} {problem}")]
-    Layout { reference: Reference, problem: LayoutProblem },
+    Layout { reference: ArtifactReference, problem: LayoutProblem },
     #[error("{reference} refers to content whose digest cannot be verified: {source}")]
-    Digest { reference: Reference, source: DigestError },
+    Digest { reference: ArtifactReference, source: DigestError },
     #[error(transparent)]
     Reference(#[from] ReferenceError),
     #[error("plain HTTP is allowed only for registries on this machine, and {registry} is not one")]

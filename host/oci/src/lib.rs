@@ -9,7 +9,7 @@
 //! |---|---|
 //! | versions and packages of a provider | [`OciClient::provider_versions`], [`OciClient::provider_package`] |
 //! | the repository of a provider in a mirror | [`RepositoryTemplate`] |
-//! | a module package | [`Reference::from_module_source`], [`OciClient::module_package`] |
+//! | a module package | [`ArtifactReference::from_module_source`], [`OciClient::module_package`] |
 //! | signatures | [`OciClient::sigstore_bundles`] |
 //! | downloading a package | [`OciClient::download_blob`] |
 //! | pushing | [`OciClient::push_blob`], [`OciClient::push_image`], [`OciClient::push_index`] |
@@ -52,8 +52,8 @@ mod wasm_config;
 pub use challenge::ChallengeError;
 pub use client::{BlobDescriptor, FetchedManifest, MAX_TAGS, OciClient, OciClientOptions};
 pub use credentials::{
-    CredentialsBlock, CredentialsError, CredentialsFile, CredentialsOptions, CredentialsScope,
-    DiscoveryDirectories, HelperPrograms, OciCredentials, RegistryCredential,
+    CredentialsBlock, CredentialsFile, CredentialsOptions, CredentialsScope, DiscoveryDirectories,
+    HelperPrograms, OciCredentials, OciCredentialsError, RegistryCredential,
 };
 pub use digest::{ContentDigest, DigestError, parse_digest};
 pub use error::{OciError, RegistryMessage, UnauthorizedReason};
@@ -66,7 +66,7 @@ pub use plain_http::PlainHttpRegistries;
 pub use platform::OciPlatform;
 pub use provider::{PackageBlob, PackageEntry, ProviderPackage, ProviderRelease};
 pub use push::{PushedBlob, UploadProgress, UploadSource};
-pub use reference::{ArtifactSelector, Reference, ReferenceError, RegistryHost, Repository, Tag};
+pub use reference::{ArtifactReference, ArtifactSelector, ReferenceError, RegistryHost, Repository, Tag};
 pub use referrers::{MAX_BUNDLE_BYTES, MAX_REFERRERS, SigstoreBundle, SigstoreBundles};
 pub use repository_template::{AddressPart, RepositoryTemplate, TemplateError};
 pub use wasm_config::{ComponentSummary, MAX_CONFIG_BYTES, WasmConfig};

@@ -9,7 +9,7 @@ use crate::layout::LayoutProblem;
 use crate::manifest::Manifest;
 use crate::media_type::MODULE_PACKAGE;
 use crate::provider::{PackageBlob, zip_blob};
-use crate::reference::{Reference, ReferenceError, RegistryHost, Repository, Tag};
+use crate::reference::{ArtifactReference, ReferenceError, RegistryHost, Repository, Tag};
 
 /// Maximum size of a module package.
 pub const MAX_MODULE_PACKAGE_BYTES: u64 = 512 << 20;
@@ -43,7 +43,7 @@ pub enum ModuleAddressError {
     Digest(#[from] DigestError),
 }
 
-impl Reference {
+impl ArtifactReference {
     /// Parses the source address of a module package, without a subdirectory. Without arguments,
     /// the tag is `latest`.
     ///
@@ -52,7 +52,7 @@ impl Reference {
     ///
     /// # Examples
     /// ```
-    /// let reference = wardian_oci::Reference::from_module_source("oci://ghcr.io/acme/vpc?tag=1.0.0")?;
+    /// let reference = wardian_oci::ArtifactReference::from_module_source("oci://ghcr.io/acme/vpc?tag=1.0.0")?;
     /// assert_eq!(reference.to_string(), "ghcr.io/acme/vpc:1.0.0");
     /// # Ok::<(), wardian_oci::ModuleAddressError>(())
     /// ```
@@ -99,7 +99,7 @@ impl OciClient {
     ///
     /// # Errors
     /// If the manifest cannot be fetched, or is not that of a module package.
-    pub async fn module_package(&self, reference: &Reference) -> Result<PackageBlob, OciError> {
+    pub async fn module_package(&self, reference: &ArtifactReference) -> Result<PackageBlob, OciError> {
         let fetched = self.manifest(reference).await?;
         let layout = |problem| OciError::Layout { reference: reference.clone(), problem };
         let found = fetched.manifest.artifact_type().to_owned();
@@ -125,7 +125,8 @@ mod tests {
     #[test]
     fn module_source_has_at_most_one_argument() {
         let digest = format!("sha256:{}", Sha256Digest::hash(b"x"));
-        let parse = |text: &str| Reference::from_module_source(text).map(|reference| reference.to_string());
+        let parse =
+            |text: &str| ArtifactReference::from_module_source(text).map(|reference| reference.to_string());
         assert_eq!(parse("oci://h:5000/a/b").unwrap(), "h:5000/a/b:latest");
         assert_eq!(parse("oci://h/a?tag=1.0.0_b").unwrap(), "h/a:1.0.0_b");
         assert_eq!(parse(&format!("oci://h/a?digest={digest}")).unwrap(), format!("h/a@{digest}"));
@@ -161,7 +162,7 @@ mod tests {
     proptest! {
         #[test]
         fn parsing_never_panics(text in "oci://\\PC{0,40}") {
-            let _ = Reference::from_module_source(&text);
+            let _ = ArtifactReference::from_module_source(&text);
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::layout::LayoutProblem;
 use crate::manifest::{Descriptor, ImageIndex, ImageManifest, Manifest};
 use crate::media_type::{IMAGE_MANIFEST, PROVIDER, PROVIDER_TARGET, WASM_CONFIG, WASM_LAYER, ZIP_LAYER};
 use crate::platform::OciPlatform;
-use crate::reference::{Reference, ReferenceError, Repository, Tag};
+use crate::reference::{ArtifactReference, ReferenceError, Repository, Tag};
 use crate::wasm_config::{MAX_CONFIG_BYTES, WasmConfig};
 
 /// Maximum size of a component.
@@ -78,7 +78,7 @@ enum EntryContent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderRelease {
     /// The artifact under the tag of the version.
-    pub reference: Reference,
+    pub reference: ArtifactReference,
     /// The digest of that artifact, which signatures refer to.
     pub digest: Sha256Digest,
     content: ReleaseContent,
@@ -103,7 +103,7 @@ pub struct ProviderPackage {
 }
 
 impl ProviderRelease {
-    fn new(reference: Reference, fetched: FetchedManifest) -> Result<Self, OciError> {
+    fn new(reference: ArtifactReference, fetched: FetchedManifest) -> Result<Self, OciError> {
         let FetchedManifest { digest, manifest, .. } = fetched;
         let artifact_type = manifest.artifact_type().to_owned();
         let content = match manifest {
@@ -289,7 +289,10 @@ impl OciClient {
     }
 }
 
-fn blob_descriptor(reference: &Reference, descriptor: &Descriptor) -> Result<BlobDescriptor, OciError> {
+fn blob_descriptor(
+    reference: &ArtifactReference,
+    descriptor: &Descriptor,
+) -> Result<BlobDescriptor, OciError> {
     let digest = descriptor
         .digest
         .sha256()
@@ -299,7 +302,7 @@ fn blob_descriptor(reference: &Reference, descriptor: &Descriptor) -> Result<Blo
 
 /// Returns the component in a WebAssembly artifact.
 fn component_blob(
-    reference: &Reference,
+    reference: &ArtifactReference,
     manifest: Sha256Digest,
     image: &ImageManifest,
 ) -> Result<PackageBlob, OciError> {
@@ -319,7 +322,7 @@ fn component_blob(
 
 /// Returns the zip file in an artifact. Layers of other types are ignored.
 pub(crate) fn zip_blob(
-    reference: &Reference,
+    reference: &ArtifactReference,
     manifest: Sha256Digest,
     image: &ImageManifest,
     artifact_type: &str,
@@ -340,7 +343,7 @@ pub(crate) fn zip_blob(
 }
 
 fn package_blob(
-    reference: &Reference,
+    reference: &ArtifactReference,
     manifest: Sha256Digest,
     image: &ImageManifest,
     layer: &Descriptor,

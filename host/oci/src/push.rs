@@ -22,7 +22,7 @@ use crate::digest::parse_digest;
 use crate::error::OciError;
 use crate::manifest::{Descriptor, ImageIndex, ImageManifest};
 use crate::media_type::{IMAGE_INDEX, IMAGE_MANIFEST};
-use crate::reference::{ArtifactSelector, Reference, Repository};
+use crate::reference::{ArtifactReference, ArtifactSelector, Repository};
 use crate::referrers::{SUBJECT, fallback_tag};
 
 /// The size up to which a blob is uploaded with one request.
@@ -193,7 +193,11 @@ impl OciClient {
     ///
     /// # Errors
     /// If the registry does not accept it.
-    pub async fn push_image(&self, reference: &Reference, image: &ImageManifest) -> Result<(), OciError> {
+    pub async fn push_image(
+        &self,
+        reference: &ArtifactReference,
+        image: &ImageManifest,
+    ) -> Result<(), OciError> {
         self.push_manifest(reference, image.to_bytes().into(), IMAGE_MANIFEST).await.map(|_| ())
     }
 
@@ -201,7 +205,11 @@ impl OciClient {
     ///
     /// # Errors
     /// If the registry does not accept it.
-    pub async fn push_index(&self, reference: &Reference, index: &ImageIndex) -> Result<(), OciError> {
+    pub async fn push_index(
+        &self,
+        reference: &ArtifactReference,
+        index: &ImageIndex,
+    ) -> Result<(), OciError> {
         self.push_manifest(reference, index.to_bytes().into(), IMAGE_INDEX).await.map(|_| ())
     }
 
@@ -239,7 +247,7 @@ impl OciClient {
 
     async fn push_manifest(
         &self,
-        reference: &Reference,
+        reference: &ArtifactReference,
         bytes: Bytes,
         media_type: &'static str,
     ) -> Result<Fetched, OciError> {

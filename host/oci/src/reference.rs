@@ -173,13 +173,13 @@ impl Repository {
     }
 
     /// Returns a reference to the artifact with this tag.
-    pub fn with_tag(&self, tag: Tag) -> Reference {
-        Reference { repository: self.clone(), selector: ArtifactSelector::Tag(tag) }
+    pub fn with_tag(&self, tag: Tag) -> ArtifactReference {
+        ArtifactReference { repository: self.clone(), selector: ArtifactSelector::Tag(tag) }
     }
 
     /// Returns a reference to the artifact with this digest.
-    pub fn with_digest(&self, digest: Sha256Digest) -> Reference {
-        Reference { repository: self.clone(), selector: ArtifactSelector::Digest(digest) }
+    pub fn with_digest(&self, digest: Sha256Digest) -> ArtifactReference {
+        ArtifactReference { repository: self.clone(), selector: ArtifactSelector::Digest(digest) }
     }
 }
 
@@ -271,12 +271,12 @@ impl fmt::Display for ArtifactSelector {
 
 /// A reference to an artifact in a repository.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Reference {
+pub struct ArtifactReference {
     pub repository: Repository,
     pub selector: ArtifactSelector,
 }
 
-impl Reference {
+impl ArtifactReference {
     /// Parses `HOST[:PORT]/PATH[:TAG][@DIGEST]`. Without tag and digest, the tag is `latest`.
     ///
     /// # Errors
@@ -302,7 +302,7 @@ impl Reference {
     }
 }
 
-impl fmt::Display for Reference {
+impl fmt::Display for ArtifactReference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.selector {
             ArtifactSelector::Tag(tag) => write!(formatter, "{}:{tag}", self.repository),
@@ -311,9 +311,9 @@ impl fmt::Display for Reference {
     }
 }
 
-impl fmt::Debug for Reference {
+impl fmt::Debug for ArtifactReference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Reference({self})")
+        write!(formatter, "ArtifactReference({self})")
     }
 }
 
@@ -356,9 +356,9 @@ mod tests {
             ("index.docker.io/acme/dns:v1", "docker.io/acme/dns:v1".to_owned()),
             (&format!("h/p:tag@{digest}"), format!("h/p@{digest}")),
         ] {
-            let reference = Reference::parse(text).unwrap();
+            let reference = ArtifactReference::parse(text).unwrap();
             assert_eq!(reference.to_string(), shown);
-            assert_eq!(Reference::parse(&shown).unwrap(), reference);
+            assert_eq!(ArtifactReference::parse(&shown).unwrap(), reference);
         }
     }
 
@@ -401,10 +401,10 @@ mod tests {
             "host/a%2f",
             "https://host/a",
         ] {
-            assert!(Reference::parse(text).is_err(), "{text:?}");
+            assert!(ArtifactReference::parse(text).is_err(), "{text:?}");
         }
-        assert!(Reference::parse(&format!("host/{}", "a".repeat(256))).is_err());
-        assert!(Reference::parse(&format!("host/a:{}", "a".repeat(129))).is_err());
+        assert!(ArtifactReference::parse(&format!("host/{}", "a".repeat(256))).is_err());
+        assert!(ArtifactReference::parse(&format!("host/a:{}", "a".repeat(129))).is_err());
         assert!(Repository::parse("host/a:tag").is_err());
     }
 
@@ -422,13 +422,13 @@ mod tests {
     proptest! {
         #[test]
         fn parsing_never_panics(text in "\\PC{0,40}") {
-            let _ = Reference::parse(&text);
+            let _ = ArtifactReference::parse(&text);
         }
 
         #[test]
         fn parsed_references_are_displayed_and_parsed_again(text in "[a-z0-9.\\[\\]:-]{1,8}/[a-z0-9._/-]{1,12}(:[a-zA-Z0-9._-]{1,5})?") {
-            if let Ok(reference) = Reference::parse(&text) {
-                prop_assert_eq!(Reference::parse(&reference.to_string()).unwrap(), reference);
+            if let Ok(reference) = ArtifactReference::parse(&text) {
+                prop_assert_eq!(ArtifactReference::parse(&reference.to_string()).unwrap(), reference);
             }
         }
     }

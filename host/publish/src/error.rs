@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use wardian_declaration::InspectError;
 use wardian_digest::Sha256Digest;
-use wardian_oci::{OciError, Reference, ReferenceError};
+use wardian_oci::{ArtifactReference, OciError, ReferenceError};
 use zip::result::ZipError;
 
 /// A release that cannot be built or published.
@@ -68,7 +68,7 @@ pub enum PublishError {
         found_digest(*found)
     )]
     Published {
-        reference: Reference,
+        reference: ArtifactReference,
         /// The digest of the published artifact, if it is an OCI artifact.
         found: Option<Sha256Digest>,
     },

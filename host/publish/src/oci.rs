@@ -12,8 +12,8 @@ use wardian_oci::media_type::{
 };
 use wardian_oci::provider::{component_tag, version_tag};
 use wardian_oci::{
-    ArtifactSelector, BlobDescriptor, Descriptor, EMPTY_CONFIG_CONTENT, ImageIndex, ImageManifest, OciClient,
-    OciError, OciPlatform, PushedBlob, Reference, Repository, UploadSource, WasmConfig,
+    ArtifactReference, ArtifactSelector, BlobDescriptor, Descriptor, EMPTY_CONFIG_CONTENT, ImageIndex,
+    ImageManifest, OciClient, OciError, OciPlatform, PushedBlob, Repository, UploadSource, WasmConfig,
 };
 
 use crate::error::PublishError;
@@ -32,11 +32,11 @@ pub struct OciPublishOptions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishedArtifact {
     /// The artifact under the tag of the version.
-    pub reference: Reference,
+    pub reference: ArtifactReference,
     /// The digest of that artifact, which the publisher signs.
     pub digest: Sha256Digest,
     /// The component as a standard WebAssembly artifact.
-    pub component: Reference,
+    pub component: ArtifactReference,
     /// The digest of the component's manifest.
     pub component_digest: Sha256Digest,
     /// Whether the version was published before, with the same content.
@@ -55,7 +55,7 @@ pub fn publish_repository(text: &str, version: &Version) -> Result<Repository, P
     if let Ok(repository) = Repository::parse(rest) {
         return Ok(repository);
     }
-    let reference = Reference::parse(rest).map_err(|error| invalid(error.to_string()))?;
+    let reference = ArtifactReference::parse(rest).map_err(|error| invalid(error.to_string()))?;
     let tag = version_tag(version)?;
     if reference.selector != ArtifactSelector::Tag(tag.clone()) {
         return Err(invalid(format!("the tag of this version is {tag:?}", tag = tag.as_str())));
@@ -117,7 +117,7 @@ pub async fn publish_oci(
 /// Returns whether the version is published with the same content.
 async fn is_published(
     client: &OciClient,
-    reference: &Reference,
+    reference: &ArtifactReference,
     digest: Sha256Digest,
     options: OciPublishOptions,
 ) -> Result<bool, PublishError> {

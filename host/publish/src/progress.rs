@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use wardian_digest::Sha256Digest;
-use wardian_oci::Reference;
+use wardian_oci::ArtifactReference;
 
 /// A step of building or publishing a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,12 +41,12 @@ pub enum PublishEvent<'a> {
     },
     /// An artifact is available under a tag.
     TagPushed {
-        reference: &'a Reference,
+        reference: &'a ArtifactReference,
         digest: Sha256Digest,
     },
     /// The version is published already, with the same content.
     AlreadyPublished {
-        reference: &'a Reference,
+        reference: &'a ArtifactReference,
         digest: Sha256Digest,
     },
 }

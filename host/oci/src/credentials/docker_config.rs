@@ -21,7 +21,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::Deserialize;
 
 use super::{
-    CredentialKind, CredentialsError, CredentialsScope, HiddenText, RegistryCredential, Source, Specificity,
+    CredentialKind, CredentialsScope, HiddenText, OciCredentialsError, RegistryCredential, Source,
+    Specificity,
 };
 use crate::reference::{RegistryHost, Repository};
 
@@ -66,8 +67,8 @@ struct AuthEntry {
 }
 
 /// Reads a file; `None` if it does not exist.
-pub(super) fn read_config(path: &Path) -> Result<Option<CredentialsConfig>, CredentialsError> {
-    let failed = |source| CredentialsError::Read { path: path.to_owned(), source };
+pub(super) fn read_config(path: &Path) -> Result<Option<CredentialsConfig>, OciCredentialsError> {
+    let failed = |source| OciCredentialsError::Read { path: path.to_owned(), source };
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -75,7 +76,7 @@ pub(super) fn read_config(path: &Path) -> Result<Option<CredentialsConfig>, Cred
     };
     let mut bytes = Vec::new();
     file.take(MAX_CONFIG_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-    let syntax = |reason: String| CredentialsError::Syntax { path: path.to_owned(), reason };
+    let syntax = |reason: String| OciCredentialsError::Syntax { path: path.to_owned(), reason };
     if bytes.len() as u64 > MAX_CONFIG_BYTES {
         return Err(syntax("it is larger than 1 MiB".to_owned()));
     }

@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::{CredentialsError, RegistryCredential};
+use super::{OciCredentialsError, RegistryCredential};
 use crate::reference::RegistryHost;
 
 /// Time limit of a helper, which may ask the user to unlock a key store.
@@ -55,13 +55,13 @@ impl HelperPrograms {
         &self,
         name: &str,
         registry: &RegistryHost,
-    ) -> Result<Option<RegistryCredential>, CredentialsError> {
+    ) -> Result<Option<RegistryCredential>, OciCredentialsError> {
         check_name(name)?;
         let program = format!("docker-credential-{name}");
         let Some(path) = self.path(&program) else {
-            return Err(CredentialsError::HelperNotFound { program });
+            return Err(OciCredentialsError::HelperNotFound { program });
         };
-        let failed = |reason: String| CredentialsError::Helper {
+        let failed = |reason: String| OciCredentialsError::Helper {
             program: program.clone(),
             registry: registry.clone(),
             reason,
@@ -123,11 +123,11 @@ impl fmt::Debug for HelperPrograms {
 }
 
 /// Checks that a helper's name can be part of a program's name.
-pub(super) fn check_name(name: &str) -> Result<(), CredentialsError> {
+pub(super) fn check_name(name: &str) -> Result<(), OciCredentialsError> {
     let is_valid = !name.is_empty()
         && name.len() <= 100
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-    if is_valid { Ok(()) } else { Err(CredentialsError::HelperName { name: name.to_owned() }) }
+    if is_valid { Ok(()) } else { Err(OciCredentialsError::HelperName { name: name.to_owned() }) }
 }
 
 /// Returns the URL under which helpers store the credentials of a registry.
@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    async fn run(script: &str, registry: &str) -> Result<Option<RegistryCredential>, CredentialsError> {
+    async fn run(script: &str, registry: &str) -> Result<Option<RegistryCredential>, OciCredentialsError> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("docker-credential-own");
         fs::write(&path, format!("#!/bin/sh\n{script}")).unwrap();
@@ -207,7 +207,7 @@ mod tests {
         }
         let error =
             HelperPrograms::default().get("own", &RegistryHost::parse("h").unwrap()).await.unwrap_err();
-        assert!(matches!(error, CredentialsError::HelperNotFound { .. }));
+        assert!(matches!(error, OciCredentialsError::HelperNotFound { .. }));
         for name in ["", "a/b", "../x", "a b"] {
             assert!(check_name(name).is_err(), "{name}");
         }

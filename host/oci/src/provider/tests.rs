@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-fn reference() -> Reference {
-    Reference::parse("h/x:1.0.0").unwrap()
+fn reference() -> ArtifactReference {
+    ArtifactReference::parse("h/x:1.0.0").unwrap()
 }
 
 fn entry(name: &str, artifact_type: &str, os: &str, architecture: &str) -> Descriptor {

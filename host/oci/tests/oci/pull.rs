@@ -5,8 +5,8 @@ use wardian_oci::media_type::{
     ZIP_LAYER,
 };
 use wardian_oci::{
-    BlobDescriptor, ComponentSummary, Descriptor, ImageIndex, ImageManifest, OciError, OciPlatform,
-    Reference, WasmConfig,
+    ArtifactReference, BlobDescriptor, ComponentSummary, Descriptor, ImageIndex, ImageManifest, OciError,
+    OciPlatform, WasmConfig,
 };
 
 use crate::fake_registry::{FakeRegistry, Request, Response, client, within_time_limit};
@@ -120,7 +120,7 @@ async fn manifest_must_have_the_expected_digest_and_type() {
         });
         let client = registry.client();
         let fetch = async |selector: &str| {
-            client.manifest(&Reference::parse(&format!("{}/x{selector}", registry.host())).unwrap()).await
+            client.manifest(&ArtifactReference::parse(&format!("{}/x{selector}", registry.host())).unwrap()).await
         };
         assert_eq!(fetch(":good").await.unwrap().digest, digest);
         assert_eq!(fetch(&format!("@sha256:{digest}")).await.unwrap().size, index.len() as u64);
@@ -268,12 +268,14 @@ async fn module_package_is_found_by_its_source() {
     let client = registry.client();
     within_time_limit(async {
         let source = format!("oci://{}/x", registry.host());
-        let package = client.module_package(&Reference::from_module_source(&source).unwrap()).await.unwrap();
+        let package =
+            client.module_package(&ArtifactReference::from_module_source(&source).unwrap()).await.unwrap();
         assert_eq!(package.blob, blob(b"module"));
-        let provider = Reference::from_module_source(&format!("{source}?tag=1.0.0")).unwrap();
+        let provider = ArtifactReference::from_module_source(&format!("{source}?tag=1.0.0")).unwrap();
         let error = client.module_package(&provider).await.unwrap_err().to_string();
         assert!(error.contains("is an index"), "{error}");
-        let missing = Reference::from_module_source(&format!("{source}?digest=sha256:{digest}")).unwrap();
+        let missing =
+            ArtifactReference::from_module_source(&format!("{source}?digest=sha256:{digest}")).unwrap();
         assert!(client.module_package(&missing).await.unwrap_err().is_not_found());
     })
     .await;
