@@ -105,6 +105,12 @@ impl CheckedZip {
         self.unpacked_bytes
     }
 
+    /// Returns the names of the files and of the directories that have an entry, with `/`
+    /// separators.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.name.as_str())
+    }
+
     /// Returns the names of the files, with `/` separators.
     pub fn file_names(&self) -> impl Iterator<Item = &str> {
         let files = self.entries.iter().filter(|entry| entry.kind == EntryKind::File);

@@ -305,6 +305,7 @@ fn archive_is_read_without_unpacking() {
     let limits = ArchiveLimits::for_provider_package();
     let mut opened = CheckedZip::open(File::open(&path).unwrap(), &limits).unwrap();
     assert_eq!(opened.file_names().collect::<Vec<_>>(), ["d/b", "a", "wrong"]);
+    assert_eq!(opened.names().collect::<Vec<_>>(), ["d", "d/b", "a", "wrong"]);
     assert_eq!(opened.unpacked_bytes(), 14);
     let mut content = String::new();
     opened.file("d/b").unwrap().unwrap().read_to_string(&mut content).unwrap();
