@@ -46,7 +46,7 @@ impl Scope for Arguments<'_> {
         }
     }
 
-    fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {
+    fn read_file(&self, path: &str) -> std::io::Result<Vec<u8>> {
         Named.read_file(path)
     }
 
@@ -54,7 +54,7 @@ impl Scope for Arguments<'_> {
         Named.file_exists(path)
     }
 
-    fn list_files(&self, directory: &str) -> Result<Vec<String>, String> {
+    fn list_files(&self, directory: &str) -> Result<Option<Vec<String>>, String> {
         Named.list_files(directory)
     }
 

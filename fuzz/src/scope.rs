@@ -32,7 +32,7 @@ impl Scope for Named {
         Ok(Resolved::Whole(named(name)))
     }
 
-    fn read_file(&self, path: &str) -> Result<Vec<u8>, String> {
+    fn read_file(&self, path: &str) -> std::io::Result<Vec<u8>> {
         Ok(path.trim_start_matches("/srv/").as_bytes().to_vec())
     }
 
@@ -40,8 +40,8 @@ impl Scope for Named {
         Ok(path.len().is_multiple_of(2))
     }
 
-    fn list_files(&self, _: &str) -> Result<Vec<String>, String> {
-        Ok(["a", "b/c.tf", "b/d/e.tf", "é{x}", "[a]"].map(str::to_owned).to_vec())
+    fn list_files(&self, _: &str) -> Result<Option<Vec<String>>, String> {
+        Ok(Some(["a", "b/c.tf", "b/d/e.tf", "é{x}", "[a]"].map(str::to_owned).to_vec()))
     }
 
     fn working_directory(&self) -> Option<String> {
