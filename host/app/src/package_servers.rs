@@ -9,16 +9,18 @@ use std::fmt;
 use std::path::Path;
 
 use async_trait::async_trait;
+use futures::future::try_join_all;
+use http::StatusCode;
 use url::Url;
 use wardian_address::{ProviderAddress, Version};
 use wardian_digest::Sha256Digest;
-use wardian_download::{Downloader, Fetch, FetchError, Target};
+use wardian_download::{Downloader, Fetch, FetchError, Target, printable_url};
 use wardian_install::hash::{PackageHash, component_file_name};
 use wardian_install::mirror::Platform;
 use wardian_install::network_source::{
-    NetworkErrorKind, NetworkListing, NetworkMethod, NetworkSource, NetworkSourceError,
-    PackageAuthentication, PackageSigner, PublishedFormat, PublishedLocation, PublishedPackage,
-    WantedPackage,
+    BundlePlace, MAX_BUNDLES, NetworkErrorKind, NetworkListing, NetworkMethod, NetworkSource,
+    NetworkSourceError, PackageAuthentication, PackageSigner, PublishedBundle, PublishedFormat,
+    PublishedLocation, PublishedPackage, SignedArtifact, WantedPackage,
 };
 use wardian_install::package::MAX_COMPONENT_BYTES;
 use wardian_oci::{
@@ -29,6 +31,10 @@ use wardian_registry::providers::{
     NativeAvailability, PackagePlatform, ProviderRegistryError, ReleaseFormat, ReleasePackage, ReleaseSigner,
 };
 use wardian_registry::{RegistryClient, RegistryErrorKind};
+use wardian_signature::MAX_BUNDLE_SIZE;
+
+/// The end of the name of a file with a Sigstore bundle, after the name of the signed file.
+const BUNDLE_SUFFIX: &str = ".sigstore.json";
 
 /// Maximum size of a native package.
 const MAX_NATIVE_PACKAGE_BYTES: u64 = 2 << 30;
@@ -149,7 +155,76 @@ impl PackageServers {
                 )));
             }
         };
-        Ok(published_blob(&repository, &blob, format, has_native, address, version))
+        let mut package = published_blob(&repository, &blob, format, has_native, address, version);
+        // The signature of the index applies to all packages of the release.
+        let manifests = BTreeSet::from([found.index, blob.manifest]);
+        package.bundle_places = manifests
+            .into_iter()
+            .map(|manifest| BundlePlace::OciReferrers { repository: repository.to_string(), manifest })
+            .collect();
+        Ok(package)
+    }
+
+    /// Returns the bundle in a file on a web server, or `None` if the server has no such file.
+    async fn web_bundle(
+        &self,
+        url: &str,
+        uses_netrc: bool,
+        artifact: SignedArtifact,
+    ) -> Result<Option<PublishedBundle>, NetworkSourceError> {
+        let url = Url::parse(url)
+            .map_err(|error| rejected(format!("the URL of a signature is invalid: {error}")))?;
+        let place = printable_url(&url);
+        let fetch = Fetch::get(url);
+        let fetch = if uses_netrc { fetch.with_netrc() } else { fetch };
+        let fetched = self
+            .downloader
+            .fetch(fetch, MAX_BUNDLE_SIZE as u64)
+            .await
+            .map_err(|error| fetch_error(&error))?;
+        if fetched.status.is_server_error() || fetched.status == StatusCode::TOO_MANY_REQUESTS {
+            let detail = format!("the server responded to the request for {place} with {}", fetched.status);
+            return Err(NetworkSourceError::for_package(NetworkErrorKind::Unreachable, detail));
+        }
+        // Servers also deny access to files that do not exist, or respond with a page.
+        let is_document = fetched.body.trim_ascii_start().starts_with(b"{");
+        if fetched.status != StatusCode::OK || !is_document {
+            tracing::debug!(place, status = %fetched.status, "no signature of a publisher");
+            return Ok(None);
+        }
+        Ok(Some(PublishedBundle { place, artifact, bytes: fetched.body.to_vec() }))
+    }
+
+    /// Returns the bundles among the referrers of a manifest.
+    async fn referrer_bundles(
+        &self,
+        repository: &str,
+        manifest: Sha256Digest,
+    ) -> Result<Vec<PublishedBundle>, NetworkSourceError> {
+        let repository = Repository::parse(repository).map_err(|error| rejected(error.to_string()))?;
+        let found = match self.oci.sigstore_bundles(&repository, manifest).await {
+            Ok(found) => found,
+            Err(error) if error.is_unreachable() => return Err(oci_error(&error)),
+            Err(error) => {
+                // Registries that know no referrers respond in various ways.
+                tracing::warn!(%repository, %error, "the signatures of publishers cannot be listed");
+                return Ok(Vec::new());
+            }
+        };
+        if found.unexamined > 0 || found.unusable > 0 {
+            let (unexamined, unusable) = (found.unexamined, found.unusable);
+            tracing::warn!(%repository, unexamined, unusable, "some signatures of publishers were ignored");
+        }
+        let mut bundles = Vec::new();
+        for bundle in found.bundles.into_iter().take(MAX_BUNDLES) {
+            let bytes = self.oci.blob(&repository, bundle.blob, MAX_BUNDLE_SIZE as u64).await;
+            bundles.push(PublishedBundle {
+                place: format!("{repository}@sha256:{}", bundle.manifest),
+                artifact: SignedArtifact::Document(manifest),
+                bytes: bytes.map_err(|error| oci_error(&error))?.to_vec(),
+            });
+        }
+        Ok(bundles)
     }
 }
 
@@ -241,6 +316,28 @@ impl NetworkSource for PackageServers {
             }
         }
     }
+
+    async fn bundles(&self, package: &PublishedPackage) -> Result<Vec<PublishedBundle>, NetworkSourceError> {
+        let requests = package.bundle_places.iter().map(async |place| match place {
+            BundlePlace::Web { url, uses_netrc, artifact } => {
+                let found = self.web_bundle(url, *uses_netrc, *artifact).await?;
+                Ok(Vec::from_iter(found))
+            }
+            BundlePlace::OciReferrers { repository, manifest } => {
+                self.referrer_bundles(repository, *manifest).await
+            }
+        });
+        let mut bundles = try_join_all(requests).await?.concat();
+        bundles.truncate(MAX_BUNDLES);
+        Ok(bundles)
+    }
+}
+
+/// Returns the place of a bundle next to a file.
+fn bundle_next_to(file: &Url, uses_netrc: bool, artifact: SignedArtifact) -> BundlePlace {
+    let mut url = file.clone();
+    url.set_path(&format!("{}{BUNDLE_SUFFIX}", file.path()));
+    BundlePlace::Web { url: url.to_string(), uses_netrc, artifact }
 }
 
 fn published_release(package: ReleasePackage, has_native: bool) -> PublishedPackage {
@@ -269,6 +366,14 @@ fn published_release(package: ReleasePackage, has_native: bool) -> PublishedPack
             key_id: signature.key_id.clone(),
             is_expired: signature.key_expired.is_some(),
         },
+        bundle_places: vec![
+            bundle_next_to(&package.url, package.uses_netrc, SignedArtifact::Package),
+            bundle_next_to(
+                &package.checksums.url,
+                false,
+                SignedArtifact::Document(package.checksums.file_digest),
+            ),
+        ],
         file_name: package.file_name,
         has_native,
     }
@@ -301,6 +406,7 @@ fn published_archive(archive: &MirrorArchive, is_component: bool, has_native: bo
         },
         package_hashes,
         signed_hashes: BTreeSet::new(),
+        bundle_places: vec![bundle_next_to(&archive.url, true, SignedArtifact::Package)],
         file_name,
         has_native,
     }
@@ -323,6 +429,7 @@ fn published_blob(
         package_hashes: BTreeSet::from([PackageHash::for_archive(digest)]),
         signed_hashes: BTreeSet::new(),
         authentication: PackageAuthentication::VerifiedChecksum,
+        bundle_places: Vec::new(),
         has_native,
     }
 }

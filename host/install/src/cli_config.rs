@@ -11,6 +11,7 @@
 //! | `host "HOST" { services = { … } }` | the services of the host |
 //! | `oci_credentials "REGISTRY" { … }` | [`OciCredentialsBlock`] |
 //! | `oci_default_credentials { … }` | [`OciDefaultCredentials`] |
+//! | `sigstore_trust_root` | the field of the same name; Wardian only |
 //! | anything else | a warning |
 //!
 //! The syntax is HCL 1 or JSON; see [`syntax`].
@@ -58,6 +59,9 @@ pub struct CliConfig {
     pub oci_credentials: Vec<OciCredentialsBlock>,
     /// The `oci_default_credentials` block.
     pub oci_default_credentials: Option<OciDefaultCredentials>,
+    /// The file with the trust root for the signatures of publishers, instead of the embedded one.
+    /// An absolute path.
+    pub sigstore_trust_root: Option<PathBuf>,
 }
 
 /// An API token. Neither `Debug` nor `Display` reveals it.
@@ -220,6 +224,7 @@ impl CliConfig {
         self.hosts.extend(later.hosts);
         self.oci_credentials.extend(later.oci_credentials);
         self.oci_default_credentials = later.oci_default_credentials.or(self.oci_default_credentials.take());
+        self.sigstore_trust_root = later.sigstore_trust_root.or(self.sigstore_trust_root.take());
         Ok(())
     }
 }

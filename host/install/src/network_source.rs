@@ -105,7 +105,56 @@ pub struct PublishedPackage {
     pub authentication: PackageAuthentication,
     /// Whether the release also contains a native package for this platform.
     pub has_native: bool,
+    /// The places of signatures with which publishers identify themselves.
+    pub bundle_places: Vec<BundlePlace>,
 }
+
+/// A place at which a Sigstore bundle of a package may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BundlePlace {
+    /// A file on a web server.
+    Web {
+        url: String,
+        /// Whether the user's netrc file provides the credentials.
+        uses_netrc: bool,
+        artifact: SignedArtifact,
+    },
+    /// The referrers of a manifest in an OCI repository.
+    OciReferrers {
+        /// `REGISTRY/REPOSITORY`.
+        repository: String,
+        manifest: Sha256Digest,
+    },
+}
+
+/// The artifact that the signature of a publisher is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SignedArtifact {
+    /// The file of the package.
+    Package,
+    /// A document that contains the digest of the package.
+    Document(Sha256Digest),
+}
+
+/// A Sigstore bundle. Nothing about it is verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedBundle {
+    /// The URL or the OCI manifest that contains the bundle, for messages.
+    pub place: String,
+    pub artifact: SignedArtifact,
+    pub bytes: Vec<u8>,
+}
+
+/// The Sigstore bundles of a downloaded package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackageBundles {
+    /// The digest of the package's file.
+    pub package: Sha256Digest,
+    pub bundles: Vec<PublishedBundle>,
+}
+
+/// Maximum number of bundles of a package.
+pub const MAX_BUNDLES: usize = 8;
 
 /// How a downloaded package was authenticated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -233,4 +282,10 @@ pub trait NetworkSource: fmt::Debug + Send + Sync {
         package: &PublishedPackage,
         file: &Path,
     ) -> Result<Sha256Digest, NetworkSourceError>;
+
+    /// Returns the Sigstore bundles of a package, at most [`MAX_BUNDLES`]. None of them is verified.
+    ///
+    /// # Errors
+    /// If a server cannot be reached. A bundle that the server does not have is not an error.
+    async fn bundles(&self, package: &PublishedPackage) -> Result<Vec<PublishedBundle>, NetworkSourceError>;
 }

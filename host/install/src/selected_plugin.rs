@@ -2,7 +2,7 @@
 
 use wardian_address::Version;
 
-use crate::network_source::PackageAuthentication;
+use crate::network_source::{PackageAuthentication, PackageBundles};
 use crate::package::PluginArtifact;
 
 /// The plugin that was selected for one provider.
@@ -13,6 +13,8 @@ pub struct SelectedPlugin {
     pub reason: SelectionReason,
     /// How the package was authenticated, if it was downloaded.
     pub authentication: Option<PackageAuthentication>,
+    /// The bundles of the package, if it was downloaded.
+    pub bundles: Option<PackageBundles>,
     pub artifact: PluginArtifact,
 }
 

@@ -311,8 +311,8 @@ impl Selector<'_> {
             (Some(entry), PluginOrigin::Installed(_)) => entry.clone(),
             _ => LockEntry { version: version.clone(), constraints, hashes },
         };
-        let OpenedOffer { package, authentication, .. } = opened;
-        let plugin = SelectedPlugin { version, reason, authentication, artifact: package.artifact };
+        let OpenedOffer { package, authentication, bundles, .. } = opened;
+        let plugin = SelectedPlugin { version, reason, authentication, bundles, artifact: package.artifact };
         let replaced = self.replaced_component(address, &plugin).await;
         Ok(Accepted { plugin, entry, replaced })
     }

@@ -100,6 +100,13 @@ impl Reader<'_> {
                     return Err(self.invalid(entry, "only one oci_default_credentials block is allowed"));
                 }
             }
+            "sigstore_trust_root" => {
+                let file = PathBuf::from(expand(self.string(entry)?, self.variables));
+                if !file.is_absolute() {
+                    return Err(self.invalid(entry, "sigstore_trust_root must be an absolute path"));
+                }
+                self.config().sigstore_trust_root = Some(file);
+            }
             name => {
                 let warning = CliConfigWarning::UnknownSetting {
                     name: name.to_owned(),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::sync::OnceCell;
 use wardian_address::{ProviderAddress, Version};
+use wardian_digest::Sha256Digest;
 
 use super::errors::SelectionError;
 use super::survey::OpenedOffer;
@@ -14,7 +15,7 @@ use crate::hash::PackageHash;
 use crate::lock_file::LockEntry;
 use crate::network_source::{
     NetworkErrorKind, NetworkMethod, NetworkSource, NetworkSourceError, PackageAuthentication,
-    PublishedFormat, PublishedPackage,
+    PackageBundles, PublishedFormat, PublishedPackage,
 };
 use crate::package::{COMPONENT_PLATFORM, ExpectedContent, OpenedPackage, PackageLocation, PluginOrigin};
 use crate::sources::Sources;
@@ -99,7 +100,9 @@ impl<'a> Downloads<'a> {
             .package(method, address, version, &self.sources.platform, self.sources.wanted)
             .await
             .map_err(failed)?;
-        let file = self.download(&**client, address, version, &package).await?;
+        let bundles = async { client.bundles(&package).await.map_err(failed) };
+        let ((file, digest), bundles) =
+            tokio::try_join!(self.download(&**client, address, version, &package), bundles)?;
         let opened = self.open_downloaded(address, version, &package, file).await?;
         if !package.package_hashes.is_empty()
             && !opened.hashes().any(|hash| package.package_hashes.contains(hash))
@@ -118,7 +121,12 @@ impl<'a> Downloads<'a> {
                 BTreeSet::new()
             }
         };
-        Ok(OpenedOffer { package: opened, signed_hashes, authentication: Some(package.authentication) })
+        Ok(OpenedOffer {
+            package: opened,
+            signed_hashes,
+            authentication: Some(package.authentication),
+            bundles: Some(PackageBundles { package: digest, bundles }),
+        })
     }
 
     async fn download(
@@ -127,7 +135,7 @@ impl<'a> Downloads<'a> {
         address: &ProviderAddress,
         version: &Version,
         package: &PublishedPackage,
-    ) -> Result<PathBuf, SelectionError> {
+    ) -> Result<(PathBuf, Sha256Digest), SelectionError> {
         let cannot_write =
             |source: std::io::Error| SelectionError::DownloadDirectory { path: self.root.clone(), source };
         let area = self
@@ -140,11 +148,11 @@ impl<'a> Downloads<'a> {
             PublishedFormat::BareComponent => "wasm",
         };
         let file = area.file(package.sha256, extension).map_err(cannot_write)?;
-        client
+        let digest = client
             .download(address, version, package, &file)
             .await
             .map_err(|error| self.failed(address, version, error))?;
-        Ok(file)
+        Ok((file, digest))
     }
 
     /// Opens a downloaded file on another thread, because the hash of its content is computed.

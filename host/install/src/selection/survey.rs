@@ -11,7 +11,7 @@ use crate::file_digests::FileDigests;
 use crate::hash::PackageHash;
 use crate::lock_file::LockEntry;
 use crate::mirror::MirrorPackage;
-use crate::network_source::{NetworkErrorKind, NetworkMethod, PackageAuthentication};
+use crate::network_source::{NetworkErrorKind, NetworkMethod, PackageAuthentication, PackageBundles};
 use crate::package::{OpenedPackage, PluginOrigin};
 use crate::sources::{InstallationMethodKind, Sources};
 
@@ -44,11 +44,13 @@ pub(super) struct OpenedOffer {
     pub(super) signed_hashes: BTreeSet<PackageHash>,
     /// How a downloaded package was authenticated.
     pub(super) authentication: Option<PackageAuthentication>,
+    /// The Sigstore bundles of a downloaded package.
+    pub(super) bundles: Option<PackageBundles>,
 }
 
 impl OpenedOffer {
     pub(super) fn from_local(package: OpenedPackage) -> Self {
-        Self { package, signed_hashes: BTreeSet::new(), authentication: None }
+        Self { package, signed_hashes: BTreeSet::new(), authentication: None, bundles: None }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use url::Url;
 use wardian_digest::Sha256Digest;
 
 use super::signature::ReleaseSignature;
@@ -26,6 +27,10 @@ struct ChecksumLine {
 pub struct SignedChecksums {
     lines: ChecksumLines,
     signature: ReleaseSignature,
+    /// The URL of the file.
+    pub url: Url,
+    /// The digest of the file.
+    pub file_digest: Sha256Digest,
 }
 
 impl ChecksumLines {
@@ -47,8 +52,8 @@ impl ChecksumLines {
 }
 
 impl SignedChecksums {
-    pub(super) fn new(lines: ChecksumLines, signature: ReleaseSignature) -> Self {
-        Self { lines, signature }
+    pub(super) fn new(url: Url, text: &[u8], signature: ReleaseSignature) -> Self {
+        Self { lines: ChecksumLines::parse(text), signature, url, file_digest: Sha256Digest::hash(text) }
     }
 
     /// Returns the signature of the checksums.

@@ -23,7 +23,7 @@ use wardian_address::{ProviderAddress, Version};
 use wardian_digest::Sha256Digest;
 use wardian_download::{Fetch, printable_url};
 
-use super::checksums::{ChecksumLines, MAX_CHECKSUMS_BYTES, SignedChecksums};
+use super::checksums::{MAX_CHECKSUMS_BYTES, SignedChecksums};
 use super::document::{ChecksumsSource, PackageDocument};
 use super::error::{ProviderProblem, ProviderRegistryError};
 use super::platform::PackagePlatform;
@@ -219,7 +219,7 @@ impl RequestedRelease<'_> {
         )?;
         let signature = signature::verify(&text, &signature, &source.keys)
             .map_err(|error| ProviderProblem::Signature { url: printable_url(&source.url), error })?;
-        Ok(Arc::new(SignedChecksums::new(ChecksumLines::parse(&text), signature)))
+        Ok(Arc::new(SignedChecksums::new(source.url.clone(), &text, signature)))
     }
 
     async fn release_file(
