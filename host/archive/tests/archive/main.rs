@@ -6,6 +6,7 @@ mod builders;
 mod copying;
 mod damaged;
 mod fixture;
+mod full_disk;
 mod hostile_tar;
 mod hostile_zip;
 mod round_trip;

@@ -5,6 +5,7 @@
 
 mod fetching;
 mod files;
+mod full_disk;
 mod memory;
 mod redirects;
 mod resuming;
