@@ -68,10 +68,11 @@ impl LoadedRoot {
     /// Returns the configuration.
     ///
     /// # Errors
-    /// All errors; each missing module is an error.
+    /// All errors. If there are no others, each missing module is an error.
     pub fn into_result(self) -> Result<Configuration, Diagnostics> {
         match self {
             Self::Complete(configuration) => Ok(configuration),
+            Self::Incomplete { problems, .. } if problems.has_errors() => Err(problems),
             Self::Incomplete { missing, mut problems, .. } => {
                 for module in missing {
                     problems.push(module.diagnostic());

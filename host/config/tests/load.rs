@@ -6,7 +6,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use wardian_address::{ModulePath, ResourceMode};
-use wardian_config::{Configuration, MemoryFiles, load_root_from};
+use wardian_address::Version;
+use wardian_config::{
+    Configuration, InstalledModule, InstalledModules, MemoryFiles, load_root_from, load_root_with,
+};
 use wardian_diagnostic::Diagnostics;
 
 fn load(files: &[(&str, &str)]) -> Result<Configuration, Diagnostics> {
@@ -319,9 +322,6 @@ fn reports_invalid_module_calls() {
   source = "./m"
   nam    = 1
 }
-module "b" {
-  source = "hashicorp/consul/aws"
-}
 module "c" {
   source = "./nowhere"
 }
@@ -338,14 +338,77 @@ module "e" {
             ),
         ],
         &[
-            "main.tf:11,12-13: Missing required argument: The argument \"source\" must be set here.",
+            "main.tf:8,12-13: Missing required argument: The argument \"source\" must be set here.",
             "m/main.tf:4,12-17: Module call cycle: The module \"again\" calls the module in ., which is one of its callers: the configuration would be infinite.",
-            "main.tf:6,12-34: Unsupported module source: \"hashicorp/consul/aws\" is the address of a module in a registry. Such modules are not supported yet, only those in local directories. Download the module into a directory of this configuration, and write its path, such as \"./modules/b\".",
-            "main.tf:9,12-23: Unreadable module directory: The directory nowhere does not exist. A local path is relative to the directory of the module that calls it.",
+            "main.tf:6,12-23: Unreadable module directory: The directory nowhere does not exist. A local path is relative to the directory of the module that calls it.",
             "main.tf:3,3-6: Unsupported argument: The module has no variable named \"nam\". Did you mean \"name\"?",
             "main.tf:1,1-11: Missing required argument: The module requires a value for its variable \"name\", which has no default.",
         ],
     );
+}
+
+#[test]
+fn reports_modules_that_are_not_installed() {
+    let call = "module \"b\" {\n  source = \"hashicorp/consul/aws\"\n}\n";
+    check(
+        &[("main.tf", call)],
+        &[
+            "main.tf:1,1-11: Module not installed: This module is not yet installed. Run `wardian init` to install all modules that the configuration calls.",
+        ],
+    );
+    // Other errors come first.
+    check(
+        &[("main.tf", &format!("{call}module \"c\" {{\n  source = \"./nowhere\"\n}}\n"))],
+        &[
+            "main.tf:5,12-23: Unreadable module directory: The directory nowhere does not exist. A local path is relative to the directory of the module that calls it.",
+        ],
+    );
+}
+
+#[test]
+fn installed_modules_are_read_from_their_directories() {
+    let files = MemoryFiles::new([
+        ("main.tf", "module \"net\" {\n  source  = \"acme/net/aws//sub\"\n  version = \"~> 1.0\"\n}\n"),
+        (".terraform/modules/net/sub/main.tf", "module \"inner\" {\n  source = \"../other\"\n}\n"),
+        (".terraform/modules/net/other/main.tf", "output \"x\" {\n  value = 1\n}\n"),
+    ]);
+    let installed = |source: &str, version: &str| {
+        let module = InstalledModule {
+            source: source.to_owned(),
+            version: Version::parse(version).ok(),
+            directory: ".terraform/modules/net/sub".into(),
+        };
+        InstalledModules::from_iter([("net".to_owned(), module)])
+    };
+    let source = "registry.terraform.io/acme/net/aws//sub";
+    let load = |installed: &InstalledModules| load_root_with(&files, Path::new("."), installed).into_result();
+    let configuration = load(&installed(source, "1.4.0")).unwrap();
+    assert_eq!(configuration.modules().count(), 3);
+    for (source, version, expected) in [
+        (source, "2.0.0", "Module version requirements have changed"),
+        (source, "", "Module version requirements have changed"),
+        ("registry.terraform.io/acme/other/aws", "1.0.0", "Module source has changed"),
+    ] {
+        let problems = load(&installed(source, version)).unwrap_err().to_string();
+        assert!(problems.contains(expected), "{problems}");
+    }
+}
+
+#[test]
+fn local_modules_stay_in_their_package() {
+    let files = MemoryFiles::new([
+        ("main.tf", "module \"net\" {\n  source = \"git::https://example.com/net.git\"\n}\n"),
+        (".terraform/modules/net/main.tf", "module \"inner\" {\n  source = \"../other\"\n}\n"),
+        (".terraform/modules/other/main.tf", ""),
+    ]);
+    let module = InstalledModule {
+        source: "git::https://example.com/net.git".to_owned(),
+        version: None,
+        directory: ".terraform/modules/net".into(),
+    };
+    let installed = InstalledModules::from_iter([("net".to_owned(), module)]);
+    let problems = load_root_with(&files, Path::new("."), &installed).into_result().unwrap_err().to_string();
+    assert!(problems.contains("Local module path escapes module package"), "{problems}");
 }
 
 #[test]

@@ -173,7 +173,9 @@ impl Project {
             .env("USER", "tester")
             .env("XDG_CACHE_HOME", common.join("cache"))
             .env("XDG_DATA_HOME", common.join("data"))
-            .env("XDG_DATA_DIRS", common.join("none"));
+            .env("XDG_DATA_DIRS", common.join("none"))
+            // No test sends requests to a public registry.
+            .env("WARDIAN_OFFLINE", "1");
         command
     }
 }

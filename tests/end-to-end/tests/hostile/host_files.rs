@@ -162,7 +162,7 @@ fn automatic(table: &mut Table) {
         ("provider-type", ".terraform/providers/example.com/test/hostile", "../../../../../outside/victims"),
         (
             "provider-platform",
-            ".terraform/providers/example.com/test/hostile/1.0.0/wasm32_wasip2",
+            ".terraform/providers/example.com/test/hostile/1.0.0/wasip2_wasm",
             "../../../../../../../outside/victims",
         ),
     ] {

@@ -98,7 +98,7 @@ fn replaced_provisioner_file_is_not_run() {
     project.write(FLAT, &notify);
     project.write("wardian.policy.hcl", GRANT);
     run(&project, "init").success();
-    let installed = ".terraform/providers/localhost/plugins/provisioner-notify/1.0.0/wasm32_wasip2/\
+    let installed = ".terraform/providers/localhost/plugins/provisioner-notify/1.0.0/wasip2_wasm/\
                      terraform-provider-provisioner-notify_v1.0.0.wasm";
     assert!(project.has(installed));
     // A custom section changes the component's bytes, but not its behavior.
