@@ -12,7 +12,10 @@ use crate::guests::{self, Artifact};
 use crate::measure::{self, Measurement};
 use crate::progress::{Step, note, say};
 use crate::workspace::{Purpose, Workspace};
-use crate::{bridge_bench, engine_bench, language_bench, oracle, policy_bench, process, provisioner_bench};
+use crate::{
+    bridge_bench, engine_bench, install_bench, language_bench, oracle, policy_bench, process,
+    provisioner_bench,
+};
 
 /// The example in the sandbox crate that prints `name<TAB>value<TAB>unit`.
 const CALLS: &str = "examples/calls";
@@ -91,6 +94,8 @@ pub(crate) fn run(workspace: &Workspace, artifacts: &[Artifact], options: &Optio
     let place = directory.join("bridge");
     rows.extend(bridge_bench::rows(workspace, &place, &wardian, terraform.as_deref())?);
     rows.extend(provisioner_bench::rows(&directory.join("provisioners"), &wardian, terraform.as_deref())?);
+    let place = directory.join("install");
+    rows.extend(install_bench::rows(workspace, &place, &wardian, terraform.as_deref())?);
     rows.extend(call_rows(workspace, artifacts)?);
     rows.extend(policy_bench::rows(&directory.join("policy"), &wardian, workspace, artifacts)?);
     rows.extend(size_rows(artifacts));

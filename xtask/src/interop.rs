@@ -7,6 +7,7 @@
 //! | `terraform` | each embedded plugin, served as a native plugin in both protocol versions, under `terraform`, and in its sandbox under `wardian`: `tests/interop/PLUGIN` is initialized, validated, planned, applied, changed, imported and destroyed |
 //! | `wrappers` | tools that run `terraform`, installed from their registries, with Wardian under that name: the drivers in `tests/interop/wrappers` use each tool and check the results, once with Wardian and once with Terraform |
 //! | `compare` | any configurations under `terraform` and `wardian`, with mock providers for those that are not installed: exit codes, diagnostics and plans are equal |
+//! | `install` | a configuration with 12 modules and 4 providers, installed by `terraform` and `wardian` from the same servers: lock files, manifests and files are equal, and each program uses the other's directory; a Python program reads what Wardian pushed as OpenTofu does |
 //! | `ssh` | OpenSSH's server on a loopback address: the provisioner `file` takes at most twice as long as `scp` to copy 100 MB |
 //!
 //! Each command prints a table or a line for each peer. If a prerequisite is missing, the command
@@ -16,6 +17,8 @@ mod aws;
 mod compare;
 mod documents;
 mod generated;
+mod install;
+pub(crate) mod install_servers;
 mod moto;
 mod program;
 mod report;
@@ -43,6 +46,7 @@ pub(crate) fn mirror() -> Result<PathBuf> {
 pub(crate) enum Peer {
     Aws,
     Compare(compare::Options),
+    Install,
     Ssh,
     Terraform,
     Wrappers(wrappers::Options),
@@ -53,11 +57,14 @@ impl Peer {
         match arguments {
             [peer] if peer == "aws" => Ok(Self::Aws),
             [peer, rest @ ..] if peer == "compare" => compare::Options::parse(rest).map(Self::Compare),
+            [peer] if peer == "install" => Ok(Self::Install),
             [peer] if peer == "ssh" => Ok(Self::Ssh),
             [peer] if peer == "terraform" => Ok(Self::Terraform),
             [peer, rest @ ..] if peer == "wrappers" => wrappers::Options::parse(rest).map(Self::Wrappers),
             _ => {
-                bail!("`interop` requires an argument: aws, ssh, terraform, wrappers or compare DIRECTORY...")
+                bail!(
+                    "`interop` requires an argument: aws, install, ssh, terraform, wrappers or compare DIRECTORY..."
+                )
             }
         }
     }
@@ -67,7 +74,7 @@ impl Peer {
         match self {
             Self::Compare(options) => options.binary.is_none(),
             Self::Wrappers(options) => options.binary.is_none(),
-            Self::Aws | Self::Ssh | Self::Terraform => true,
+            Self::Aws | Self::Install | Self::Ssh | Self::Terraform => true,
         }
     }
 }
@@ -76,6 +83,7 @@ pub(crate) fn run(workspace: &Workspace, peer: &Peer) -> Result<ExitCode> {
     match peer {
         Peer::Aws => aws::run(workspace),
         Peer::Compare(options) => compare::run(workspace, options),
+        Peer::Install => install::run(workspace),
         Peer::Ssh => ssh::run(workspace),
         Peer::Terraform => terraform::run(workspace),
         Peer::Wrappers(options) => wrappers::run(workspace, options),

@@ -13,6 +13,7 @@ mod file_access;
 mod guests;
 mod host;
 mod hostile;
+mod install_bench;
 mod interop;
 mod language_bench;
 mod limits;
@@ -48,8 +49,9 @@ Commands:
   test      build Wardian, then run every test of the workspace
   hostile   build Wardian, then attack it with hostile components, configurations and files
   interop   build Wardian, then work with a real peer: `interop aws`,
-            `interop ssh`, `interop terraform` or `interop wrappers`; or compare
-            configurations under Terraform and Wardian:
+            `interop install`, `interop ssh`, `interop terraform` or
+            `interop wrappers`; or compare configurations
+            under Terraform and Wardian:
             `interop compare DIRECTORY...`
   bench     build Wardian, then measure it, and `terraform` if it is on PATH
   build     build the plugins, then the `wardian` binary that embeds them

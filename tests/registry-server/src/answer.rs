@@ -104,7 +104,7 @@ pub(crate) async fn answer(shared: &Shared, site: &Site, request: &Incoming) -> 
         return with_token(site, request, |site| modules::answer(site, request, rest));
     }
     if let Some(rest) = path.strip_prefix("/mirror/") {
-        if rest.ends_with(".json") {
+        if mirror::is_document(rest) {
             return with_token(site, request, |site| mirror::answer(site, rest));
         }
         return mirror::package(site, rest);

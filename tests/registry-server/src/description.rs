@@ -78,6 +78,9 @@ pub struct ProviderRelease {
     pub download_url: Option<String>,
     /// The hashes in the network mirror; `None` for the usual ones.
     pub mirror_hashes: Option<Vec<String>>,
+    /// A directory with all files of the release except for the signature, as a publisher uploads
+    /// it. It replaces the packages, and the component is in it.
+    pub directory: Option<PathBuf>,
     /// More files of the release, listed in SHA256SUMS: names and texts.
     pub assets: BTreeMap<String, String>,
 }
@@ -100,6 +103,7 @@ impl Default for ProviderRelease {
             shasum: None,
             download_url: None,
             mirror_hashes: None,
+            directory: None,
             assets: BTreeMap::new(),
         }
     }

@@ -137,7 +137,7 @@ pub(crate) async fn respond(
     request: Request<HyperBody>,
 ) -> Result<Response<ServedBody>, Cut> {
     let (parts, body) = request.into_parts();
-    let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_else(|_| Bytes::new());
+    let body = body.collect().await.map_or_else(|_| Bytes::new(), |body| body.to_bytes());
     let host = parts.uri.authority().map(ToString::to_string).or_else(|| {
         let host = parts.headers.get("host").and_then(|host| host.to_str().ok());
         host.map(str::to_owned)

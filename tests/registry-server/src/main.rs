@@ -6,6 +6,7 @@
 //! ```
 //!
 //! `GET /-/requests` returns the recorded requests, and `GET /-/forget-requests` removes them.
+//! `POST /-/add-fault` adds a fault rule, and `GET /-/remove-faults` removes all.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a program of tests, which ends on a mistake")]
 

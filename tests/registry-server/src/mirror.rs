@@ -5,6 +5,11 @@ use serde_json::{Map, json};
 use crate::answer::Answer;
 use crate::site::Site;
 
+/// Returns whether a path names a document, and not a package.
+pub(crate) fn is_document(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, extension)| extension == "json")
+}
+
 /// Answers with a document: `HOST/NAMESPACE/TYPE/index.json`, or `VERSION.json`.
 pub(crate) fn answer(site: &Site, path: &str) -> Answer {
     let parts: Vec<&str> = path.split('/').collect();

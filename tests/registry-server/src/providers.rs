@@ -22,9 +22,10 @@ fn versions(site: &Site, address: &str) -> Answer {
     else {
         return Answer::not_found();
     };
-    let versions: Vec<_> = provider
-        .versions
+    let releases = site.releases.get(address).map_or(&[][..], Vec::as_slice);
+    let versions: Vec<_> = releases
         .iter()
+        .map(|release| &release.description)
         .map(|version| {
             let mut platforms: Vec<&str> = version.platforms.iter().map(String::as_str).collect();
             if version.component.is_some() && version.component_channel == ComponentChannel::Platform {

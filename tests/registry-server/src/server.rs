@@ -75,6 +75,17 @@ impl Shared {
                 self.log.take();
                 Some(Answer::new(204, ""))
             }
+            "/-/add-fault" => match serde_json::from_slice(&request.body) {
+                Ok(rule) => {
+                    self.faults.add(rule);
+                    Some(Answer::new(204, ""))
+                }
+                Err(error) => Some(Answer::new(400, error.to_string())),
+            },
+            "/-/remove-faults" => {
+                self.faults.set(Vec::new());
+                Some(Answer::new(204, ""))
+            }
             _ => None,
         }
     }
@@ -201,6 +212,11 @@ impl RegistryServer {
     /// Returns and forgets the requests.
     pub fn take_requests(&self) -> Vec<RecordedRequest> {
         self.shared.log.take()
+    }
+
+    /// Returns a file below `/files/`.
+    pub fn file(&self, path: &str) -> Option<Vec<u8>> {
+        self.shared.site().files.get(path).map(|(_, blob)| blob.bytes().to_vec())
     }
 
     /// Returns a file of a release, such as a package.

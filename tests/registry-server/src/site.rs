@@ -82,6 +82,9 @@ impl Site {
 fn release(provider: &RegistryProvider, version: &ProviderRelease, directory: &Path) -> Release {
     let kind = provider.address.split('/').next_back().unwrap();
     let stem = format!("terraform-provider-{kind}_{}", version.version);
+    if let Some(directory) = &version.directory {
+        return uploaded(version, &stem, directory);
+    }
     let mut files = BTreeMap::new();
     let mut names = BTreeMap::new();
     for platform in &version.platforms {
@@ -112,7 +115,9 @@ fn release(provider: &RegistryProvider, version: &ProviderRelease, directory: &P
     files.insert(format!("{stem}_manifest.json"), Blob::new(manifest.to_string()));
 
     let mut sums = String::new();
-    for (name, blob) in &files {
+    // A signature of the checksums cannot be listed in them.
+    let listed = files.iter().filter(|(name, _)| !name.ends_with(".sigstore.json"));
+    for (name, blob) in listed {
         let _ = writeln!(sums, "{}  {name}", blob.sha256);
     }
     if let Some((from, to)) = &version.sums {
@@ -124,6 +129,29 @@ fn release(provider: &RegistryProvider, version: &ProviderRelease, directory: &P
         files.insert(format!("{stem}_SHA256SUMS.sig"), Blob::new(signature));
     }
     Release { description: version.clone(), packages: names, files, keys, trust }
+}
+
+/// Returns the release that a publisher uploaded, and signs it.
+fn uploaded(version: &ProviderRelease, stem: &str, directory: &Path) -> Release {
+    let mut files = BTreeMap::new();
+    let mut packages = BTreeMap::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let platform = name.strip_prefix(&format!("{stem}_")).and_then(|rest| rest.strip_suffix(".zip"));
+        if let Some(platform) = platform {
+            packages.insert(platform.to_owned(), name.clone());
+        }
+        files.insert(name, Blob::from_file(&entry.path()));
+    }
+    let sums = format!("{stem}_SHA256SUMS");
+    let Signed { signature, keys, trust } = openpgp::sign(version.signature, &files[&sums].bytes());
+    if let Some(signature) = signature {
+        files.insert(format!("{sums}.sig"), Blob::new(signature));
+    }
+    let mut description = version.clone();
+    description.platforms = packages.keys().cloned().collect();
+    Release { description, packages, files, keys, trust }
 }
 
 fn file_content(path: &str, file: &FileDescription) -> Blob {

@@ -112,21 +112,21 @@ fn packages_are_requested_concurrently() {
     // Each answer is late, so requests that wait for each other would add up.
     let mut content = usual_content();
     content.providers =
-        (0..8).map(|number| crate::install_setup::provider(&format!("acme/p{number}"), &["1.0.0"])).collect();
+        (0..6).map(|number| crate::install_setup::provider(&format!("acme/p{number}"), &["1.0.0"])).collect();
     let names: Vec<(String, String)> =
-        (0..8).map(|number| (format!("p{number}"), format!("example.test/acme/p{number}"))).collect();
+        (0..6).map(|number| (format!("p{number}"), format!("example.test/acme/p{number}"))).collect();
     let providers: Vec<(&str, &str, &str)> =
         names.iter().map(|(name, source)| (name.as_str(), source.as_str(), "")).collect();
     let installation = Installation::new(content, &[("main.tf", &requiring(&providers))]);
     // A stalled answer for each list of versions but the last: all of them must be requested anyway.
-    for number in 0..8 {
+    for number in 0..6 {
         let path = format!("/v1/providers/acme/p{number}/versions");
         installation.server.add_fault(FaultRule::new(&path, Fault::DelayMs(300)));
     }
     installation.run("init").success();
     let requests = installation.server.requests();
     let versions = requests.iter().filter(|request| request.path.ends_with("/versions")).count();
-    assert_eq!(versions, 8);
+    assert_eq!(versions, 6);
     // The lists of versions are answered together, before the first package is requested.
     let first_package = requests.iter().position(|request| request.path.contains(".zip")).unwrap();
     let last_list = requests.iter().rposition(|request| request.path.ends_with("/versions")).unwrap();

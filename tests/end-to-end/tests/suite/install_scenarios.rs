@@ -13,6 +13,8 @@
 mod answer;
 #[path = "install_scenarios/differences.rs"]
 mod differences;
+#[path = "install_scenarios/programs.rs"]
+mod programs;
 #[path = "install_scenarios/run.rs"]
 mod run;
 #[path = "install_scenarios/scenario.rs"]

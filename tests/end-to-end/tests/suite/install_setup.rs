@@ -166,6 +166,8 @@ impl Installation {
         vec![
             ("TF_CLI_CONFIG_FILE".to_owned(), self.project.path(CLI_FILE).display().to_string()),
             ("SSL_CERT_FILE".to_owned(), self.server.authority_file().display().to_string()),
+            // The servers of the tests are on this machine.
+            ("WARDIAN_OFFLINE".to_owned(), String::new()),
             ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
             ("GIT_CONFIG_GLOBAL".to_owned(), "/dev/null".to_owned()),
         ]

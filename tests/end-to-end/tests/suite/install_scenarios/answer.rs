@@ -51,8 +51,7 @@ enum Entry {
 }
 
 impl Files {
-    /// Reads all files except those of the home directory and of the served repositories. The
-    /// content of a directory `.git` is not read.
+    /// Reads all files except those of the home directory and of repositories.
     pub(super) fn read(installation: &Installation) -> Self {
         let mut found = BTreeMap::new();
         collect(installation, &installation.project.path(""), "", &mut found);
@@ -67,15 +66,21 @@ fn collect(installation: &Installation, directory: &Path, prefix: &str, found: &
         let kind = entry.file_type().unwrap();
         let is_private = path.starts_with("home/") && !CREDENTIALS.starts_with(&path);
         // The lock files of the plugin cache are OpenTofu's convention.
+        // Terraform keeps the repository of a module, and Wardian only its files.
+        let is_repository = [".git", ".hg"].contains(&&*name);
         let is_lock = name.starts_with(&platform()) && name.ends_with(".lock");
-        if path == "git" || is_private || is_lock || WARDIANS_FILES.contains(&&*name) {
+        if path == "git"
+            || path == "hg"
+            || is_private
+            || is_lock
+            || is_repository
+            || WARDIANS_FILES.contains(&&*name)
+        {
             continue;
         }
         if kind.is_symlink() {
             let target = fs::read_link(entry.path()).unwrap().display().to_string();
             found.insert(path, Entry::Link(installation.named(&target)));
-        } else if kind.is_dir() && name == ".git" {
-            found.insert(path, Entry::Link("a repository".to_owned()));
         } else if kind.is_dir() {
             collect(installation, &entry.path(), &format!("{path}/"), found);
         } else {

@@ -22,25 +22,30 @@ pub(super) fn between(scenario: &InstallScenario, expected: &str, seen: &str) ->
     (!report.is_empty()).then_some(report)
 }
 
-/// Removes positions of diagnostics that Terraform reports without a position, since an additional
-/// position is not a difference.
+/// Replaces positions of diagnostics by those that Terraform reports for the same summary: an
+/// additional position, or another line of the same file, is not a difference. Wardian points at the
+/// argument, and Terraform at its block.
 fn with_recorded_positions(expected: &str, seen: &str) -> String {
-    let has = |line: &str| expected.lines().any(|known| known == line);
+    let mut open: Vec<&str> = expected.lines().collect();
     let mut kept = String::new();
     for line in seen.lines() {
-        let mut words = line.splitn(3, ' ');
-        match (words.next(), words.next(), words.next()) {
-            (Some(severity @ ("error" | "warning")), Some(_), Some(summary))
-                if !has(line) && has(&format!("{severity} {summary}")) =>
-            {
-                let _ = writeln!(kept, "{severity} {summary}");
-            }
-            _ => {
-                let _ = writeln!(kept, "{line}");
-            }
-        }
+        let found = open.iter().position(|known| *known == line).or_else(|| {
+            let (severity, summary) = without_position(line)?;
+            open.iter().position(|known| {
+                without_position(known) == Some((severity, summary))
+                    || *known == format!("{severity} {summary}")
+            })
+        });
+        let _ = writeln!(kept, "{}", found.map_or(line, |index| open.remove(index)));
     }
     kept
+}
+
+/// Returns the severity and the summary of a diagnostic with a position.
+fn without_position(line: &str) -> Option<(&str, &str)> {
+    let (severity, rest) = line.split_once(' ')?;
+    let (position, summary) = rest.split_once(' ')?;
+    (matches!(severity, "error" | "warning") && position.contains(".tf:")).then_some((severity, summary))
 }
 
 /// Removes the lines that are declared to occur only on this side.

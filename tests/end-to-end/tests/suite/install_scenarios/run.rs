@@ -1,15 +1,13 @@
 //! Runs the steps of a scenario with Terraform or Wardian.
 
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use wardian_end_to_end::{CommandLine, Output, Program, Step};
 
 use super::answer::{self, Files};
+use super::programs::{Programs, create_mercurial_repository};
 use super::scenario::{InstallScenario, InstallStep, content};
 use crate::install_setup::{Installation, create_repository, output_within, usual_content};
 
@@ -22,11 +20,8 @@ pub(super) fn all_steps(program: &Program, scenario: &InstallScenario) -> Option
     let git = installation.project.path("git");
     fs::create_dir_all(&git).unwrap();
     serve_git(&installation, &git);
-    let daemon = if scenario.needs_git_daemon { Some(GitDaemon::start(&git)?) } else { None };
-    let replaced = |text: &str| {
-        let text = installation.replaced(text);
-        daemon.as_ref().map_or(text.clone(), |daemon| text.replace("[GIT]", &daemon.url()))
-    };
+    let programs = Programs::start(&scenario.needs, &git)?;
+    let replaced = |text: &str| programs.replaced(&installation.replaced(text));
     let mut results = String::new();
     for step in &scenario.steps {
         match step {
@@ -34,7 +29,17 @@ pub(super) fn all_steps(program: &Program, scenario: &InstallScenario) -> Option
                 installation.server.update(content(&scenario.name, &replaced(text)));
                 serve_git(&installation, &git);
             }
-            InstallStep::Git { name, commits } => create_repository(&git, name, commits),
+            InstallStep::Repository { is_git: true, name, commits } => create_repository(&git, name, commits),
+            InstallStep::Repository { name, commits, .. } => {
+                create_mercurial_repository(&installation.project.path("hg"), name, commits)?;
+            }
+            InstallStep::Object { bucket, key, file } => {
+                let content = match file.strip_prefix("[FILES]/") {
+                    Some(path) => installation.server.file(path).unwrap(),
+                    None => fs::read(installation.project.path(file)).unwrap(),
+                };
+                programs.store(bucket, key, &content);
+            }
             InstallStep::Place { is_packed, directory, host, address, version } => {
                 installation.place(directory, host, address, version, *is_packed);
             }
@@ -46,9 +51,7 @@ pub(super) fn all_steps(program: &Program, scenario: &InstallScenario) -> Option
                 let output = run(program, &installation, command, &replaced);
                 let after = Files::read(&installation);
                 let result = answer::of_command(&installation, &command.line, &output, &before, &after);
-                results.push_str(
-                    &daemon.as_ref().map_or(result.clone(), |daemon| result.replace(&daemon.url(), "[GIT]")),
-                );
+                results.push_str(&programs.named(&result));
             }
             InstallStep::Usual(Step::Write { path, text, encoding }) => {
                 let step = Step::Write { path: replaced(path), text: replaced(text), encoding: *encoding };
@@ -96,53 +99,4 @@ fn run(
     let line = &command.line;
     output_within(process, &command.input, LIMIT)
         .unwrap_or_else(|| panic!("`{line}` ran for longer than {} s", LIMIT.as_secs()))
-}
-
-/// A running `git daemon`.
-struct GitDaemon {
-    process: Child,
-    port: u16,
-}
-
-impl GitDaemon {
-    /// Starts a daemon; returns `None` if git has none.
-    fn start(directory: &Path) -> Option<Self> {
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
-        let mut process = Command::new("git")
-            .args(["daemon", "--listen=127.0.0.1", "--export-all", "--reuseaddr"])
-            .arg(format!("--port={port}"))
-            .arg(format!("--base-path={}", directory.display()))
-            .env("GIT_CONFIG_COUNT", "1")
-            .env("GIT_CONFIG_KEY_0", "safe.directory")
-            .env("GIT_CONFIG_VALUE_0", "*")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .ok()?;
-        let started = Instant::now();
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-            if !matches!(process.try_wait(), Ok(None)) || started.elapsed() > Duration::from_secs(30) {
-                println!("skipped: `git daemon` does not run");
-                let _ = process.kill();
-                return None;
-            }
-            sleep(Duration::from_millis(10));
-        }
-        Some(Self { process, port })
-    }
-
-    fn url(&self) -> String {
-        format!("git://127.0.0.1:{}", self.port)
-    }
-}
-
-impl Drop for GitDaemon {
-    fn drop(&mut self) {
-        // `git daemon` starts another process, which ends with the signal that this one passes on.
-        if let Some(id) = i32::try_from(self.process.id()).ok().and_then(rustix::process::Pid::from_raw) {
-            let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
-        }
-        let _ = self.process.wait();
-    }
 }

@@ -24,6 +24,8 @@ use crate::install_setup::{GitCommit, usual_content};
 /// -- $ init --
 /// env TF_PLUGIN_CACHE_DIR=[FOLDER]/cache
 /// -- needs git-daemon --
+/// -- hg zone --
+/// [{"files": {"main.tf": ""}, "tag": "v1.0.0"}]
 /// -- differs --
 /// 1 + error Reported only by Wardian # reason
 /// 1 - error Reported only by Terraform # reason
@@ -32,15 +34,18 @@ use crate::install_setup::{GitCommit, usual_content};
 /// `server` defines or replaces the content of the server; members that it does not mention are
 /// those of [`usual_content`]. `place` writes a package of the server to a filesystem mirror, `packed`
 /// or `unpacked`. `git` creates a repository, which is available as `file://[FOLDER]/git/NAME.git`,
-/// `[PLAIN]/git/NAME.git`, and with `needs git-daemon` as `[GIT]/NAME.git`. The CLI configuration is
-/// `home/cli.tfrc`.
+/// `[PLAIN]/git/NAME.git`, and with `needs git-daemon` as `[GIT]/NAME.git`. `hg` creates a repository
+/// of Mercurial in `[FOLDER]/hg/NAME`. With `needs sshd`, `[SSH]` is a login on this machine with the
+/// key `[SSH_KEY]`. With `needs moto`, `[S3]` is an object store, in which `object BUCKET KEY PATH`
+/// stores a file of the project, or `[FILES]/PATH` of the server. The CLI configuration is `home/cli.tfrc`.
 #[derive(Debug)]
 pub(super) struct InstallScenario {
     /// The group and the file's name without extension.
     pub(super) name: String,
     pub(super) steps: Vec<InstallStep>,
     pub(super) differences: Vec<InstallDifference>,
-    pub(super) needs_git_daemon: bool,
+    /// Programs that must run: `git-daemon`, `sshd`, `moto`.
+    pub(super) needs: Vec<String>,
     path: PathBuf,
 }
 
@@ -50,9 +55,15 @@ pub(super) enum InstallStep {
     Usual(Step),
     /// The content of the server, with names of addresses.
     Server(String),
-    Git {
+    Repository {
+        is_git: bool,
         name: String,
         commits: Vec<GitCommit>,
+    },
+    Object {
+        bucket: String,
+        key: String,
+        file: String,
     },
     Place {
         is_packed: bool,
@@ -82,7 +93,7 @@ impl InstallScenario {
             name,
             steps: Vec::new(),
             differences: Vec::new(),
-            needs_git_daemon: false,
+            needs: Vec::new(),
             path: path.to_owned(),
         };
         for (title, content) in sections(&text).1 {
@@ -101,15 +112,18 @@ impl InstallScenario {
                 self.differences = content.lines().map(|line| self.difference(line)).collect();
                 return;
             }
-            ["needs", "git-daemon"] => {
-                self.needs_git_daemon = true;
+            ["needs", program] => {
+                self.needs.push(program.to_owned());
                 return;
             }
             ["server"] => InstallStep::Server(content),
-            ["git", name] => {
+            ["git" | "hg", name] => {
                 let commits = serde_json::from_str(&content);
                 let commits = commits.unwrap_or_else(|error| panic!("{}: {title}: {error}", self.name));
-                InstallStep::Git { name: name.to_owned(), commits }
+                InstallStep::Repository { is_git: words[0] == "git", name: name.to_owned(), commits }
+            }
+            ["object", bucket, key, file] => {
+                InstallStep::Object { bucket: bucket.to_owned(), key: key.to_owned(), file: file.to_owned() }
             }
             ["create", directory] => InstallStep::CreateDirectory(directory.to_owned()),
             ["place", form, directory, host, address, version] => InstallStep::Place {
