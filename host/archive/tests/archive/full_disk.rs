@@ -39,7 +39,10 @@ fn full_disk_is_an_error() {
             panic!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
         }
         Ok(output) => {
-            println!("skipped: cannot mount a small disk: {}", String::from_utf8_lossy(&output.stderr).trim())
+            println!(
+                "skipped: cannot mount a small disk: {}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            );
         }
     }
 }
