@@ -298,6 +298,7 @@ impl AppContext {
     /// # Errors
     /// If a setting in the environment or in the CLI configuration is invalid.
     pub fn network(&self, access: NetworkAccess) -> Result<HostNetwork, AppError> {
+        let access = if self.environment.is_offline() { NetworkAccess::Offline } else { access };
         let platform = Platform::current();
         let own = self.environment.home().map(|home| home.join(".terraform.d/plugins"));
         let helper_directories = own.into_iter().flat_map(|own| [own.join(platform.as_str()), own]);

@@ -53,6 +53,7 @@ variables! {
     AWS_CONFIG_FILE = "AWS_CONFIG_FILE": "the file used instead of ~/.aws/config, for modules in S3";
     GOOGLE_ACCESS_TOKEN = "GOOGLE_OAUTH_ACCESS_TOKEN": "the access token for modules in Google Cloud Storage";
     GOOGLE_CREDENTIALS = "GOOGLE_APPLICATION_CREDENTIALS": "the file with the credentials for modules in Google Cloud Storage";
+    OFFLINE = "WARDIAN_OFFLINE": "not empty: no command sends requests to registries, mirrors and module sources";
     OCI_PLAIN_HTTP = "WARDIAN_OCI_PLAIN_HTTP": "the OCI registries on this machine that are accessed without TLS: comma-separated, such as localhost:5000";
     SOURCE_DATE = "SOURCE_DATE_EPOCH": "the time in published releases, in seconds since 1970, instead of 1980-01-01";
     NETRC = "NETRC": "the netrc file with credentials for downloads, instead of ~/.netrc";
@@ -281,6 +282,11 @@ impl ProcessEnvironment {
     /// Returns the netrc file that overrides the one in the home directory.
     pub(crate) fn netrc(&self) -> Option<PathBuf> {
         self.path(NETRC)
+    }
+
+    /// Returns whether no requests to registries, mirrors and module sources are sent.
+    pub(crate) fn is_offline(&self) -> bool {
+        self.text(OFFLINE).is_some()
     }
 
     /// Returns the user's credentials for modules in object stores.

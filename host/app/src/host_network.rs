@@ -29,6 +29,8 @@ pub struct HostNetwork {
     pub downloader: Downloader,
     pub registry: RegistryClient,
     pub oci: OciClient,
+    /// Whether the clients send requests.
+    pub access: NetworkAccess,
 }
 
 /// The values from which the clients are configured.
@@ -50,10 +52,11 @@ impl HostNetwork {
     /// If a setting in the environment or in the CLI configuration is invalid.
     pub(crate) fn new(settings: NetworkSettings<'_>) -> Result<Self, AppError> {
         let NetworkSettings { environment, config, access, observer, .. } = &settings;
+        let access = *access;
         for method in config.provider_installation.iter().flat_map(|installation| &installation.methods) {
             check_oci_template(method)?;
         }
-        let downloader = downloader(environment, *access, Arc::clone(observer))?;
+        let downloader = downloader(environment, access, Arc::clone(observer))?;
         let mut services = BTreeMap::new();
         for (host, table) in &config.hosts {
             services.insert(service_host(host)?, table.clone());
@@ -75,7 +78,7 @@ impl HostNetwork {
             credentials: oci_credentials(environment, config)?,
             plain_http,
         });
-        Ok(Self { downloader, registry, oci })
+        Ok(Self { downloader, registry, oci, access })
     }
 }
 

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use wardian_archive::{CopyOptions, copy_tree};
 use wardian_config::{Configuration, InstalledModule, InstalledModules, LoadedRoot, MissingModule, Module};
 use wardian_diagnostic::{Diagnostic, Diagnostics};
-use wardian_download::NetworkAccess;
 use wardian_module_source::{ModulePins, ModuleSource};
 use wardian_modules::{
     GcsSettings, InstallMode, MAX_PROGRAM_TIME, ManifestRecord, ModuleCache, ModuleCacheError,
@@ -31,7 +30,6 @@ const FROM_MODULE_KEY: &str = "from-module";
 /// How modules are installed.
 pub struct ModuleOptions<'a> {
     pub network: &'a HostNetwork,
-    pub access: NetworkAccess,
     pub mode: InstallMode,
     pub observer: Arc<dyn ModuleObserver>,
 }
@@ -76,7 +74,12 @@ pub async fn install(
             LoadedRoot::Complete(configuration) => break configuration,
             LoadedRoot::Invalid(problems) => return Err(problems.into()),
             LoadedRoot::Incomplete { problems, .. } if problems.has_errors() => return Err(problems.into()),
-            LoadedRoot::Incomplete { missing, .. } => {
+            LoadedRoot::Incomplete { missing, problems, root } => {
+                // A module that was installed but cannot be read would be installed again and again.
+                if missing.iter().any(|module| installed.get(&module.key()).is_some()) {
+                    let incomplete = LoadedRoot::Incomplete { missing, problems, root };
+                    return Err(incomplete.into_result().err().unwrap_or_default().into());
+                }
                 let installer = match &installer {
                     Some(installer) => installer,
                     None => installer.insert(open(context, &options, pins.clone()).await?),
@@ -147,7 +150,7 @@ async fn open(
         directory: module_manifest::modules_directory(&data_directory),
         cache,
         downloader: options.network.downloader.clone(),
-        network: options.access,
+        network: options.network.access,
         registry: options.network.registry.clone(),
         oci: options.network.oci.clone(),
         s3,

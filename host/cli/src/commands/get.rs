@@ -36,10 +36,9 @@ impl CommandSpec for GetArguments {
 }
 
 async fn run(context: &CommandContext, arguments: &GetArguments) -> Outcome {
-    let access = NetworkAccess::Online;
-    let network = context.app.network(access)?;
+    let network = context.app.network(NetworkAccess::Online)?;
     let mode = if arguments.update { InstallMode::Upgrade } else { InstallMode::Keep };
-    let installed = install_modules(context, &network, access, mode).await?;
+    let installed = install_modules(context, &network, mode).await?;
     modules::record_pins(&context.app, &installed.pins, context.app.confinement.is_some())?;
     Ok(Status::Success)
 }
@@ -48,12 +47,11 @@ async fn run(context: &CommandContext, arguments: &GetArguments) -> Outcome {
 pub(crate) async fn install_modules(
     context: &CommandContext,
     network: &HostNetwork,
-    access: NetworkAccess,
     mode: InstallMode,
 ) -> Outcome<InstalledConfiguration> {
     let observer = Arc::new(ModuleProgress::new(&context.shell));
     let _footer = context.downloads.begin(&context.shell);
-    let installed = modules::install(&context.app, ModuleOptions { network, access, mode, observer }).await?;
+    let installed = modules::install(&context.app, ModuleOptions { network, mode, observer }).await?;
     report_modules(context, &installed.local_modules);
     Ok(installed)
 }

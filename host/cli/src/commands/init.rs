@@ -105,8 +105,7 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
     if !arguments.plugin_dir.is_empty() {
         plugin_path::record(&context.app.data_directory(), &arguments.plugin_dir)?;
     }
-    let access = arguments.access();
-    let network = context.app.network(access)?;
+    let network = context.app.network(arguments.access())?;
     let mut state = Arc::<State>::default();
     if arguments.backend.backend {
         lines::step(shell, InitStep::Backend);
@@ -122,7 +121,7 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
             lines::step(shell, if arguments.upgrade { InitStep::ModuleUpgrade } else { InitStep::Modules });
         }
         let mode = if arguments.upgrade { InstallMode::Upgrade } else { InstallMode::Keep };
-        let installed = get::install_modules(context, &network, access, mode).await?;
+        let installed = get::install_modules(context, &network, mode).await?;
         (installed.configuration, Some(installed.pins))
     } else {
         (context.app.configuration()?, None)
@@ -181,7 +180,6 @@ async fn copy_module(context: &CommandContext, arguments: &InitArguments, source
         .say(context.shell.paint(Paint::Bold, printable!("Copying configuration from {source:?}...")));
     let options = ModuleOptions {
         network: &network,
-        access: arguments.access(),
         mode: InstallMode::Keep,
         observer: Arc::new(ModuleProgress::new(&context.shell)),
     };
