@@ -108,13 +108,15 @@ fn pinned_registry_version_is_kept_until_upgrade() {
 }
 
 #[test]
-fn changed_installed_module_is_noticed() {
+fn changed_installed_module_stops_init() {
     let installation = git_project();
     installation.run("init").success();
     installation.project.write(".terraform/modules/zone/main.tf", "# changed by somebody\n");
+    let refused = installation.run("init").ended_with(1);
+    assert!(refused.errors.contains("zone") && refused.errors.contains("-upgrade"), "{}", refused.text());
+    fs::remove_dir_all(installation.project.path(".terraform/modules/zone")).unwrap();
     installation.run("init").success();
-    let text = installation.project.read(".terraform/modules/zone/main.tf");
-    assert!(text == "# zone\n" || text == "# changed by somebody\n", "{text}");
+    assert_eq!(installation.project.read(".terraform/modules/zone/main.tf"), "# zone\n");
 }
 
 #[test]
