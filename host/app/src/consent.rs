@@ -3,7 +3,11 @@
 //! If a plugin that `init` selects declares requests to which no rule of the policy applies, the
 //! user is asked for approval. A request that the policy grants was approved by the policy's
 //! author; consent cannot override a denial. If no user can be asked, nothing is installed.
+//!
+//! The publisher of a signed release is reviewed together with the requests, see
+//! [`crate::publisher_consent`].
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use wardian_address::ProviderAddress;
@@ -21,16 +25,28 @@ use crate::consent_lock::{self, component_name};
 use crate::context::AppContext;
 use crate::error::AppError;
 use crate::frontend::{AppEvent, CapabilityChange, Confirmation, NativeReplacement, RequestedCapability};
+use crate::plugin_name::plugin_name;
+use crate::publisher_consent::{self, PublisherChange};
 
 /// Options for obtaining consent.
 #[derive(Clone, Copy, Debug)]
-pub struct ConsentOptions {
+pub struct ConsentOptions<'a> {
     /// Whether to ask the user.
     pub input: bool,
     /// Whether the newest versions were selected. Commands in messages depend on this.
     pub upgrade: bool,
     /// Whether lock files must not change.
     pub is_lock_file_read_only: bool,
+    /// The plugins whose publishers and requests the user accepts without a question.
+    pub accepted: &'a [ProviderAddress],
+}
+
+impl ConsentOptions<'_> {
+    /// Returns the command that accepts a plugin.
+    fn accepting(&self, address: &ProviderAddress) -> String {
+        let upgrade = if self.upgrade { " -upgrade" } else { "" };
+        format!("wardian init{upgrade} -accept={}", address.for_display())
+    }
 }
 
 /// A plugin's capability requests with the decisions of the policy.
@@ -87,7 +103,6 @@ impl<'a> ConsentRequest<'a> {
 
 /// A selected component whose declaration requires consent.
 struct Candidate<'a> {
-    address: &'a ProviderAddress,
     component: &'a ComponentArtifact,
     declaration: Declaration,
 }
@@ -101,11 +116,14 @@ struct Candidate<'a> {
 pub async fn obtain(
     context: &AppContext,
     selection: &Selection,
-    options: &ConsentOptions,
+    options: &ConsentOptions<'_>,
 ) -> Result<ApprovedCapabilities, AppError> {
     let policy = load(&context.environment.policy_places(&context.directory, &context.started_in))?;
     let before = consent_lock::load(&context.directory)?;
     let candidates = candidates(context, selection)?;
+    let publishers = publisher_consent::examine(context, selection, &policy, &before)?;
+    let is_fixed = options.is_lock_file_read_only || context.confinement.is_some();
+    let stops = refused_publishers(selection, &publishers, options, is_fixed);
     let mut after = ApprovedCapabilities {
         publishers: before.publishers.clone(),
         modules: before.modules.clone(),
@@ -113,8 +131,27 @@ pub async fn obtain(
     };
     let mut refused = Diagnostics::new();
     let mut granted = Vec::new();
-    for Candidate { address, component, declaration } in &candidates {
-        let agreed = before.plugins.get(*address);
+    for (address, chosen) in &selection.plugins {
+        let is_accepted = options.accepted.contains(address);
+        let publisher = publishers.get(address);
+        if let Some(change) = publisher {
+            let version = &chosen.version;
+            context.frontend.report(AppEvent::PublisherChanged { address, version, change });
+            change.record(address, &mut after);
+        }
+        let needs_publisher = publisher.filter(|change| change.needs_consent() && !is_accepted);
+        let Some(Candidate { component, declaration, .. }) = candidates.get(address) else {
+            if let Some(change) = needs_publisher.filter(|_| stops.is_none()) {
+                if !may_ask(context, *options) {
+                    let name = plugin_name(address, Some(&chosen.version));
+                    refused.push(change.refusal(&name, &options.accepting(address)));
+                } else if !confirm_publisher(context, address, false).await? {
+                    return Err(publisher_not_accepted(address));
+                }
+            }
+            continue;
+        };
+        let agreed = before.plugins.get(address);
         let asking = ConsentRequest::new(address, &declaration.requests, &policy);
         let open = asking.open();
         let is_known = agreed.is_some_and(|agreed| agreed.requests == declaration.requests);
@@ -125,24 +162,44 @@ pub async fn obtain(
                 requests: &asking.changes(agreed),
             });
         }
-        if !open.is_empty() {
-            if may_ask(context, *options) {
-                if !confirm_grant(context, address).await? {
-                    return Err(not_granted(component));
-                }
-                granted.push((*address, open));
-            } else {
+        if stops.is_some() {
+            continue;
+        }
+        if may_ask(context, *options) && !is_accepted {
+            let is_confirmed = match (needs_publisher, open.is_empty()) {
+                (None, true) => true,
+                (None, false) => confirm_grant(context, address).await?,
+                (Some(_), no_grants) => confirm_publisher(context, address, !no_grants).await?,
+            };
+            if !is_confirmed {
+                return Err(if open.is_empty() {
+                    publisher_not_accepted(address)
+                } else {
+                    not_granted(component)
+                });
+            }
+        } else if !is_accepted {
+            if let Some(change) = needs_publisher {
+                refused.push(change.refusal(&component_name(component), &options.accepting(address)));
+            }
+            if !open.is_empty() {
                 refused.push(refusal(component, &open, *options));
             }
+        }
+        if !open.is_empty() {
+            granted.push((address, open));
         }
         let agreement = component.version.clone().map(|version| Approval {
             version,
             sha256: component.sha256.to_string(),
             requests: declaration.requests.clone(),
         });
-        after.plugins.extend(agreement.map(|agreement| ((*address).clone(), agreement)));
+        after.plugins.extend(agreement.map(|agreement| (address.clone(), agreement)));
     }
-    refused.into_result(())?;
+    refused.extend(stops.into_iter().flatten());
+    if refused.has_errors() {
+        return Err(AppError::for_consent(refused));
+    }
     for (address, open) in granted {
         write(context, address, &open)?;
     }
@@ -169,7 +226,7 @@ pub async fn obtain(
 pub async fn confirm_native_programs(
     context: &AppContext,
     selection: &Selection,
-    options: ConsentOptions,
+    options: ConsentOptions<'_>,
     allowed: &[ProviderAddress],
 ) -> Result<(), AppError> {
     let approved = consent_lock::load(&context.directory)?;
@@ -200,7 +257,7 @@ pub async fn confirm_native_programs(
     Err(refused.collect::<Diagnostics>().into())
 }
 
-fn native_not_confirmed(replacement: &NativeReplacement<'_>, options: ConsentOptions) -> Diagnostic {
+fn native_not_confirmed(replacement: &NativeReplacement<'_>, options: ConsentOptions<'_>) -> Diagnostic {
     let NativeReplacement { address, version, file, component } = replacement;
     let (address, upgrade) = (address.for_display(), if options.upgrade { " -upgrade" } else { "" });
     let detail = format!(
@@ -215,19 +272,27 @@ fn native_not_confirmed(replacement: &NativeReplacement<'_>, options: ConsentOpt
 
 /// Records the consent, if it has changed.
 pub fn record(context: &AppContext, agreements: &ApprovedCapabilities) -> Result<(), AppError> {
-    if consent_lock::load(&context.directory)? == *agreements {
+    let before = consent_lock::load(&context.directory)?;
+    if before == *agreements {
         return Ok(());
     }
     consent_lock::save(agreements)?;
-    context.frontend.report(AppEvent::ConsentRecorded);
+    context.frontend.report(if before.plugins == agreements.plugins {
+        AppEvent::PublishersRecorded
+    } else {
+        AppEvent::ConsentRecorded
+    });
     Ok(())
 }
 
 /// Returns the components whose declaration requires consent. All other components are checked as
 /// well.
-fn candidates<'a>(context: &AppContext, selection: &'a Selection) -> Result<Vec<Candidate<'a>>, AppError> {
+fn candidates<'a>(
+    context: &AppContext,
+    selection: &'a Selection,
+) -> Result<BTreeMap<&'a ProviderAddress, Candidate<'a>>, AppError> {
     let mut problems = Diagnostics::new();
-    let mut candidates = Vec::new();
+    let mut candidates = BTreeMap::new();
     for (address, chosen) in &selection.plugins {
         let PluginArtifact::Component(component) = &chosen.artifact else { continue };
         if matches!(component.origin, PluginOrigin::Embedded) {
@@ -251,7 +316,7 @@ fn candidates<'a>(context: &AppContext, selection: &'a Selection) -> Result<Vec<
         if !matches!(component.origin, PluginOrigin::DevelopmentOverride(_))
             && !found.declaration.requests.is_empty()
         {
-            candidates.push(Candidate { address, component, declaration: found.declaration });
+            candidates.insert(address, Candidate { component, declaration: found.declaration });
         }
     }
     Ok(problems.into_result(candidates)?)
@@ -269,7 +334,47 @@ fn retain_overridden(selection: &Selection, before: &ApprovedCapabilities, after
     }
 }
 
-fn may_ask(context: &AppContext, options: ConsentOptions) -> bool {
+/// Returns the errors about publishers that the user has not accepted, if there are such that no
+/// question can settle. If the pins must not change, there is no question about any publisher.
+fn refused_publishers(
+    selection: &Selection,
+    publishers: &BTreeMap<ProviderAddress, PublisherChange>,
+    options: &ConsentOptions<'_>,
+    is_fixed: bool,
+) -> Option<Diagnostics> {
+    let mut refused = Diagnostics::new();
+    for (address, change) in publishers {
+        let is_refused = is_fixed || change.stops() && !options.accepted.contains(address);
+        if is_refused {
+            let version = selection.plugins.get(address).map(|chosen| &chosen.version);
+            let mut command = options.accepting(address);
+            if is_fixed {
+                command.push_str(" (without -lockfile=readonly and -untrusted)");
+            }
+            refused.push(change.refusal(&plugin_name(address, version), &command));
+        }
+    }
+    refused.has_errors().then_some(refused)
+}
+
+async fn confirm_publisher(
+    context: &AppContext,
+    address: &ProviderAddress,
+    grants: bool,
+) -> Result<bool, AppError> {
+    match context.frontend.confirm(Confirmation::Publisher { address, grants }).await {
+        Ok(answer) => Ok(answer == Some(true)),
+        Err(error) => Err(AppError::new("No answer", format!("The answer cannot be read: {error}."))),
+    }
+}
+
+fn publisher_not_accepted(address: &ProviderAddress) -> AppError {
+    let detail =
+        format!("The publisher of {} was not accepted, so nothing was installed.", address.for_display());
+    AppError::new("Publisher not accepted", detail)
+}
+
+fn may_ask(context: &AppContext, options: ConsentOptions<'_>) -> bool {
     options.input && context.environment.may_ask() && context.frontend.can_ask()
 }
 
@@ -296,7 +401,7 @@ fn not_granted(component: &ComponentArtifact) -> AppError {
 fn refusal(
     component: &ComponentArtifact,
     open: &[&CapabilityRequest],
-    options: ConsentOptions,
+    options: ConsentOptions<'_>,
 ) -> Diagnostic {
     let address = &component.address;
     let upgrade = if options.upgrade { " -upgrade" } else { "" };

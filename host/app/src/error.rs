@@ -9,7 +9,10 @@ use wardian_state::{LockError, StateError, StateProblem};
 
 /// Diagnostics that contain at least one error, and possibly warnings.
 #[derive(Clone, Debug)]
-pub struct AppError(Diagnostics);
+pub struct AppError {
+    diagnostics: Diagnostics,
+    needs_consent: bool,
+}
 
 impl AppError {
     /// Returns an error without a source span.
@@ -22,20 +25,30 @@ impl AppError {
         Self::new("Interrupted", "The command was interrupted before it changed anything.")
     }
 
+    /// Returns the error for a command that did nothing because it needs the user's consent.
+    pub fn for_consent(diagnostics: Diagnostics) -> Self {
+        Self { diagnostics, needs_consent: true }
+    }
+
+    /// Returns whether the command would succeed with the user's consent.
+    pub fn needs_consent(&self) -> bool {
+        self.needs_consent
+    }
+
     pub fn into_diagnostics(self) -> Diagnostics {
-        self.0
+        self.diagnostics
     }
 }
 
 impl From<Diagnostics> for AppError {
     fn from(diagnostics: Diagnostics) -> Self {
-        Self(diagnostics)
+        Self { diagnostics, needs_consent: false }
     }
 }
 
 impl From<Diagnostic> for AppError {
     fn from(diagnostic: Diagnostic) -> Self {
-        Self(diagnostic.into())
+        Diagnostics::from(diagnostic).into()
     }
 }
 

@@ -10,6 +10,7 @@ use wardian_policy::{CapabilityRequest, GrantStatus};
 use wardian_state::LockError;
 
 use crate::error::AppError;
+use crate::publisher_consent::PublisherChange;
 use crate::state_migration::StateCopy;
 
 /// Shows the library's reports, and asks the user. The command line implements this trait.
@@ -63,6 +64,12 @@ pub enum AppEvent<'a> {
         /// The path of the new file.
         to: &'a Path,
     },
+    /// The publisher of a selected plugin is new, has changed, or is no longer known.
+    PublisherChanged {
+        address: &'a ProviderAddress,
+        version: &'a Version,
+        change: &'a PublisherChange,
+    },
     /// A selected plugin requests capabilities.
     CapabilitiesRequested {
         /// The plugin's name and version.
@@ -79,6 +86,8 @@ pub enum AppEvent<'a> {
     },
     /// The approved requests were written to the consent lock file.
     ConsentRecorded,
+    /// The publishers were written to the consent lock file, and no requests.
+    PublishersRecorded,
 }
 
 /// A capability request for the user to review.
@@ -109,6 +118,12 @@ pub enum Confirmation<'a> {
     CopyStates(&'a [StateCopy]),
     /// Whether to grant a plugin the access that it requests.
     Grant(&'a ProviderAddress),
+    /// Whether to accept the publisher of a plugin.
+    Publisher {
+        address: &'a ProviderAddress,
+        /// Whether the answer also grants the access that the plugin requests.
+        grants: bool,
+    },
     /// Whether native programs may replace components.
     NativePrograms(&'a [NativeReplacement<'a>]),
 }

@@ -49,6 +49,7 @@ mod plugin_policy;
 pub mod plugins;
 pub mod protected_files;
 mod published_hashes;
+mod publisher_consent;
 mod requirements;
 pub mod saved_plan;
 pub mod state_access;
@@ -66,5 +67,6 @@ pub use frontend::{
     AppEvent, CapabilityChange, Confirmation, Frontend, NativeReplacement, RequestedCapability,
 };
 pub use plugin_name::plugin_name;
+pub use publisher_consent::PublisherChange;
 pub use requirements::requirements;
 pub use state_migration::StateCopy;

@@ -55,6 +55,8 @@ impl Locations<'_> {
         all.extend(environment.private_directory().map(|path| (Class::Keys, path)));
         all.extend(environment.cache_directory().map(|path| (Class::Caches, path)));
         all.extend(environment.cli_config_file().map(|path| (Class::CliConfiguration, path)));
+        let trust_root = self.cli_config.sigstore_trust_root.clone();
+        all.extend(trust_root.map(|path| (Class::CliConfiguration, path)));
         if let Some(home) = environment.home() {
             all.extend([
                 (Class::CliConfiguration, home.join(".terraformrc")),

@@ -16,6 +16,8 @@ pub(crate) enum Status {
     NotFormatted,
     /// Some files are not in the standard style.
     Unformatted,
+    /// `init` did nothing, because it needs the user's consent.
+    ConsentNeeded,
     /// No command was given.
     NothingAsked,
     /// A part of the process panicked, or an error occurred that only a bug can cause.
@@ -30,6 +32,7 @@ impl Status {
             Self::Failed => 1,
             Self::Changes | Self::NotFormatted => 2,
             Self::Unformatted => 3,
+            Self::ConsentNeeded => 4,
             Self::NothingAsked => 127,
             Self::Crashed => 11,
         }
@@ -42,6 +45,8 @@ pub(crate) enum Failure {
     Usage(Usage),
     /// Any other errors, with the warnings that accompany them.
     Diagnostics(Diagnostics),
+    /// The command needs the user's consent.
+    ConsentNeeded(Diagnostics),
 }
 
 /// An error in the command line.
@@ -84,6 +89,9 @@ impl From<Usage> for Failure {
 
 impl From<AppError> for Failure {
     fn from(error: AppError) -> Self {
+        if error.needs_consent() {
+            return Self::ConsentNeeded(error.into_diagnostics());
+        }
         Self::Diagnostics(error.into_diagnostics())
     }
 }

@@ -3,12 +3,14 @@
 use std::io;
 
 use async_trait::async_trait;
-use wardian_app::{AppEvent, Confirmation, Frontend, NativeReplacement, StateCopy};
+use wardian_address::{ProviderAddress, Version};
+use wardian_app::{AppEvent, Confirmation, Frontend, NativeReplacement, PublisherChange, StateCopy};
 use wardian_diagnostic::Diagnostics;
-use wardian_policy::{CONSENT_LOCK_FILE_NAME, POLICY_FILE_NAME};
+use wardian_policy::{CONSENT_LOCK_FILE_NAME, POLICY_FILE_NAME, PublisherIdentity};
 use wardian_printable::{PrintableText, append, append_line, printable};
 
 use crate::render::consent_view::consent_text;
+use crate::render::json::Message;
 use crate::shell::{Paint, Shell};
 
 #[async_trait]
@@ -35,6 +37,13 @@ impl Frontend for Shell {
             AppEvent::StateCopied { from, to } => {
                 self.say(printable!("Copied {} to {}.", from.display(), to.display()));
             }
+            AppEvent::PublisherChanged { address, version, change } => {
+                self.publisher_change(address, version, change);
+            }
+            AppEvent::PublishersRecorded => self.say(printable!(
+                "\nThe publishers are recorded in {CONSENT_LOCK_FILE_NAME}.\nKeep it under version control, \
+                 like the lock file."
+            )),
             AppEvent::CapabilitiesRequested { plugin, approved_version, requests } => {
                 match approved_version {
                     Some(version) => {
@@ -63,6 +72,19 @@ impl Frontend for Shell {
         let text = match question {
             Confirmation::CopyStates(copies) => copy_states_question(self, copies),
             Confirmation::NativePrograms(replacements) => native_programs_question(self, replacements),
+            Confirmation::Publisher { address, grants } => {
+                let question = if grants {
+                    printable!("Accept this publisher, and grant this to {}?", address.for_display())
+                } else {
+                    printable!("Accept this publisher of {}?", address.for_display())
+                };
+                printable!(
+                    "\n{}\n  Releases of other publishers will be refused. Only 'yes' will be accepted to \
+                     approve.\n\n  {} ",
+                    self.paint(Paint::Bold, question),
+                    self.paint(Paint::Bold, "Enter a value:")
+                )
+            }
             Confirmation::Grant(address) => printable!(
                 "\n{}\n  The rules are added to {POLICY_FILE_NAME}. Only 'yes' will be accepted to \
                  approve.\n\n  {} ",
@@ -72,6 +94,34 @@ impl Frontend for Shell {
         };
         Ok(self.ask(text).await?.map(|answer| answer.trim() == "yes"))
     }
+}
+
+impl Shell {
+    /// Shows a publisher that is new, has changed, or is no longer known.
+    fn publisher_change(&self, address: &ProviderAddress, version: &Version, change: &PublisherChange) {
+        if self.is_for_programs() {
+            self.message(&Message::Publisher { address, version, change });
+            return;
+        }
+        let name = address.for_display();
+        match change.publisher() {
+            Some(publisher) => {
+                self.say(printable!("- {name} v{version} is signed by:"));
+                self.say(PrintableText::from_lines(&publisher_lines(publisher)));
+            }
+            None => self.say(printable!("- {name} v{version} is not signed by a publisher")),
+        }
+        if let Some(before) = change.before() {
+            self.say("  Earlier releases were signed by:");
+            self.say(PrintableText::from_lines(&publisher_lines(before)));
+        }
+    }
+}
+
+fn publisher_lines(publisher: &PublisherIdentity) -> String {
+    let lines: Vec<String> =
+        publisher.parts().map(|(part, text)| format!("    {:<13} {text}", part.as_str())).collect();
+    lines.join("\n")
 }
 
 fn native_programs_question(shell: &Shell, replacements: &[NativeReplacement<'_>]) -> PrintableText {

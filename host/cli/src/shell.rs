@@ -424,6 +424,10 @@ impl Shell {
     pub(crate) fn failure(&self, failure: &Failure) -> Status {
         match failure {
             Failure::Diagnostics(diagnostics) => self.diagnostics(diagnostics),
+            Failure::ConsentNeeded(diagnostics) => {
+                self.diagnostics(diagnostics);
+                return Status::ConsentNeeded;
+            }
             Failure::Usage(Usage { summary, detail, command }) => {
                 let problem = Diagnostic::error(summary, detail);
                 if self.for_programs {

@@ -271,7 +271,7 @@ mod tests {
         let variables = &configuration.root().module.variables;
         let problem = |name: &str, answer: &str| match check_answer(&variables[name], answer) {
             Ok(()) => String::new(),
-            Err(Failure::Diagnostics(problems)) => format!("{problems:?}"),
+            Err(Failure::Diagnostics(problems) | Failure::ConsentNeeded(problems)) => format!("{problems:?}"),
             Err(Failure::Usage(usage)) => format!("{usage:?}"),
         };
         assert_eq!(problem("n", "5"), "");

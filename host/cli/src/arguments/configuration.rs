@@ -22,6 +22,10 @@ pub(crate) struct InitArguments {
     /// component that was used so far. Repeatable.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) allow_native: Vec<ProviderAddress>,
+    /// Accept this plugin's publisher, also if it has changed or a signature is missing, and the
+    /// access that the plugin requests, without a question. Repeatable.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) accept: Vec<ProviderAddress>,
     /// `readonly`: fail rather than change the lock file.
     #[arg(long, value_name = "MODE", value_parser = ["readonly"])]
     pub(crate) lockfile: Option<String>,
@@ -67,12 +71,13 @@ pub(crate) struct InitArguments {
 }
 
 impl InitArguments {
-    /// Returns how to obtain the user's consent to capability requests.
-    pub(crate) fn consent_options(&self) -> ConsentOptions {
+    /// Returns how to obtain the user's consent to publishers and capability requests.
+    pub(crate) fn consent_options(&self) -> ConsentOptions<'_> {
         ConsentOptions {
             input: self.backend.input && !self.json,
             upgrade: self.upgrade,
             is_lock_file_read_only: self.lockfile.is_some(),
+            accepted: &self.accept,
         }
     }
 }

@@ -35,7 +35,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Variables", &["var", "var-file", "input"]),
     ("Backend", &["backend", "backend-config", "reconfigure", "migrate-state", "force-copy"]),
     ("State", &["state", "state-out", "backup", "backup-out", "lock", "lock-timeout"]),
-    ("Access of plugins", &["untrusted", "audit-log", "allow-native"]),
+    ("Access of plugins", &["untrusted", "audit-log", "allow-native", "accept"]),
     ("Output", &["json", "json-into", "raw", "concise", "compact-warnings", "no-color"]),
 ];
 

@@ -54,7 +54,9 @@ impl CommandSpec for ValidateArguments {
 
 async fn run(context: &CommandContext, arguments: &ValidateArguments) -> Outcome {
     let diagnostics = match check(context, arguments.directory.as_deref().unwrap_or(Path::new("."))).await {
-        Ok(diagnostics) | Err(Failure::Diagnostics(diagnostics)) => diagnostics,
+        Ok(diagnostics) | Err(Failure::Diagnostics(diagnostics) | Failure::ConsentNeeded(diagnostics)) => {
+            diagnostics
+        }
         Err(other) => return Err(other),
     };
     let valid = !diagnostics.has_errors();
@@ -82,7 +84,9 @@ async fn check(context: &CommandContext, directory: &Path) -> Outcome<Diagnostic
         Outcome::Ok(context.engine_run(configuration, plugins).validate().await)
     };
     match found.await {
-        Ok(found) | Err(Failure::Diagnostics(found)) => diagnostics.extend(found),
+        Ok(found) | Err(Failure::Diagnostics(found) | Failure::ConsentNeeded(found)) => {
+            diagnostics.extend(found)
+        }
         Err(other) => return Err(other),
     }
     Ok(diagnostics)

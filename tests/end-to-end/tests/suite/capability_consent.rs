@@ -180,13 +180,13 @@ fn init_without_input_rejects_plugins_without_consent() {
     else {
         return;
     };
-    let refused = project.run("init").ended_with(1);
+    let refused = project.run("init").ended_with(4);
     assert_seen!("declaration_refused", refused);
     for file in [".terraform.lock.hcl", ".wardian.lock.hcl", "wardian.policy.hcl", ".terraform/providers"] {
         assert!(!project.has(file), "{file}");
     }
     // The suggested rule grants exactly the denied access.
-    let refused = project.run("init -input=false").ended_with(1);
+    let refused = project.run("init -input=false").ended_with(4);
     let rule: String = refused
         .errors
         .lines()
@@ -227,7 +227,7 @@ fn upgrade_with_new_capability_requests_is_rejected() {
     let more = declaring(line(&[NETWORK, VARIABLE]).as_bytes());
     add(&project, "1.1.0", &[guest, more].concat());
     project.run("init").success();
-    assert_seen!("declaration_upgrade_refused", project.run("init -upgrade").ended_with(1));
+    assert_seen!("declaration_upgrade_refused", project.run("init -upgrade").ended_with(4));
     let after =
         [".terraform.lock.hcl", ".wardian.lock.hcl", "wardian.policy.hcl"].map(|file| project.read(file));
     assert_eq!(before, after);
@@ -331,7 +331,9 @@ fn false_declarations_are_rejected() {
     ];
     for (guest, end, expected) in cases {
         let Some(project) = mirrored(guest, &[("1.0.0", end)]) else { return };
-        let seen = project.run("init").ended_with(1);
+        // The last one is valid, and needs consent.
+        let code = if expected.starts_with('+') { 4 } else { 1 };
+        let seen = project.run("init").ended_with(code);
         let text = seen.text().replace("\n│ ", " ");
         assert!(text.contains(expected), "{expected}: {text}");
         assert!(!project.has(".terraform.lock.hcl") && !project.has(".wardian.lock.hcl"));

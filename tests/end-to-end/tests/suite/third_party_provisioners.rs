@@ -44,7 +44,7 @@ fn third_party_provisioner_is_approved_locked_and_run() {
     let Some(notify) = notify() else { return };
     let project = project("notify");
     project.write(FLAT, &notify);
-    assert_seen!("provisioner_asks", run(&project, "init").ended_with(1));
+    assert_seen!("provisioner_asks", run(&project, "init").ended_with(4));
     assert!(!project.has(".terraform.lock.hcl"));
     project.write("wardian.policy.hcl", GRANT);
     assert_seen!("provisioner_installed", run(&project, "init").success());

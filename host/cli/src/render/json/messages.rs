@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
-use wardian_address::{InstanceKey, ModuleInstance, ResourceInstanceAddress};
+use wardian_address::{InstanceKey, ModuleInstance, ProviderAddress, ResourceInstanceAddress, Version};
+use wardian_app::PublisherChange;
 use wardian_diagnostic::Diagnostic;
 use wardian_engine::{
     Action, ActionReason, ChangeCounts, EphemeralAction, Event, OutputChange, ResourceChange,
 };
+use wardian_policy::PublisherIdentity;
 use wardian_state::OutputValue;
 use wardian_value::Str;
 
@@ -38,6 +40,13 @@ pub(crate) enum Message<'a> {
         text: &'a str,
     },
     Diagnostic(&'a Diagnostic),
+    /// The publisher of a plugin that is new, has changed, or is no longer known. Terraform has no
+    /// such message.
+    Publisher {
+        address: &'a ProviderAddress,
+        version: &'a Version,
+        change: &'a PublisherChange,
+    },
     /// An object that changed outside of Wardian.
     Drift(&'a ResourceChange),
     /// The planned change of an object.
@@ -83,6 +92,7 @@ impl Message<'_> {
             Self::Log(_) => "log",
             Self::InitOutput { .. } => "init_output",
             Self::Diagnostic(_) => "diagnostic",
+            Self::Publisher { .. } => "publisher",
             Self::Drift(_) => "resource_drift",
             Self::PlannedChange(_) => "planned_change",
             Self::Summary(..) => "change_summary",
@@ -98,6 +108,13 @@ impl Message<'_> {
             Self::Diagnostic(diagnostic) => {
                 let severity = if diagnostic.is_error() { "Error" } else { "Warning" };
                 format!("{severity}: {}", diagnostic.summary)
+            }
+            Self::Publisher { address, version, change } => {
+                let name = address.for_display();
+                match change.publisher() {
+                    Some(publisher) => format!("{name} v{version} is signed by {publisher}"),
+                    None => format!("{name} v{version} is not signed by a publisher"),
+                }
             }
             Self::Drift(change) => {
                 format!("{}: Drift detected ({})", change.address, ChangeMessage::new(change).action)
@@ -131,6 +148,9 @@ impl Serialize for Line<'_> {
             Message::Log(_) => {}
             Message::InitOutput { code, .. } => map.serialize_entry("message_code", code)?,
             Message::Diagnostic(diagnostic) => map.serialize_entry("diagnostic", &diagnostic.document())?,
+            Message::Publisher { address, version, change } => {
+                map.serialize_entry("publisher", &PublisherMessage::new(address, version, change))?;
+            }
             Message::Drift(change) | Message::PlannedChange(change) => {
                 map.serialize_entry("change", &ChangeMessage::new(change))?;
             }
@@ -146,6 +166,37 @@ impl Serialize for Line<'_> {
             map.serialize_entry("ui", FORMAT_VERSION)?;
         }
         map.end()
+    }
+}
+
+/// The publisher of a plugin.
+#[derive(Serialize)]
+struct PublisherMessage<'a> {
+    address: String,
+    version: String,
+    change: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    identity: Option<BTreeMap<&'static str, &'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous_identity: Option<BTreeMap<&'static str, &'a str>>,
+}
+
+impl<'a> PublisherMessage<'a> {
+    fn new(address: &ProviderAddress, version: &Version, change: &'a PublisherChange) -> Self {
+        let parts = |publisher: &'a PublisherIdentity| {
+            publisher.parts().map(|(part, text)| (part.as_str(), text)).collect()
+        };
+        Self {
+            address: address.to_string(),
+            version: version.to_string(),
+            change: match change {
+                PublisherChange::First { .. } => "new",
+                PublisherChange::Other { .. } => "changed",
+                PublisherChange::Unsigned { .. } => "missing",
+            },
+            identity: change.publisher().map(parts),
+            previous_identity: change.before().map(parts),
+        }
     }
 }
 
