@@ -65,11 +65,7 @@ pub enum AppEvent<'a> {
         to: &'a Path,
     },
     /// The publisher of a selected plugin is new, has changed, or is no longer known.
-    PublisherChanged {
-        address: &'a ProviderAddress,
-        version: &'a Version,
-        change: &'a PublisherChange,
-    },
+    PublisherChanged { address: &'a ProviderAddress, version: &'a Version, change: &'a PublisherChange },
     /// A selected plugin requests capabilities.
     CapabilitiesRequested {
         /// The plugin's name and version.
