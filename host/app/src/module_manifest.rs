@@ -140,13 +140,9 @@ mod tests {
 
     use super::*;
 
-    fn record(key: &str, directory: &str) -> ModuleRecord {
-        ModuleRecord {
-            key: key.into(),
-            source: format!("./{key}"),
-            version: None,
-            directory: directory.into(),
-        }
+    fn record(key: &str, directory: &str) -> ManifestRecord {
+        let source = format!("./{key}");
+        ManifestRecord { key: key.into(), source, version: None, directory: directory.into() }
     }
 
     #[test]

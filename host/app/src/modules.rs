@@ -91,7 +91,7 @@ pub async fn install(
     let records = module_manifest::records(&configuration, &installed);
     let (new_pins, local_modules) = match installer {
         Some(installer) => {
-            let local = records.into_iter().filter(|record| is_local(record)).collect();
+            let local = records.into_iter().filter(is_local).collect();
             let changed = installer.finish(local).map_err(|error| manifest_error(&error))?;
             (installer.pins(), changed)
         }
@@ -268,9 +268,9 @@ pub async fn copy_into_root(
 ) -> Result<(), AppError> {
     let parsed = ModuleSource::parse(source)
         .map_err(|error| AppError::new("Invalid module source address", sentence(&error.to_string())))?;
-    let is_empty = std::fs::read_dir(&context.directory)
-        .map(|entries| entries.flatten().all(|entry| entry.file_name().to_string_lossy().starts_with('.')))
-        .unwrap_or_default();
+    let is_empty = std::fs::read_dir(&context.directory).is_ok_and(|entries| {
+        entries.flatten().all(|entry| entry.file_name().to_string_lossy().starts_with('.'))
+    });
     if !is_empty {
         return Err(AppError::new(
             "The working directory already contains files",
@@ -291,9 +291,9 @@ pub async fn copy_into_root(
                 origin: String::new(),
             };
             let installed = installer.install_all(vec![call]).await.into_iter().next();
-            let installed = installed.and_then(|result| match result {
-                Ok(installation) => Some(Ok(installation.directory)),
-                Err(error) => Some(Err(AppError::new(error.summary(), error.to_string()))),
+            let installed = installed.map(|result| match result {
+                Ok(installation) => Ok(installation.directory),
+                Err(error) => Err(AppError::new(error.summary(), error.to_string())),
             });
             let Some(directory) = installed.transpose()? else { return Ok(()) };
             context.directory.join(directory)

@@ -11,6 +11,7 @@
 //! that is embedded or under development.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use wardian_address::ProviderAddress;
 use wardian_declaration::ApprovedCapabilities;
@@ -212,7 +213,8 @@ fn unsigned(requirement: &SignatureRequirement<'_>, found: &str) -> Rejection {
     for block in requirement.blocks() {
         places.push(block.location().to_string());
         if let Some(reason) = block.reason() {
-            reasons.push_str(&format!(" ({reason})"));
+            // Writing into a string cannot fail.
+            let _ = write!(reasons, " ({reason})");
         }
     }
     Rejection {

@@ -5,8 +5,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use wardian_address::{ModulePath, ResourceMode};
 use wardian_address::Version;
+use wardian_address::{ModulePath, ResourceMode};
 use wardian_config::{
     Configuration, InstalledModule, InstalledModules, MemoryFiles, load_root_from, load_root_with,
 };

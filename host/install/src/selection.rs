@@ -313,18 +313,14 @@ impl Selector<'_> {
         };
         let OpenedOffer { package, authentication, bundles, .. } = opened;
         let plugin = SelectedPlugin { version, reason, authentication, bundles, artifact: package.artifact };
-        let replaced = self.replaced_component(address, &plugin).await;
+        let replaced = self.replaced_component(address, &plugin);
         Ok(Accepted { plugin, entry, replaced })
     }
 
     /// Returns the version of the component that the lock file selects, if the plugin is a native
     /// program. If the locked package is no longer available, it is assumed to be a component if
     /// the catalogue contains a component of the provider.
-    async fn replaced_component(
-        &self,
-        address: &ProviderAddress,
-        plugin: &SelectedPlugin,
-    ) -> Option<Version> {
+    fn replaced_component(&self, address: &ProviderAddress, plugin: &SelectedPlugin) -> Option<Version> {
         let entry = self.lock.providers.get(address)?;
         if !matches!(plugin.artifact, PluginArtifact::Native(_)) || plugin.reason == SelectionReason::Locked {
             return None;

@@ -44,7 +44,8 @@ async fn measure(bytes: &[u8], type_name: &str) -> Result<(), Failed> {
 
     let first = Instant::now();
     let provider = plugin.provider(Grants::nothing());
-    let schema = provider.schema(&CallContext::default()).await.map_err(|reported| format!("{reported:?}"))?;
+    let schema =
+        provider.schema(&CallContext::default()).await.map_err(|reported| format!("{reported:?}"))?;
     print("first schema call", first.elapsed(), Unit::Microseconds);
     let resource = schema.resources.get(type_name).ok_or("there is no such resource type")?;
 
@@ -70,7 +71,8 @@ async fn fresh_call(
 }
 
 async fn call(provider: &Arc<dyn Provider>, request: &ValidateConfigRequest) -> Result<(), Failed> {
-    let reported = provider.validate_config(&CallContext::default(), ConfigKind::Resource, request.clone()).await;
+    let reported =
+        provider.validate_config(&CallContext::default(), ConfigKind::Resource, request.clone()).await;
     if has_errors(&reported) { Err(format!("{reported:?}").into()) } else { Ok(()) }
 }
 

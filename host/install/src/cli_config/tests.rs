@@ -53,7 +53,7 @@ const EXAMPLE_JSON: &str = r#"{
   "disable_checkpoint": true,
   "credentials": { "app.terraform.io": { "token": "sesame" } },
   "credentials_helper": [ { "vault": { "args": ["--verbose", "a\u0022b"] } } ],
-  "host": { "example.com": { "services": { "providers.v1": "https:\/\/example.com/v1/" } } },
+  "host": { "example.com": { "services": { "providers.v1": "https:\/\/example.com/v1/", "login.v1": { "client": "x" } } } },
   "provider_installation": {
     "dev_overrides": { "acme/dns": "/home/someone/dns", "example.com/a/b": "b.wasm" },
     "filesystem_mirror": [ { "path": "/usr/share/terraform/providers", "include": ["example.com/*/*"] } ],
@@ -74,7 +74,7 @@ fn hcl_and_json_are_equivalent() {
     assert_eq!(config.credentials["app.terraform.io"].reveal(), "sesame");
     assert_eq!(config.credentials_helper.as_ref().unwrap().arguments, ["--verbose", "a\"b"]);
     assert_eq!(config.hosts["example.com"]["providers.v1"], "https://example.com/v1/");
-    assert_eq!(config.hosts["example.com"].len(), 1);
+    assert_eq!(config.hosts["example.com"]["login.v1"]["client"], "x");
     let installation = config.provider_installation.as_ref().unwrap();
     assert_eq!(installation.overrides.len(), 2);
     assert_eq!(

@@ -86,7 +86,7 @@ impl<'a> Downloads<'a> {
             return Ok(OpenedOffer::from_local(cached));
         }
         let Some(client) = &self.sources.network else {
-            return Err(self.failed(
+            return Err(download_failed(
                 address,
                 version,
                 NetworkSourceError::for_package(
@@ -95,7 +95,7 @@ impl<'a> Downloads<'a> {
                 ),
             ));
         };
-        let failed = |error| self.failed(address, version, error);
+        let failed = |error| download_failed(address, version, error);
         let package = client
             .package(method, address, version, &self.sources.platform, self.sources.wanted)
             .await
@@ -151,7 +151,7 @@ impl<'a> Downloads<'a> {
         let digest = client
             .download(address, version, package, &file)
             .await
-            .map_err(|error| self.failed(address, version, error))?;
+            .map_err(|error| download_failed(address, version, error))?;
         Ok((file, digest))
     }
 
@@ -184,18 +184,17 @@ impl<'a> Downloads<'a> {
             Ok(Ok(opened)) => Ok(opened),
             Ok(Err(error)) => {
                 let error = NetworkSourceError::for_package(NetworkErrorKind::Rejected, error.to_string());
-                Err(self.failed(&address, &version, error))
+                Err(download_failed(&address, &version, error))
             }
             Err(_) => Err(SelectionError::Interrupted { address, version }),
         }
     }
+}
 
-    fn failed(
-        &self,
-        address: &ProviderAddress,
-        version: &Version,
-        error: NetworkSourceError,
-    ) -> SelectionError {
-        SelectionError::Download { address: address.clone(), version: version.clone(), error }
-    }
+fn download_failed(
+    address: &ProviderAddress,
+    version: &Version,
+    error: NetworkSourceError,
+) -> SelectionError {
+    SelectionError::Download { address: address.clone(), version: version.clone(), error }
 }
