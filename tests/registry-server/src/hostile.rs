@@ -30,7 +30,7 @@ pub enum HostileArchive {
     Duplicate,
     /// A directory and a file of the same name.
     FileIsDirectory,
-    /// 200 MB of zeros.
+    /// 600 MB of zeros in a zip file, 200 MB in a tar file.
     Bomb,
     /// 1,000 entries that share the data of one of 1 MB.
     Overlap,
@@ -103,7 +103,7 @@ impl HostileArchive {
             Self::Pipe => ("pipe", "a pipe"),
             Self::Duplicate => ("duplicate", "two files of one name"),
             Self::FileIsDirectory => ("file-is-directory", "a name that is a file and a directory"),
-            Self::Bomb => ("bomb", "200 MB of zeros"),
+            Self::Bomb => ("bomb", "600 MB of zeros in 600 kB"),
             Self::Overlap => ("overlap", "1,000 files that share their data"),
             Self::TooMany => ("too-many", "more files than the limit"),
             Self::WrongSize => ("wrong-size", "a file that is larger than stated"),
@@ -133,7 +133,8 @@ pub(crate) fn archive(kind: HostileArchive, extension: &str, file: &str) -> Vec<
 fn zipped(kind: HostileArchive, file: &str) -> Vec<u8> {
     let entry = |name: &str, content: &[u8]| ZipEntry::new(name, content, 0o644);
     let with_mode = |name: &str, content: &str, mode| ZipEntry { mode, ..entry(name, content.as_bytes()) };
-    let good = ZipEntry::new(file, "#!/bin/sh\nexit 1\n", 0o755);
+    // A comment for the shell and for Terraform.
+    let good = ZipEntry::new(file, "#!/bin/sh\n", 0o755);
     let mut all = vec![good.clone()];
     match kind {
         HostileArchive::Slip => all.push(entry("../../../escaped", b"escaped")),
@@ -152,7 +153,7 @@ fn zipped(kind: HostileArchive, file: &str) -> Vec<u8> {
         HostileArchive::Duplicate => all.push(ZipEntry::new(file, "#!/bin/sh\necho second\n", 0o755)),
         HostileArchive::FileIsDirectory => all.extend([entry("a", b"file"), entry("a/b", b"below")]),
         HostileArchive::Bomb => {
-            all.push(ZipEntry { is_compressed: true, ..entry("zeros", &vec![0; 200_000_000]) });
+            all.push(ZipEntry { is_compressed: true, ..entry("zeros", &vec![0; 600_000_000]) });
         }
         HostileArchive::Overlap => {
             all.push(entry("data", &vec![0; 1_000_000]));
@@ -185,7 +186,7 @@ fn zipped(kind: HostileArchive, file: &str) -> Vec<u8> {
 }
 
 fn tarred(kind: HostileArchive, file: &str) -> Vec<u8> {
-    let content = b"#!/bin/sh\nexit 1\n";
+    let content = b"#!/bin/sh\n";
     let good = || TarEntry { mode: 0o755, ..TarEntry::file(file, content) };
     let all = |more: Vec<TarEntry<'_>>| entries(std::iter::once(good()).chain(more));
     match kind {

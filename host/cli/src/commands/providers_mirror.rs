@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use wardian_address::{ProviderAddress, Version};
 use wardian_app::{atomic_write, requirements};
 use wardian_cache::temporary_path;
@@ -55,11 +56,9 @@ struct Archive {
 /// The content of `index.json`.
 #[derive(Default, Deserialize, Serialize)]
 struct ProviderIndex {
-    versions: BTreeMap<String, EmptyObject>,
+    /// The values are reserved for future versions of the protocol.
+    versions: BTreeMap<String, Map<String, Value>>,
 }
-
-#[derive(Default, Deserialize, Serialize)]
-struct EmptyObject {}
 
 #[async_trait(?Send)]
 impl CommandSpec for ProvidersMirrorArguments {
@@ -185,7 +184,7 @@ fn copy(
     })
     .map_err(|(path, error)| failed(&path, error))?;
     update_index(&provider_directory.join("index.json"), |index: &mut ProviderIndex| {
-        index.versions.insert(version.to_string(), EmptyObject {});
+        index.versions.insert(version.to_string(), Map::new());
     })
     .map_err(|(path, error)| failed(&path, error))
 }

@@ -85,7 +85,7 @@ async fn check(context: &CommandContext, directory: &Path) -> Outcome<Diagnostic
     };
     match found.await {
         Ok(found) | Err(Failure::Diagnostics(found) | Failure::ConsentNeeded(found)) => {
-            diagnostics.extend(found)
+            diagnostics.extend(found);
         }
         Err(other) => return Err(other),
     }

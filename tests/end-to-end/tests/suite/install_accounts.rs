@@ -1,5 +1,7 @@
 //! `login` and `logout`: what is stored, and with which permissions.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -1,6 +1,8 @@
 //! Components from registries, mirrors and OCI registries: which package is selected, and what the
 //! lock file contains.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use std::path::{Path, PathBuf};
 
 use wardian_end_to_end::{platform, terraform};

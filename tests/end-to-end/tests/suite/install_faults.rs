@@ -5,6 +5,8 @@
 //! `WARDIAN_FAULTS=package/` selects the cases whose names contain `package/`, and prints the
 //! output of each.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 #[path = "install_faults/cases.rs"]
 mod cases;
 #[path = "install_faults/table.rs"]
@@ -16,7 +18,7 @@ use std::time::Duration;
 
 use cases::{FaultCase, Subject, every_case};
 use wardian_end_to_end::{Output, each};
-use wardian_registry_server::{Origin, RecordedRequest};
+use wardian_registry_server::{Origin, RecordedRequest, ServerDescription};
 
 use crate::install_setup::{Installation, output_within};
 
@@ -65,7 +67,7 @@ fn faults_of_servers_are_explained() {
 }
 
 fn run(case: &FaultCase) -> SeenFault {
-    let installation = Installation::new(case.content(), &[("main.tf", &case.configuration())]);
+    let installation = Installation::new(ServerDescription::default(), &[("main.tf", &case.configuration())]);
     installation.server.update(case.content_with_addresses(&installation));
     for (path, text) in case.files() {
         installation.write(path, &text);

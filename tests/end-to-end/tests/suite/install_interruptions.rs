@@ -1,5 +1,7 @@
 //! Installations that are interrupted, killed, run out of space, or run at the same time.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

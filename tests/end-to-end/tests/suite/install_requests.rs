@@ -1,6 +1,8 @@
 //! Requests that an installation sends, and those that it does not send: repeated runs, runs
 //! without a network, and second root modules.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use std::fs;
 
 use wardian_registry_server::{Fault, FaultRule, Origin};

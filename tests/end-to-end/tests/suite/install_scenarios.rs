@@ -9,6 +9,8 @@
 //! `WARDIAN_INSTALLATIONS=git/` selects the scenarios whose names contain `git/`, and also shows
 //! known differences.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 #[path = "install_scenarios/answer.rs"]
 mod answer;
 #[path = "install_scenarios/differences.rs"]

@@ -1,6 +1,9 @@
 //! What the tests of installation have in common: a server, and a project whose CLI configuration
 //! names it.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{Read, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -83,9 +86,9 @@ pub(crate) fn usual_content() -> ServerDescription {
 pub(crate) fn requiring(providers: &[(&str, &str, &str)]) -> String {
     let mut text = "terraform {\n  required_providers {\n".to_owned();
     for (name, source, version) in providers {
-        text.push_str(&format!("    {name} = {{\n      source  = \"{source}\"\n"));
+        let _ = write!(text, "    {name} = {{\n      source  = \"{source}\"\n");
         if !version.is_empty() {
-            text.push_str(&format!("      version = \"{version}\"\n"));
+            let _ = writeln!(text, "      version = \"{version}\"");
         }
         text.push_str("    }\n");
     }

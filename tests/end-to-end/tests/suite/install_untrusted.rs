@@ -1,5 +1,7 @@
 //! `init -untrusted`: only what the lock files pin is installed, and no program is started.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 

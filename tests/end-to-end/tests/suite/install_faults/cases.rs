@@ -1,5 +1,7 @@
 //! All faults.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use std::collections::BTreeMap;
 
 use wardian_registry_server::{
@@ -49,11 +51,6 @@ impl FaultCase {
     fn recovering(mut self) -> Self {
         self.recovers = true;
         self
-    }
-
-    /// Returns the content of the server before its addresses are known.
-    pub(super) fn content(&self) -> ServerDescription {
-        ServerDescription::default()
     }
 
     /// Returns the content of the server.

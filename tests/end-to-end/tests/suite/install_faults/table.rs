@@ -1,5 +1,7 @@
 //! The table of all faults, with what users saw.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 

@@ -14,6 +14,8 @@
 //! Human-readable text is reduced to the headlines of diagnostics, and to how packages were
 //! authenticated.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
@@ -68,7 +70,7 @@ fn collect(installation: &Installation, directory: &Path, prefix: &str, found: &
         // The lock files of the plugin cache are OpenTofu's convention.
         // Terraform keeps the repository of a module, and Wardian only its files.
         let is_repository = [".git", ".hg"].contains(&&*name);
-        let is_lock = name.starts_with(&platform()) && name.ends_with(".lock");
+        let is_lock = name.strip_prefix(&platform()) == Some(".lock");
         if path == "git"
             || path == "hg"
             || is_private

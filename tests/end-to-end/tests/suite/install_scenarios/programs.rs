@@ -1,5 +1,7 @@
 //! Programs that some scenarios need: `git daemon`, sshd, Mercurial, and an object store.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! Runs the steps of a scenario with Terraform or Wardian.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! Reads a scenario from its file.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends there")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
