@@ -86,7 +86,9 @@ def wardian_waits_for_the_lock():
         wait_until("Wardian opens the lock file", lambda: has_open(process, lock.path) or process.poll() is not None)
         # A run that does not wait needs much less time.
         time.sleep(1)
-        require(process.poll() is None, f"Wardian did not wait for the lock:\n{process.stdout.read()}")
+        # The output of a running process has no end.
+        if process.poll() is not None:
+            require(False, f"Wardian did not wait for the lock:\n{process.stdout.read()}")
         require(not os.path.exists(project.package), "Wardian wrote the package in spite of the lock")
         lock.release()
         output, _ = process.communicate(timeout=LIMIT)

@@ -28,6 +28,11 @@ fn project(content: ServerDescription) -> Installation {
     Installation::new(content, &[("main.tf", &requiring(&[("fake", "example.test/acme/fake", "1.0.0")]))])
 }
 
+/// Returns whether a path is that of a package, and not of a signature of one.
+pub(crate) fn is_package(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, extension)| extension == "zip")
+}
+
 /// Starts `init` and waits until it has requested the package.
 fn start_download(installation: &Installation) -> Child {
     let mut command = installation.command("init");
@@ -35,7 +40,7 @@ fn start_download(installation: &Installation) -> Child {
     let started = Instant::now();
     let is_requested = || {
         let requests = installation.server.requests();
-        requests.iter().any(|request| request.method == "GET" && request.path.contains(".zip"))
+        requests.iter().any(|request| request.method == "GET" && is_package(&request.path))
     };
     while !is_requested() {
         assert!(started.elapsed() < LIMIT, "the package was not requested");

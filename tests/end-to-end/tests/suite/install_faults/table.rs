@@ -24,6 +24,17 @@ What `wardian init` prints about each fault of a server and about each hostile a
 static VARIABLE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b[0-9a-f]{64}\b|h1:[A-Za-z0-9+/]{43}=|/\.?tmp[A-Za-z0-9]{6}\b").unwrap());
 
+/// How the end of a connection appears depends on which program notices it first.
+static CONNECTION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        "connection error|connection closed before message completed|error reading a body from connection",
+    )
+    .unwrap()
+});
+
+/// The number of bytes that were received of an endless body.
+static RECEIVED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"has \d+ bytes, but").unwrap());
+
 /// Returns the errors of a command on one line, without the frame around them, or the last line of
 /// the output of a successful command.
 pub(super) fn message(installation: &Installation, output: &Output) -> String {
@@ -35,12 +46,14 @@ pub(super) fn message(installation: &Installation, output: &Output) -> String {
         words.extend(line.trim_start_matches(['╷', '│', '╵']).split_whitespace().map(str::to_owned));
     }
     let text = words.join(" ");
-    let text = VARIABLE.replace_all(&text, "[HASH]").into_owned();
+    let text = VARIABLE.replace_all(&text, "[HASH]");
+    let text = RECEIVED.replace_all(&text, "has [SIZE] bytes, but");
+    let text = CONNECTION.replace_all(&text, "[CONNECTION ERROR]").into_owned();
     if output.code == Some(0) && text.is_empty() { "(installed)".to_owned() } else { text }
 }
 
 /// Returns the table of names, titles and messages.
-pub(super) fn text<'a>(rows: impl Iterator<Item = (&'a str, &'a str, &'a str)>) -> String {
+pub(super) fn text<'a>(rows: impl Iterator<Item = (&'a str, String, &'a str)>) -> String {
     let mut text = HEAD.to_owned();
     for (name, title, message) in rows {
         let message = message.replace('|', "\\|").replace('<', "\\<");
