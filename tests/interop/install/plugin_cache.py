@@ -1,4 +1,4 @@
-"""Shares the plugin cache with Wardian by OpenTofu's lock: each waits for the other."""
+"""Shares the plugin cache with Wardian by OpenTofu's lock, for which Wardian waits."""
 
 import json
 import os
@@ -102,27 +102,22 @@ def wardian_waits_for_the_lock():
 def ask_servers(path, body=None):
     url = os.environ["PLAIN_REGISTRY"] + path
     data = None if body is None else json.dumps(body).encode()
-    urllib.request.urlopen(urllib.request.Request(url, data=data), timeout=60).read()
+    return urllib.request.urlopen(urllib.request.Request(url, data=data), timeout=60).read()
 
 
-def wardian_holds_the_lock_while_it_writes():
-    project = Project("holds")
+def killed_wardian_leaves_no_lock_and_no_package():
+    project = Project("killed")
     lock = project.lock()
+    ask_servers("/-/forget-requests")
     ask_servers("/-/add-fault", {"path": "/releases/acme/p0/1.0.0/*.zip", "fault": {"stall-after": 100}})
     process = project.start()
     try:
 
-        def is_locked():
-            if process.poll() is not None:
-                return True
-            if lock.try_acquire():
-                lock.release()
-                return False
-            return True
+        def is_downloading():
+            requests = json.loads(ask_servers("/-/requests"))
+            return any(request["path"].endswith(".zip") for request in requests)
 
-        wait_until("Wardian holds the lock", is_locked)
-        require(process.poll() is None, "Wardian ended although the package is not complete")
-        # A killed process leaves neither the lock nor a package.
+        wait_until("Wardian downloads the package", is_downloading)
         process.kill()
         process.wait()
         require(lock.try_acquire(), "the lock outlives the process")
@@ -135,11 +130,12 @@ def wardian_holds_the_lock_while_it_writes():
     process = project.start()
     output, _ = process.communicate(timeout=LIMIT)
     require(process.returncode == 0, f"`init` failed:\n{output}")
+    require(os.path.isdir(project.package), "the package is not in the cache")
 
 
 if os.path.isdir("/proc/self/fd"):
     wardian_waits_for_the_lock()
-    wardian_holds_the_lock_while_it_writes()
+    killed_wardian_leaves_no_lock_and_no_package()
     print("the plugin cache is locked as OpenTofu locks it")
 else:
     print("skipped: there is no /proc, which shows the open files of a process")
