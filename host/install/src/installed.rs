@@ -5,6 +5,7 @@
 //! | embedded | an empty directory `PLATFORM`, for which other programs check, unless it exists |
 //! | unpacked directory | `PLATFORM`, a symbolic link to it, or a copy if links are not supported |
 //! | zip file | `PLATFORM/`: the component with a list of the other files, or all files of a native plugin |
+//! | downloaded zip file with a component | `wasip2_wasm/.wardian-package.zip`, a copy, since a signed list of checksums may be all that the lock file records |
 //! | bare component | `wasip2_wasm/terraform-provider-TYPE_vVERSION.wasm`, a copy |
 //! | bare program | `PLATFORM/terraform-provider-TYPE_vVERSION`, a copy |
 //!
@@ -43,13 +44,17 @@ use crate::lock_file::{LockEntry, LockFile};
 use crate::mirror::{Platform, provider_directory};
 use crate::package::{
     COMPONENT_PLATFORM, ComponentArtifact, ExpectedContent, OLD_COMPONENT_PLATFORM, OpenedPackage,
-    PackageError, PackageLocation, PackageMismatch, PluginArtifact, PluginOrigin, omitted_files,
-    open_override,
+    PACKAGE_FILE_NAME, PackageError, PackageLocation, PackageMismatch, PluginArtifact, PluginOrigin,
+    omitted_files, open_override,
 };
 use crate::package_cache::PackageCache;
 use crate::requirements::Requirements;
 use crate::selected_plugin::SelectedPlugin;
 use crate::sources::Sources;
+
+/// Maximum number of attempts to replace a directory that other processes replace, too.
+#[cfg(target_os = "linux")]
+const MAX_REPLACEMENTS: usize = 16;
 
 /// Installs a selected package in the data directory, where later commands find it.
 ///
@@ -151,7 +156,7 @@ fn place(target: &Path, create: impl FnOnce(&Path) -> io::Result<()>) -> io::Res
         fs::create_dir_all(parent)?;
     }
     let staged = temporary_path(target)?;
-    let placed = create(&staged).and_then(|()| remove(target)).and_then(|()| fs::rename(&staged, target));
+    let placed = create(&staged).and_then(|()| replace(&staged, target));
     if placed.is_err() {
         // The staged file may not exist, and the first error is returned, so an error of this
         // removal is ignored.
@@ -160,11 +165,44 @@ fn place(target: &Path, create: impl FnOnce(&Path) -> io::Result<()>) -> io::Res
     placed
 }
 
+/// Moves a staged directory or symbolic link to its target. Another process that uses the previous
+/// target finds either this one or the new one.
+#[cfg(target_os = "linux")]
+fn replace(staged: &Path, target: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+
+    // Another process may create or remove the target at the same time.
+    for _ in 0..MAX_REPLACEMENTS {
+        match renameat_with(CWD, staged, CWD, target, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(()),
+            Err(Errno::EXIST) => {}
+            Err(_) => break,
+        }
+        match renameat_with(CWD, staged, CWD, target, RenameFlags::EXCHANGE) {
+            Ok(()) => return remove(staged),
+            Err(Errno::NOENT) => {}
+            Err(_) => break,
+        }
+    }
+    remove(target).and_then(|()| fs::rename(staged, target))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn replace(staged: &Path, target: &Path) -> io::Result<()> {
+    remove(target).and_then(|()| fs::rename(staged, target))
+}
+
 fn unpack_package(selected: &SelectedPlugin, location: &PackageLocation, staged: &Path) -> io::Result<()> {
     let address = selected.artifact.address();
     match (location, &selected.artifact) {
         (PackageLocation::Directory(path), _) => link_or_copy(path, staged),
         (PackageLocation::Archive(path), PluginArtifact::Component(component)) => {
+            if matches!(component.origin, PluginOrigin::Downloaded(_)) {
+                return fs::create_dir(staged)
+                    .and_then(|()| fs::copy(path, staged.join(PACKAGE_FILE_NAME)))
+                    .map(drop);
+            }
             place_component(path, component, staged)
         }
         (PackageLocation::Archive(path), _) => unpack(path, staged),

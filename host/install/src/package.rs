@@ -44,6 +44,11 @@ pub(crate) fn is_component_platform(platform: &str) -> bool {
     matches!(platform, COMPONENT_PLATFORM | OLD_COMPONENT_PLATFORM)
 }
 
+/// The name of the zip file in the directory of an installed component whose package was downloaded.
+/// The directory contains only this file, so that a lock file that records only the `zh:` hash of
+/// the package can be checked in every run.
+pub(crate) const PACKAGE_FILE_NAME: &str = ".wardian-package.zip";
+
 /// Maximum size of a component, because it is held in memory.
 pub const MAX_COMPONENT_BYTES: u64 = 256 * 1024 * 1024;
 
@@ -280,6 +285,12 @@ impl OpenedPackage {
         expected: ExpectedContent,
         digests: &FileDigests,
     ) -> Result<Self, PackageError> {
+        let packed = match location {
+            PackageLocation::Directory(path) => Some(path.join(PACKAGE_FILE_NAME)),
+            _ => None,
+        };
+        let packed = packed.filter(|file| file.is_file()).map(PackageLocation::Archive);
+        let location = packed.as_ref().unwrap_or(location);
         let (contents, content_hash, archive_hash) = match location {
             PackageLocation::Directory(path) => {
                 let contents = read_directory(path, address, expected)?;

@@ -46,7 +46,7 @@ use std::path::{Path, PathBuf};
 use futures::future::join_all;
 use wardian_address::{Constraints, ProviderAddress, Version};
 
-pub use errors::{SearchedSource, SelectionError, SourceRemark};
+pub use errors::{KnownVersions, NeededVersion, SearchedSource, SelectionError, SourceRemark};
 
 pub use crate::requirements::{RequiredBy, Requirements};
 pub use crate::selected_plugin::{SelectedPlugin, SelectionReason};
@@ -355,7 +355,7 @@ impl Selector<'_> {
             return Ok(OpenedOffer::from_local(cached));
         }
         let mut survey = Survey::for_provider(address, self.sources)?;
-        survey.add_network(address, self.sources).await?;
+        survey.add_network(address, self.sources, || NeededVersion::Locked(version.clone())).await?;
         match survey.offer_for(version) {
             Some(offer) => offer.open(address, Some(entry), self.downloads).await,
             None => Err(SelectionError::LockedVersionUnavailable {
@@ -396,8 +396,18 @@ impl Selector<'_> {
         notices: &mut Vec<Notice>,
     ) -> Result<(Version, OpenedOffer, SelectionReason), SelectionError> {
         let mut survey = Survey::for_provider(address, self.sources)?;
+        let is_locked = self.lock.providers.contains_key(address);
+        if self.options.lock_file == LockFilePolicy::ReadOnly
+            && !is_locked
+            && survey.newest(constraints).is_none()
+        {
+            // A version from a server would have to be added to the lock file.
+            let changes = vec![format!("{} would be added", address.for_display())];
+            return Err(SelectionError::LockFileReadOnly { changes });
+        }
         if !survey.has_embedded(constraints) {
-            survey.add_network(address, self.sources).await?;
+            let needed = || NeededVersion::Required(self.requirements.required_by(address));
+            survey.add_network(address, self.sources, needed).await?;
         }
         let warning = |warning| Notice::RegistryWarning { address: address.clone(), warning };
         notices.extend(std::mem::take(&mut survey.warnings).into_iter().map(warning));

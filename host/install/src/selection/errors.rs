@@ -42,6 +42,24 @@ pub enum SourceRemark {
     NotSearched,
 }
 
+/// The version that a configuration needs, and the versions that other sources have, if a server
+/// cannot be searched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownVersions {
+    pub needed: NeededVersion,
+    /// All sources, also those that were not searched.
+    pub searched: Vec<SearchedSource>,
+    /// The embedded provider with the most similar name, if the names differ by a typo.
+    pub similar: Option<ProviderAddress>,
+}
+
+/// The version that a configuration needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NeededVersion {
+    Locked(Version),
+    Required(Vec<RequiredBy>),
+}
+
 /// A provider that cannot be selected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -97,8 +115,8 @@ pub enum SelectionError {
     #[error("failed to search for {}: {error}", address.for_display())]
     Mirror { address: ProviderAddress, error: MirrorError },
     /// A server cannot be searched.
-    #[error("{}", query_failed(address, error))]
-    Query { address: ProviderAddress, error: NetworkSourceError },
+    #[error("{}", query_failed(address, error, known))]
+    Query { address: ProviderAddress, error: NetworkSourceError, known: Box<KnownVersions> },
     /// A package cannot be found, authenticated or downloaded.
     #[error("Error while installing {} v{version}: {error}", address.for_display())]
     Download { address: ProviderAddress, version: Version, error: NetworkSourceError },
@@ -160,9 +178,24 @@ fn only_reason(searched: &[SearchedSource]) -> Option<&'static str> {
     })
 }
 
-fn query_failed(address: &ProviderAddress, error: &NetworkSourceError) -> String {
+fn query_failed(address: &ProviderAddress, error: &NetworkSourceError, known: &KnownVersions) -> String {
     let name = address.for_display();
     let mut text = format!("Could not retrieve the list of available versions for provider {name}: {error}");
+    if let Some(similar) = &known.similar {
+        let _ = write!(text, "\nDid you mean {}?", similar.for_display());
+    }
+    let has_versions = |source: &&SearchedSource| !source.versions.is_empty();
+    let others: Vec<&SearchedSource> = known.searched.iter().filter(has_versions).collect();
+    if !others.is_empty() {
+        let _ = match &known.needed {
+            NeededVersion::Locked(version) => write!(text, "\nVersion in the lock file: {version}"),
+            NeededVersion::Required(by) => write!(text, "\nRequired versions:{}", constraint_list(by)),
+        };
+        let _ = write!(text, "\nVersions in other sources:{}", source_list(others));
+        if let NeededVersion::Locked(_) = known.needed {
+            text.push_str("\nTo select an available version, run `wardian init -upgrade`.");
+        }
+    }
     if error.kind == NetworkErrorKind::Unreachable {
         let _ = write!(text, "\n{}", without_network(address));
     }
@@ -217,7 +250,7 @@ fn constraint_list(required_by: &[RequiredBy]) -> String {
     text
 }
 
-fn source_list(searched: &[SearchedSource]) -> String {
+fn source_list<'a>(searched: impl IntoIterator<Item = &'a SearchedSource>) -> String {
     let join = |versions: &[Version]| versions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let mut text = String::new();
     for source in searched {

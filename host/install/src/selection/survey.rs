@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use wardian_address::{Constraints, ProviderAddress, Version};
 
 use super::download::Downloads;
-use super::errors::{SearchedSource, SelectionError, SourceRemark};
+use super::errors::{KnownVersions, NeededVersion, SearchedSource, SelectionError, SourceRemark};
 use crate::catalogue::EmbeddedPlugin;
 use crate::file_digests::FileDigests;
 use crate::hash::PackageHash;
@@ -123,8 +123,12 @@ impl<'a> Survey<'a> {
         &mut self,
         address: &ProviderAddress,
         sources: &'a Sources<'_>,
+        needed: impl FnOnce() -> NeededVersion,
     ) -> Result<(), SelectionError> {
         let Some(client) = &sources.network else { return Ok(()) };
+        if self.has_unpackaged(address, sources) {
+            return Ok(());
+        }
         let methods = sources.methods.iter().filter(|method| method.scope.covers(address));
         for (position, method) in methods.enumerate() {
             let InstallationMethodKind::Network(method) = &method.kind else { continue };
@@ -137,7 +141,13 @@ impl<'a> Survey<'a> {
                     (Vec::new(), SourceRemark::NotFound { summary: error.summary, reason: error.detail })
                 }
                 Err(error) => {
-                    return Err(SelectionError::Query { address: address.clone(), error });
+                    let known = KnownVersions {
+                        needed: needed(),
+                        searched: std::mem::take(&mut self.searched),
+                        similar: sources.catalogue.similar(address).cloned(),
+                    };
+                    let known = Box::new(known);
+                    return Err(SelectionError::Query { address: address.clone(), error, known });
                 }
             };
             self.offers.extend(versions.iter().map(|version: &Version| Offer {
@@ -151,6 +161,17 @@ impl<'a> Survey<'a> {
         }
         self.offers.sort_by_key(|offer| offer.method);
         Ok(())
+    }
+
+    /// Returns whether a directory of plugins that are not packaged has the provider. As for implied
+    /// mirrors, no server is searched for it.
+    fn has_unpackaged(&self, address: &ProviderAddress, sources: &Sources<'_>) -> bool {
+        let methods: Vec<_> = sources.methods_for(address).collect();
+        self.offers.iter().any(|offer| {
+            methods
+                .get(offer.method)
+                .is_some_and(|method| matches!(method.kind, InstallationMethodKind::Directories(_)))
+        })
     }
 
     /// Returns whether an embedded plugin meets the constraints.
