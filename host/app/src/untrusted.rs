@@ -106,7 +106,8 @@ impl HostConfinement {
             Monitor::new(policy.for_plugin(&address), identity, Arc::clone(audit_log))
         };
         let mut modules = Policy::new(&directory, [file.clone()], []);
-        modules.distrust(hidden_files(&directory, states));
+        let installed = lexically_normalize(&directory.join(data_directory).join("modules"));
+        modules.distrust_except(hidden_files(&directory, states), installed);
         let mut readable = Policy::new(&directory, [file], []);
         readable.distrust(hidden_paths(&directory, data_directory, states));
         let mut nothing = Policy::new(&directory, [], []);
@@ -536,6 +537,25 @@ mod tests {
         }
         std::os::unix::fs::symlink("../secret", directory.join(".x.tfstate.journal")).unwrap();
         assert!(place.confinement.check_state_path(Path::new("x.tfstate")).is_err());
+    }
+
+    #[test]
+    fn installed_modules_can_be_read_and_other_data_cannot() {
+        let place = place();
+        let data = place.root.path().join("project/.terraform");
+        for name in ["modules/net/main.tf", "modules/net/terraform.tfstate", "providers/notes"] {
+            fs::create_dir_all(data.join(name).parent().unwrap()).unwrap();
+            fs::write(data.join(name), "# text\n").unwrap();
+        }
+        let log = Arc::new(AuditLog::disabled());
+        let directory = place.root.path().join("project");
+        let confinement = HostConfinement::new(&directory, Path::new(".terraform"), &[], &log).unwrap();
+        assert!(confinement.list(Path::new(".terraform/modules/net")).is_ok());
+        assert!(confinement.read(Path::new(".terraform/modules/net/main.tf")).is_ok());
+        assert!(confinement.read(Path::new(".terraform/providers/notes")).is_err());
+        let gate = confinement.gate_for("function");
+        let module = directory.join(".terraform/modules/net/main.tf");
+        assert!(gate.check(&CallContext::default(), &module).is_err());
     }
 
     #[cfg(unix)]

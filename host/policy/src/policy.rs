@@ -208,6 +208,13 @@ impl Policy {
         self.untrusted = Some(Arc::new(UntrustedRestrictions::new(unreadable)));
     }
 
+    /// Like [`Policy::distrust`], but a directory in the data directory can be read: the directory of
+    /// installed modules, which are part of the configuration.
+    pub fn distrust_except(&mut self, unreadable: impl IntoIterator<Item = PathBuf>, readable_data: PathBuf) {
+        let restrictions = UntrustedRestrictions::new(unreadable).with_readable_data(readable_data);
+        self.untrusted = Some(Arc::new(restrictions));
+    }
+
     /// Protects a file, or a directory with everything below it, from plugins for which no rule
     /// names the class. The path need not exist.
     pub fn protect(&mut self, class: ProtectedClass, path: &Path) {

@@ -14,11 +14,18 @@ use crate::level::Level;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UntrustedRestrictions {
     unreadable: Vec<PathBuf>,
+    /// A directory in the data directory that can be read nevertheless.
+    readable_data: Option<PathBuf>,
 }
 
 impl UntrustedRestrictions {
     pub(crate) fn new(unreadable: impl IntoIterator<Item = PathBuf>) -> Self {
-        Self { unreadable: unreadable.into_iter().collect() }
+        Self { unreadable: unreadable.into_iter().collect(), readable_data: None }
+    }
+
+    pub(crate) fn with_readable_data(mut self, directory: PathBuf) -> Self {
+        self.readable_data = Some(directory);
+        self
     }
 
     /// Returns the reason why a request is denied regardless of the files' grants.
@@ -34,7 +41,7 @@ impl UntrustedRestrictions {
                 Some("files are not written")
             }
             AccessRequest::File(file)
-                if self.is_hidden(file.path()) || classes.iter().any(is_hidden_class) =>
+                if self.is_hidden(file.path()) || self.has_hidden_class(file.path(), classes) =>
             {
                 Some("states and related files are not read")
             }
@@ -46,6 +53,13 @@ impl UntrustedRestrictions {
     /// its entries is checked separately.
     fn is_hidden(&self, path: &Path) -> bool {
         self.unreadable.iter().any(|hidden| is_within(path, hidden))
+    }
+
+    fn has_hidden_class(&self, path: &Path, classes: ProtectedClasses) -> bool {
+        let is_readable_data = || self.readable_data.as_ref().is_some_and(|data| is_within(path, data));
+        classes
+            .iter()
+            .any(|class| is_hidden_class(class) && !(class == ProtectedClass::Data && is_readable_data()))
     }
 
     /// Whether grants of a level apply.
