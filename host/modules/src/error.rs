@@ -109,12 +109,39 @@ impl ModuleInstallError {
 
 fn describe(error: &ModuleInstallError) -> String {
     let (key, origin) = (&error.key, Origin(&error.origin));
+    let advice = if may_be_unreachable(&error.problem) { local_copy_advice(key) } else { String::new() };
     match &*error.problem {
         InstallProblem::Download { package, source } => {
-            format!("Could not download module \"{key}\"{origin} source code from \"{package}\": {source}.")
+            format!(
+                "Could not download module \"{key}\"{origin} source code from \"{package}\": {source}.{advice}"
+            )
         }
-        problem => format!("Module \"{key}\"{origin} could not be installed: {problem}."),
+        problem => format!("Module \"{key}\"{origin} could not be installed: {problem}.{advice}"),
     }
+}
+
+/// Returns whether a problem may have the reason that a server cannot be reached.
+fn may_be_unreachable(problem: &InstallProblem) -> bool {
+    match problem {
+        InstallProblem::Registry(_) => true,
+        InstallProblem::Download { source, .. } => matches!(
+            source,
+            PackageError::Fetch(_)
+                | PackageError::Program(_)
+                | PackageError::Bucket(_)
+                | PackageError::Oci(_)
+                | PackageError::Offline { .. }
+        ),
+        _ => false,
+    }
+}
+
+fn local_copy_advice(key: &str) -> String {
+    let name = key.rsplit('.').next().unwrap_or(key);
+    format!(
+        "\nTo continue without the server, download the module into a directory of the configuration, and write the \
+         directory's path as its source: \"./modules/{name}\"."
+    )
 }
 
 /// The position of a module call in a message.

@@ -251,16 +251,14 @@ impl ModuleInstaller {
             let result = self.keep_existing(call).await.map_err(|problem| wrap(call, problem)).transpose();
             results.push(result);
         }
-        let missing: Vec<(usize, &ModuleCallRequest)> =
-            calls.iter().enumerate().filter(|(index, _)| matches!(results.get(*index), Some(None))).collect();
+        let missing = calls.iter().enumerate().filter(|(index, _)| matches!(results.get(*index), Some(None)));
+        let installations: Vec<_> = missing
+            .map(|(index, call)| async move {
+                (index, self.install(call).await.map_err(|problem| wrap(call, problem)))
+            })
+            .collect();
         let installed: Vec<(usize, Result<ModuleInstallation, ModuleInstallError>)> =
-            futures::stream::iter(missing)
-                .map(|(index, call)| async move {
-                    (index, self.install(call).await.map_err(|problem| wrap(call, problem)))
-                })
-                .buffered(CONCURRENT_MODULES)
-                .collect()
-                .await;
+            futures::stream::iter(installations).buffered(CONCURRENT_MODULES).collect().await;
         for (index, result) in installed {
             if let Some(place) = results.get_mut(index) {
                 *place = Some(result);

@@ -96,9 +96,7 @@ impl GitGetter<'_> {
             return Ok(record);
         }
         let runner = self.runner.ok_or(PackageError::ProgramsNotAllowed)?;
-        if self.is_offline {
-            return Err(PackageError::Offline { address: remote.printable() });
-        }
+        self.check_online(&remote)?;
         let temporary = self.cache.temporary_directory()?;
         let ssh_command = ssh_command(location.ssh_key.as_ref(), runner, &temporary)?;
         let path = self.cache.repository(remote.without_secrets());
@@ -131,6 +129,16 @@ impl GitGetter<'_> {
         let record = PackageRecord { hash, commit: Some(commit), subdirectory: String::new() };
         self.cache.write_record(&key, &record)?;
         Ok(record)
+    }
+}
+
+impl GitGetter<'_> {
+    /// Rejects a repository on a server in offline mode.
+    fn check_online(&self, remote: &RemoteUrl) -> Result<(), PackageError> {
+        if self.is_offline && !remote.full().starts_with("file:") {
+            return Err(PackageError::Offline { address: remote.printable() });
+        }
+        Ok(())
     }
 }
 
@@ -216,6 +224,7 @@ impl Checkout<'_> {
             let reason = "there is no directory for it".to_owned();
             return Err(GitError::Submodule { path: submodule.path.clone(), reason }.into());
         }
+        self.getter.check_online(&submodule.url)?;
         let path = self.getter.cache.repository(submodule.url.without_secrets());
         let _lock = self.getter.cache.lock_repository(&path).await?;
         let repository =

@@ -43,7 +43,7 @@ impl MercurialGetter<'_> {
             return Ok(record);
         }
         let runner = self.runner.ok_or(PackageError::ProgramsNotAllowed)?;
-        if self.is_offline {
+        if self.is_offline && location.url.scheme() != "file" {
             return Err(PackageError::Offline { address: printable_address(location.url.as_str()) });
         }
         let temporary = self.cache.temporary_directory()?;

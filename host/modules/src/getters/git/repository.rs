@@ -40,6 +40,12 @@ const NEEDS_HISTORY: [&str; 6] = [
 
 const MAX_OUTPUT_BYTES: usize = 64 << 20;
 
+/// The files of an empty repository.
+const INITIAL_FILES: [(&str, &str); 2] = [
+    ("config", "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"),
+    ("HEAD", "ref: refs/heads/none\n"),
+];
+
 /// The URL of a repository.
 #[derive(Clone)]
 pub(super) struct RemoteUrl {
@@ -268,15 +274,21 @@ fn needs_history(error: &ProgramError) -> bool {
     }
 }
 
-/// Creates an empty repository, as `git init --bare` does.
+/// Creates an empty repository, as `git init --bare` does, or completes one that a killed process has
+/// created in part. The caller has locked the repository.
 fn create(path: &Path) -> io::Result<()> {
-    if path.join("HEAD").exists() {
-        return Ok(());
-    }
-    fs::create_dir_all(path.join("objects"))?;
+    // Git does not create the directory of packs itself if the server is a plain web server.
+    fs::create_dir_all(path.join("objects").join("pack"))?;
     fs::create_dir_all(path.join("refs"))?;
-    fs::write(path.join("config"), "[core]\n\trepositoryformatversion = 0\n\tbare = true\n")?;
-    fs::write(path.join("HEAD"), "ref: refs/heads/none\n")
+    for (name, text) in INITIAL_FILES {
+        let path = path.join(name);
+        // Git never shortens these files.
+        let is_complete = fs::metadata(&path).is_ok_and(|metadata| metadata.len() >= text.len() as u64);
+        if !is_complete {
+            fs::write(&path, text)?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes the locks and partial packs of a killed process. This process holds the lock of the
@@ -285,19 +297,31 @@ fn remove_stale_locks(path: &Path) {
     for name in ["shallow.lock", "packed-refs.lock", "config.lock", "HEAD.lock"] {
         let _ = fs::remove_file(path.join(name));
     }
-    let references = path.join("refs").join("wardian");
-    for (directory, is_stale) in [
-        (path.join("objects").join("pack"), is_partial_pack as fn(&str) -> bool),
-        (references, |name| name.rsplit('.').next() == Some("lock")),
-    ] {
-        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-            if entry.file_name().to_str().is_some_and(is_stale) {
-                let _ = fs::remove_file(entry.path());
-            }
+    remove_files(&path.join("objects").join("pack"), is_partial_pack);
+    let mut directories = vec![path.join("refs")];
+    while let Some(directory) = directories.pop() {
+        directories.extend(remove_files(&directory, is_lock));
+    }
+}
+
+/// Removes the files in a directory whose names are accepted. Returns the directories in it.
+fn remove_files(directory: &Path, is_removed: fn(&str) -> bool) -> Vec<PathBuf> {
+    let mut directories = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            directories.push(entry.path());
+        } else if entry.file_name().to_str().is_some_and(is_removed) {
+            let _ = fs::remove_file(entry.path());
         }
     }
+    directories
 }
 
 fn is_partial_pack(name: &str) -> bool {
     name.starts_with("tmp_")
+}
+
+/// No branch or tag has such a name.
+fn is_lock(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "lock")
 }
