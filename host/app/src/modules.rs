@@ -32,6 +32,8 @@ pub struct ModuleOptions<'a> {
     pub network: &'a HostNetwork,
     pub mode: InstallMode,
     pub observer: Arc<dyn ModuleObserver>,
+    /// Whether the list of modules is written even if the configuration calls none.
+    pub writes_empty_manifest: bool,
 }
 
 /// A configuration whose modules are installed.
@@ -99,7 +101,7 @@ pub async fn install(
             let all: Vec<ManifestRecord> =
                 records.iter().filter(|record| is_local(record)).cloned().collect();
             let has_calls = !all.is_empty();
-            let new = if has_calls {
+            let new = if has_calls || options.writes_empty_manifest {
                 module_manifest::save(records, &context.data_directory())?
             } else {
                 Vec::new()

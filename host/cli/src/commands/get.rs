@@ -38,20 +38,24 @@ impl CommandSpec for GetArguments {
 async fn run(context: &CommandContext, arguments: &GetArguments) -> Outcome {
     let network = context.app.network(NetworkAccess::Online)?;
     let mode = if arguments.update { InstallMode::Upgrade } else { InstallMode::Keep };
-    let installed = install_modules(context, &network, mode).await?;
+    let installed = install_modules(context, &network, mode, true).await?;
     modules::record_pins(&context.app, &installed.pins, context.app.confinement.is_some())?;
     Ok(Status::Success)
 }
 
-/// Installs the modules that the configuration calls, and reports each one.
+/// Installs the modules that the configuration calls, and reports each one. Only `get` writes the list of
+/// modules if the configuration calls none.
 pub(crate) async fn install_modules(
     context: &CommandContext,
     network: &HostNetwork,
     mode: InstallMode,
+    writes_empty_manifest: bool,
 ) -> Outcome<InstalledConfiguration> {
     let observer = Arc::new(ModuleProgress::new(&context.shell));
     let _footer = context.downloads.begin(&context.shell);
-    let installed = modules::install(&context.app, ModuleOptions { network, mode, observer }).await?;
+    let installed =
+        modules::install(&context.app, ModuleOptions { network, mode, observer, writes_empty_manifest })
+            .await?;
     report_modules(context, &installed.local_modules);
     Ok(installed)
 }

@@ -121,7 +121,7 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
             lines::step(shell, if arguments.upgrade { InitStep::ModuleUpgrade } else { InitStep::Modules });
         }
         let mode = if arguments.upgrade { InstallMode::Upgrade } else { InstallMode::Keep };
-        let installed = get::install_modules(context, &network, mode).await?;
+        let installed = get::install_modules(context, &network, mode, false).await?;
         (installed.configuration, Some(installed.pins))
     } else {
         (context.app.configuration()?, None)
@@ -182,6 +182,7 @@ async fn copy_module(context: &CommandContext, arguments: &InitArguments, source
         network: &network,
         mode: InstallMode::Keep,
         observer: Arc::new(ModuleProgress::new(&context.shell)),
+        writes_empty_manifest: false,
     };
     Ok(modules::copy_into_root(&context.app, options, source).await?)
 }
@@ -315,11 +316,12 @@ fn warn_of_local_hashes(context: &CommandContext, notices: &[Notice]) {
     }
     let platform = Platform::current();
     let (command, platform) = (context.shell.product().command(), platform.as_str());
+    let other = if platform == "linux_amd64" { "darwin_arm64" } else { "linux_amd64" };
     let detail = format!(
         "Because of the configured installation methods, the hashes of these providers in the lock file were \
          computed from the installed packages:\n{}\n\nThe file .terraform.lock.hcl has only the hashes for \
          {platform}, so the providers cannot be installed on another platform. To add the hashes for another \
-         platform, such as linux_amd64, run:\n  {command} providers lock -platform=linux_amd64",
+         platform, such as {other}, run:\n  {command} providers lock -platform={other}",
         local.join("\n")
     );
     let warning = Diagnostic::warning("Incomplete lock file information for providers", detail);
