@@ -171,7 +171,7 @@ async fn logs_in_with_agent() {
     }
     let error =
         run(&agent.connection(&with(&[("agent", "false"), ("timeout", "1s")])), "true").await.unwrap_err();
-    assert_refused(&error, "nothing to try");
+    assert_refused(&error, "no credentials are available");
 }
 
 #[tokio::test]

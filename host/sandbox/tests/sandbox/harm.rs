@@ -89,7 +89,7 @@ async fn handle_limit_is_enforced() {
 #[tokio::test]
 async fn large_response_is_rejected() {
     let limits = SandboxLimits { computation: Duration::from_secs(10), ..short() };
-    let parts = &["more than 67108864 bytes"];
+    let parts = &["more than the limit of 67108864 bytes"];
     check(limits, "hostile_huge", "Plugin response is too large", parts).await;
 }
 

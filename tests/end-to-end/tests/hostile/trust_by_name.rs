@@ -140,7 +140,7 @@ fn archives(table: &mut Table) {
             lab.write("terraform.d/plugins/example.com/test/hostile/terraform-provider-hostile_1.0.0_wasm32_wasip2.zip", archive(&[(&entry.replace("OUTSIDE", &outside), b"x")])?);
             lab.write("main.tf", configuration(&[("example.com/test/hostile", &["honest"])]));
             let init = lab.run("init -input=false")?;
-            ensure(!init.says("needs registry access"), || init.text())?;
+            ensure(!init.says("Could not retrieve the list of available versions"), || init.text())?;
             let plan = lab.run("plan -input=false")?;
             let written = lab.at("outside/evil").exists() || std::path::Path::new("/evil").exists();
             // An archive that is accepted must also work.

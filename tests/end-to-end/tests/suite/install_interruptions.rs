@@ -210,7 +210,8 @@ fn concurrent_inits_share_one_plugin_cache() {
 
 /// The size of the package, in MB. The target is for 700 MB.
 const MEGABYTES: &str = "WARDIAN_INSTALL_MEGABYTES";
-const MAX_MEMORY_KILOBYTES: u64 = 60_000;
+/// The limit of the benchmark, which runs a release build, is 60 MB. The code of a test build is larger.
+const MAX_MEMORY_KILOBYTES: u64 = 75_000;
 
 #[cfg(target_os = "linux")]
 #[test]

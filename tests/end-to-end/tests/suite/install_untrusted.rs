@@ -42,7 +42,11 @@ fn untrusted_init_installs_only_what_is_locked() {
     installation.run("init").success();
     fs::remove_dir_all(installation.project.path(".terraform")).unwrap();
     let lock = installation.project.read(".terraform.lock.hcl");
-    run_with_traps(&installation, "init -untrusted").success();
+    // The locked package is installed. It is a native program, which an untrusted configuration cannot run.
+    let refused = run_with_traps(&installation, "init -untrusted").ended_with(1);
+    assert!(refused.out.contains("v1.0.0, as locked"), "{}", refused.text());
+    assert!(refused.errors.contains("Native plugin denied by policy"), "{}", refused.text());
+    assert!(installation.project.has(".terraform/providers/example.test/acme/fake/1.0.0"));
     assert_eq!(installation.project.read(".terraform.lock.hcl"), lock);
 }
 

@@ -24,6 +24,8 @@ mod install_interruptions;
 #[cfg(unix)]
 mod install_module_pins;
 #[cfg(unix)]
+mod install_publishers;
+#[cfg(unix)]
 mod install_publishing;
 #[cfg(unix)]
 mod install_requests;

@@ -216,14 +216,14 @@ fn plan_in_read_only_directory_takes_no_lock() {
 }
 
 #[test]
-fn errors_for_unsupported_modules_and_backends_suggest_alternatives() {
+fn errors_for_unreachable_modules_and_unsupported_backends_suggest_alternatives() {
     let source = |source: &str| format!("module \"vpc\" {{\n  source = \"{source}\"\n}}\n");
-    for (address, kind) in [
-        ("terraform-aws-modules/vpc/aws", "a module in a registry"),
-        ("git::https://example.com/vpc.git?ref=v1.2.0", "a Git repository"),
+    for (address, server) in [
+        ("terraform-aws-modules/vpc/aws", "registry.terraform.io"),
+        ("git::https://example.com/vpc.git?ref=v1.2.0", "https://example.com/vpc.git"),
     ] {
         let seen = Project::new(&[("main.tf", &source(address))]).run("init").ended_with(1);
-        assert_told(&seen, &[kind, "not supported yet", "\"./modules/vpc\""]);
+        assert_told(&seen, &[server, "network access is disabled", "\"./modules/vpc\""]);
         assert!(!seen.errors.contains(&format!("./{address}")), "{}", seen.text());
     }
     let seen = Project::new(&[("main.tf", &source("modules/vpc"))]).run("init").ended_with(1);

@@ -166,7 +166,7 @@ fn connection_lost_during_a_copy_is_reported() {
     sshd.end_sessions();
     let (code, seen) = apply.finish(Duration::from_mins(2));
     assert_eq!((code.code(), &*status(&project)), (Some(1), "tainted"), "{seen}");
-    assert_contains(&flat(&seen), &["file provisioner error", "was lost while something was copied there"]);
+    assert_contains(&flat(&seen), &["file provisioner error", "was lost while files were being copied"]);
     assert!(written() < 8 << 30);
 }
 
