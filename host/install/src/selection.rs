@@ -44,7 +44,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use futures::future::join_all;
-use wardian_address::{Constraints, ProviderAddress, Version};
+use wardian_address::{Constraints, ProviderAddress, Version, is_in_plugin_directory};
 
 pub use errors::{KnownVersions, NeededVersion, SearchedSource, SelectionError, SourceRemark};
 
@@ -460,7 +460,8 @@ impl Selector<'_> {
             && hashes.iter().all(|hash| *hash == opened.content_hash)
             && matches!(opened.artifact, PluginArtifact::Native(_))
             && !matches!(opened.artifact.origin(), PluginOrigin::Installed(_));
-        if is_only_local {
+        // A file in a plugin directory belongs to no release, so no server has its hashes.
+        if is_only_local && !is_in_plugin_directory(address) {
             notices.push(Notice::OnlyLocalHash { address: address.clone() });
         }
         hashes.extend(offer.signed_hashes.iter().cloned());

@@ -1,6 +1,8 @@
 //! Publishers of signed releases: bundles next to a release, pins, requirements of policies, and
 //! consent. The bundles are made with a trust root of the test.
 
+#![allow(clippy::unwrap_used, reason = "a test ends there")]
+
 #[allow(dead_code, reason = "other tests use the rest")]
 #[path = "../../../../host/signature/tests/support/mod.rs"]
 mod sigstore;
