@@ -5,7 +5,7 @@
 //! author; consent cannot override a denial. If no user can be asked, nothing is installed.
 //!
 //! The publisher of a signed release is reviewed together with the requests, see
-//! [`crate::publisher_consent`].
+//! `publisher_consent`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
