@@ -364,8 +364,9 @@ fn use_plugin_directories(lab: &Lab) {
     let mirrors: String = ["project/terraform.d/plugins", "home/.terraform.d/plugins"]
         .map(|path| format!("  filesystem_mirror {{\n    path = \"{}\"\n  }}\n", lab.at(path).display()))
         .concat();
-    let settings =
-        lab.read_at("home/.terraformrc").replace("  direct {}", &format!("{mirrors}  direct {{}}"));
+    // Without the exclusion, a registry that cannot be reached would be searched, too.
+    let direct = "  direct {\n    exclude = [\"example.com/*/*\"]\n  }";
+    let settings = lab.read_at("home/.terraformrc").replace("  direct {}", &format!("{mirrors}{direct}"));
     lab.write_at("home/.terraformrc", settings);
     let _ = std::fs::create_dir_all(lab.at("home/.terraform.d/plugins"));
 }
