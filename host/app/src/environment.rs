@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use wardian_legacy_grpc_bridge::server::HostHandshake;
 use wardian_policy::{POLICY_FILE_NAME, PolicyPaths};
+use wardian_process::variable_matches;
 
 /// The directory of the organisation's policy. No variable can change it.
 const SYSTEM_DIRECTORY: &str = if cfg!(windows) { r"C:\ProgramData\wardian" } else { "/etc/wardian" };
@@ -193,12 +194,7 @@ impl ProcessEnvironment {
 
     /// Returns the variables whose names match one of the patterns.
     pub fn matching<'a>(&'a self, patterns: &'a [String]) -> impl Iterator<Item = (&'a str, &'a str)> {
-        let fits = |name: &str| {
-            patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
-                Some(beginning) => name.starts_with(beginning),
-                None => name == pattern,
-            })
-        };
+        let fits = |name: &str| patterns.iter().any(|pattern| variable_matches(pattern, name));
         self.all().filter(move |(name, _)| fits(name))
     }
 

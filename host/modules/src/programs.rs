@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wardian_access::{Denied, ExitStatus, FinishedProgram, ProcessAuthority, ProgramLaunch};
-use wardian_process::{Command, CommandEvent, DescendantPolicy, Launcher, ProcessError};
+use wardian_process::{Command, CommandEvent, DescendantPolicy, Launcher, ProcessError, variable_matches};
 
 /// Time limit of one run of a program, unless the options set another.
 pub const MAX_PROGRAM_TIME: Duration = Duration::from_mins(30);
@@ -247,12 +247,7 @@ impl ProgramRunner {
 }
 
 fn is_passed(name: &OsStr) -> bool {
-    name.to_str().is_some_and(|name| {
-        PASSED_VARIABLES.iter().any(|pattern| match pattern.strip_suffix('*') {
-            Some(prefix) => name.starts_with(prefix),
-            None => name == *pattern,
-        })
-    })
+    name.to_str().is_some_and(|name| PASSED_VARIABLES.iter().any(|pattern| variable_matches(pattern, name)))
 }
 
 /// Allows only the programs of getters, by their names.

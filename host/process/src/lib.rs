@@ -38,6 +38,7 @@ mod line_buffer;
 mod lookup;
 mod output;
 mod spawner;
+mod variable_pattern;
 
 pub use child::ChildProcess;
 pub use command::{Command, DescendantPolicy, Streams};
@@ -47,3 +48,4 @@ pub use event::CommandEvent;
 pub use launcher::Launcher;
 pub use line_buffer::LineBuffer;
 pub use spawner::{Guarded, Spawner};
+pub use variable_pattern::variable_matches;
