@@ -166,11 +166,8 @@ impl<'a> Survey<'a> {
     /// Returns whether a directory of plugins that are not packaged has the provider. As for implied
     /// mirrors, no server is searched for it.
     fn has_unpackaged(&self, address: &ProviderAddress, sources: &Sources<'_>) -> bool {
-        let methods: Vec<_> = sources.methods_for(address).collect();
-        self.offers.iter().any(|offer| {
-            methods
-                .get(offer.method)
-                .is_some_and(|method| matches!(method.kind, InstallationMethodKind::Directories(_)))
+        sources.methods_for(address).zip(&self.searched).any(|(method, searched)| {
+            matches!(method.kind, InstallationMethodKind::Directories(_)) && !searched.versions.is_empty()
         })
     }
 

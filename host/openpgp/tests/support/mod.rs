@@ -121,7 +121,7 @@ impl Signer {
         }
     }
 
-    /// Returns the packets of a public key with a user ID and the signature of it.
+    /// Returns the packets of a public key with a user ID and its signature.
     pub fn public_key(&self, flags: u8) -> Vec<u8> {
         let certification = self.signature(0x13).created(CREATED).hashed(27, &[flags]);
         [self.primary_packet(), user_id(b"user"), certification.sign(&self.signed_user(b"user"))].concat()
