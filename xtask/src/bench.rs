@@ -48,14 +48,20 @@ const TEN_TERRAFORM_DATA: &str = r#"resource "terraform_data" "bench" {
 }
 "#;
 
+/// The parts of the benchmark, in their order.
+const SECTIONS: [&str; 9] =
+    ["plans", "language", "engine", "bridge", "provisioners", "installation", "calls", "policy", "sizes"];
+
 pub(crate) struct Options {
     runs: usize,
     check: bool,
+    /// The sections to run; all if it is empty.
+    only: Vec<String>,
 }
 
 impl Options {
     pub(crate) fn parse(arguments: &[String]) -> Result<Self> {
-        let mut options = Self { runs: 20, check: false };
+        let mut options = Self { runs: 20, check: false, only: Vec::new() };
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
@@ -67,10 +73,21 @@ impl Options {
                         .filter(|runs| *runs > 0)
                         .context("--runs needs a number greater than 0")?;
                 }
+                "--only" => {
+                    let sections = arguments.next().map_or("", String::as_str);
+                    options.only = sections.split(',').map(str::to_owned).collect();
+                    if !options.only.iter().all(|name| SECTIONS.contains(&name.as_str())) {
+                        bail!("--only needs names from this list: {}", SECTIONS.join(","));
+                    }
+                }
                 other => bail!("`bench` does not accept `{other}`"),
             }
         }
         Ok(options)
+    }
+
+    fn includes(&self, section: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|name| name == section)
     }
 }
 
@@ -80,25 +97,24 @@ pub(crate) fn run(workspace: &Workspace, artifacts: &[Artifact], options: &Optio
         fs::remove_dir_all(&directory)?;
     }
     let wardian = workspace.host_program("wardian");
-    let ours = plans(&wardian, &directory.join("wardian"), TEN_RANDOM_IDS, options)?;
     let terraform = oracle::terraform()
         .inspect_err(|reason| note(&format!("no measurements of Terraform: {reason}")))
         .ok();
-    let theirs = match &terraform {
-        Some(terraform) => Some(plans(terraform, &directory.join("terraform"), TEN_TERRAFORM_DATA, options)?),
-        None => None,
-    };
-    let mut rows = plan_rows(&ours, theirs.as_deref());
-    rows.extend(language_bench::rows(&directory.join("language"), &wardian, terraform.as_deref())?);
-    rows.extend(engine_bench::rows(&directory.join("engine"), &wardian, terraform.as_deref())?);
-    let place = directory.join("bridge");
-    rows.extend(bridge_bench::rows(workspace, &place, &wardian, terraform.as_deref())?);
-    rows.extend(provisioner_bench::rows(&directory.join("provisioners"), &wardian, terraform.as_deref())?);
-    let place = directory.join("install");
-    rows.extend(install_bench::rows(workspace, &place, &wardian, terraform.as_deref())?);
-    rows.extend(call_rows(workspace, artifacts)?);
-    rows.extend(policy_bench::rows(&directory.join("policy"), &wardian, workspace, artifacts)?);
-    rows.extend(size_rows(artifacts));
+    let mut rows = Vec::new();
+    for section in SECTIONS.into_iter().filter(|name| options.includes(name)) {
+        let place = directory.join(section);
+        rows.extend(match section {
+            "plans" => plan_rows(&place, &wardian, terraform.as_deref(), options)?,
+            "language" => language_bench::rows(&place, &wardian, terraform.as_deref())?,
+            "engine" => engine_bench::rows(&place, &wardian, terraform.as_deref())?,
+            "bridge" => bridge_bench::rows(workspace, &place, &wardian, terraform.as_deref())?,
+            "provisioners" => provisioner_bench::rows(&place, &wardian, terraform.as_deref())?,
+            "installation" => install_bench::rows(workspace, &place, &wardian, terraform.as_deref())?,
+            "calls" => call_rows(workspace, artifacts)?,
+            "policy" => policy_bench::rows(&place, &wardian, workspace, artifacts)?,
+            _ => size_rows(artifacts),
+        });
+    }
 
     say("");
     for line in table(&rows) {
@@ -149,7 +165,17 @@ fn plans(
     Ok(runs)
 }
 
-fn plan_rows(ours: &[Measurement], theirs: Option<&[Measurement]>) -> Vec<Row> {
+fn plan_rows(
+    directory: &Path,
+    wardian: &Path,
+    terraform: Option<&Path>,
+    options: &Options,
+) -> Result<Vec<Row>> {
+    let ours = plans(wardian, &directory.join("wardian"), TEN_RANDOM_IDS, options)?;
+    let theirs = terraform
+        .map(|terraform| plans(terraform, &directory.join("terraform"), TEN_TERRAFORM_DATA, options))
+        .transpose()?;
+    let (ours, theirs) = (ours.as_slice(), theirs.as_deref());
     let wall = |runs: &[Measurement], pick: fn(&[Duration]) -> Duration| {
         let mut times: Vec<_> = runs.iter().map(|run| run.wall).collect();
         times.sort_unstable();
@@ -159,7 +185,7 @@ fn plan_rows(ours: &[Measurement], theirs: Option<&[Measurement]>) -> Vec<Row> {
         let bytes = runs.iter().map(|run| run.peak_bytes).max().unwrap_or(0);
         megabytes(bytes)
     };
-    vec![
+    Ok(vec![
         Row {
             what: "plan of 10, fastest".into(),
             unit: "ms".into(),
@@ -181,7 +207,7 @@ fn plan_rows(ours: &[Measurement], theirs: Option<&[Measurement]>) -> Vec<Row> {
             target: Some(PLAN_MEGABYTES),
             terraform: theirs.map(peak),
         },
-    ]
+    ])
 }
 
 fn fastest(sorted: &[Duration]) -> Duration {

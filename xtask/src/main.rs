@@ -85,6 +85,7 @@ Options:
   interop compare --report <FILE>   also write one JSON document for each directory
   bench --runs <N>      whole-process runs per measurement (default: 20)
   bench --check         exit 1 if a figure misses its target
+  bench --only <NAMES>  sections of the benchmark, separated by commas
   release --target <TRIPLE>   default: this machine's
   release --profile <NAME>    default: release
 ";

@@ -205,8 +205,12 @@ mod tests {
         let result = step(&program, &directory, "plan", &["-c", script]).unwrap();
         let left = "sleep 60 & echo \"{\\\"type\\\":\\\"diagnostic\\\",\\\"diagnostic\\\":$!}\"";
         let left = step(&program, &directory, "plan", &["-c", left]).unwrap().diagnostics;
-        let status = fs::read_to_string(format!("/proc/{}/status", left[0])).unwrap_or_default();
-        assert!(status.is_empty() || status.contains("State:\tZ"), "{status}");
+        let status = || fs::read_to_string(format!("/proc/{}/status", left[0])).unwrap_or_default();
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !(status().is_empty() || status().contains("State:\tZ")) {
+            assert!(Instant::now() < deadline, "a process still runs: {}", status());
+            std::thread::sleep(Duration::from_millis(10));
+        }
         let files = fs::read_dir(&directory).unwrap().count();
         fs::remove_dir_all(&directory).unwrap();
         assert_eq!((result.code, result.diagnostics, files), (Some(3), vec![json!(1)], 0));
