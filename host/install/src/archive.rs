@@ -3,19 +3,24 @@
 //! An archive is checked completely before any entry is used; see [`wardian_archive`] for the
 //! rules. An archive that violates a rule is rejected with an error that contains the entry's name.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{self, File};
+use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use wardian_archive::{ArchiveError, ArchiveLimits, CheckedZip};
 use zip::result::ZipError;
 
-use crate::hash::{OMITTED_FILES_NAME, PackageFiles, Sha256Digest};
+use wardian_digest::Sha256Hasher;
+
+use crate::file_digests::FileDigests;
+use crate::hash::{OMITTED_FILES_NAME, PackageFiles, Sha256Digest, UnhashablePath};
 use crate::package::PackageError;
 
 /// Maximum total size of the files in a component's package. The component itself may have half of
 /// this size.
 const MAX_COMPONENT_PACKAGE_BYTES: u64 = 512 * 1024 * 1024;
+
+const BUFFER_BYTES: usize = 128 * 1024;
 
 /// An archive whose entries were checked.
 pub(crate) struct PackageArchive {
@@ -53,23 +58,52 @@ impl PackageArchive {
     pub(crate) fn hash_files(&mut self, except: &str) -> Result<PackageFiles, PackageError> {
         let path = self.path.clone();
         let mut files = PackageFiles::default();
-        self.for_each_file(|name, _, content| {
-            if name != except {
-                let digest = Sha256Digest::hash_reader(content)?;
-                files.add(name, digest).map_err(io::Error::other)?;
-            }
-            Ok(())
-        })
-        .map_err(|source| read_error(&path, source))?;
+        self.archive
+            .for_each_file(|name, _, content| {
+                if name != except {
+                    let digest = Sha256Digest::hash_reader(content)?;
+                    files.add(name, digest).map_err(io::Error::other)?;
+                }
+                Ok(())
+            })
+            .map_err(|source| read_error(&path, source))?;
         Ok(files)
     }
 
-    /// Calls a function for the name, the Unix mode and the content of each file.
-    pub(crate) fn for_each_file(
+    /// Writes all files to a new directory, and hashes them meanwhile. A native plugin may need
+    /// all files of its package.
+    pub(crate) fn unpack(
         &mut self,
-        with: impl FnMut(&str, Option<u32>, &mut dyn Read) -> io::Result<()>,
-    ) -> io::Result<()> {
-        self.archive.for_each_file(with)
+        target: &Path,
+        digests: &FileDigests,
+    ) -> Result<PackageFiles, UnpackError> {
+        let mut files = PackageFiles::default();
+        let mut buffer = vec![0; BUFFER_BYTES];
+        let mut not_written = None;
+        fs::create_dir(target).map_err(UnpackError::Write)?;
+        let unpacked = self.archive.for_each_file(|name, mode, content| {
+            let mut write = |error: io::Error| {
+                let stopped = io::Error::from(error.kind());
+                not_written = Some(error);
+                stopped
+            };
+            let mut file = create_file(&target.join(name), mode).map_err(&mut write)?;
+            let mut hasher = Sha256Hasher::default();
+            loop {
+                let count = content.read(&mut buffer)?;
+                let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { break };
+                hasher.update(bytes);
+                file.write_all(bytes).map_err(&mut write)?;
+            }
+            let digest = hasher.finish();
+            digests.add_written(file, digest);
+            files.add(name, digest).map_err(|UnhashablePath| io::Error::other(UnhashablePath))
+        });
+        match (unpacked, not_written) {
+            (_, Some(error)) => Err(UnpackError::Write(error)),
+            (Err(error), None) => Err(UnpackError::Package(read_error(&self.path, error))),
+            (Ok(()), None) => Ok(files),
+        }
     }
 
     pub(crate) fn file(&mut self, name: &str) -> Result<impl Read + use<'_>, PackageError> {
@@ -77,6 +111,38 @@ impl PackageArchive {
         let file = self.archive.file(name).map_err(|error| package_error(&path, error))?;
         file.ok_or(PackageError::Archive { path, source: ZipError::FileNotFound })
     }
+}
+
+/// A package that could not be unpacked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum UnpackError {
+    /// The archive is damaged or cannot be read.
+    #[error(transparent)]
+    Package(#[from] PackageError),
+    /// The files cannot be written.
+    #[error(transparent)]
+    Write(io::Error),
+}
+
+fn create_file(path: &Path, mode: Option<u32>) -> io::Result<File> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let file = File::create_new(path)?;
+    set_executable(&file, mode)?;
+    Ok(file)
+}
+
+#[cfg(unix)]
+fn set_executable(file: &File, mode: Option<u32>) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let executable = mode.is_some_and(|mode| mode & 0o111 != 0);
+    if executable { file.set_permissions(fs::Permissions::from_mode(0o755)) } else { Ok(()) }
+}
+
+#[cfg(not(unix))]
+fn set_executable(_file: &File, _mode: Option<u32>) -> io::Result<()> {
+    Ok(())
 }
 
 fn package_error(path: &Path, error: ArchiveError) -> PackageError {

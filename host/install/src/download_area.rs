@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use wardian_cache::temporary_path;
 use wardian_digest::Sha256Digest;
 
+use crate::installed::remove;
+
 /// The name of the directory. It is not a host name, so Terraform ignores it.
 const DIRECTORY_NAME: &str = ".downloads";
 const LOCK_NAME: &str = "lock";
@@ -69,6 +71,14 @@ impl DownloadArea {
             None => temporary_path(&self.directory.join(extension)),
         }
     }
+
+    /// Returns the path of a new directory into which a download is unpacked.
+    ///
+    /// # Errors
+    /// If no temporary name can be chosen.
+    pub fn unpacked(&self) -> io::Result<PathBuf> {
+        temporary_path(&self.directory.join("unpacked"))
+    }
 }
 
 impl Drop for DownloadArea {
@@ -85,7 +95,7 @@ impl Drop for DownloadArea {
             if path.extension().is_some_and(|extension| extension == "part") {
                 keeps_parts = true;
             } else if entry.file_name() != LOCK_NAME {
-                let _ = fs::remove_file(&path);
+                let _ = remove(&path);
             }
         }
         if !keeps_parts && fs::remove_dir_all(&self.directory).is_ok() {
@@ -108,6 +118,7 @@ mod tests {
             (DownloadArea::open(root.path()).unwrap(), DownloadArea::open(root.path()).unwrap());
         let file = one.file(Some(Sha256Digest::hash(b"x")), "zip").unwrap();
         fs::write(&file, "x").unwrap();
+        fs::create_dir_all(one.unpacked().unwrap().join("sub")).unwrap();
         drop(other);
         assert!(file.exists());
         drop(one);

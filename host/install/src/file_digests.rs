@@ -5,13 +5,14 @@
 //! inode change time are the same. Programs cannot set the inode change time, which changes when a
 //! program writes to the file, replaces it or resets its modification time, unless the machine's
 //! clock is changed as well. The digest of a file that changed just before it was hashed is not
-//! cached, since it could change again within one tick of the file system's clock.
+//! cached, since it could change again within one tick of the file system's clock. The digests of
+//! files that this process writes are computed meanwhile, and are cached once a tick has passed.
 //!
 //! The digests are stored in one entry of an authenticated cache (see `wardian-cache`), as lines
 //! of `DEVICE INODE SIZE MTIME CTIME SHA256`. Without a cache, every file is hashed each time.
 
 use std::collections::BTreeMap;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -29,8 +30,12 @@ const ENTRY: &str = "files.digests";
 const MIN_CACHED_SIZE: u64 = 1 << 20;
 /// The maximum number of cached digests.
 const MAX_ENTRIES: usize = 1000;
-/// Minimum time since the last change of a file whose digest is cached.
+/// Minimum time since the last change of a file whose digest is cached. It exceeds the resolution
+/// of every file system's times.
 const MIN_AGE: Duration = Duration::from_secs(3);
+/// The minimum on local file systems whose times come from the kernel's clock. The clock's longest
+/// tick is 10 ms.
+const MIN_AGE_WITH_FINE_TIMES: Duration = Duration::from_millis(25);
 
 /// Computes the digests of files, and caches those of large files.
 #[derive(Default)]
@@ -41,6 +46,14 @@ pub struct FileDigests {
 struct DigestCache {
     cache: Cache,
     known: Mutex<BTreeMap<FileIdentity, Sha256Digest>>,
+    written: Mutex<Vec<WrittenFile>>,
+}
+
+/// A file that this process wrote and hashed.
+struct WrittenFile {
+    file: File,
+    identity: FileIdentity,
+    digest: Sha256Digest,
 }
 
 /// Identifies a file and the time of its last change.
@@ -64,7 +77,7 @@ impl FileDigests {
     pub fn with_cache(directory: &Path, key: &Path) -> Result<Self, CacheError> {
         let cache = Cache::open(directory, key, FORMAT)?;
         let known = cache.get(ENTRY).map(|bytes| parse(&bytes)).unwrap_or_default();
-        Ok(Self { cache: Some(DigestCache { cache, known: Mutex::new(known) }) })
+        Ok(Self { cache: Some(DigestCache { cache, known: Mutex::new(known), written: Mutex::default() }) })
     }
 
     /// Returns the digest of a file.
@@ -83,10 +96,38 @@ impl FileDigests {
         }
         let start = SystemTime::now();
         let digest = Sha256Digest::hash_reader(&file)?;
-        if before.is_old_enough(start) && FileIdentity::from_metadata(&file.metadata()?) == Some(before) {
-            cache.insert(before, digest);
+        let is_old_enough = before.age(start).is_some_and(|age| age >= before.min_age(&file));
+        if is_old_enough && FileIdentity::from_metadata(&file.metadata()?) == Some(before) {
+            cache.insert([(before, digest)]);
         }
         Ok(digest)
+    }
+
+    /// Adds the digest of a file that this process has written, for [`Self::save_written`].
+    pub(crate) fn add_written(&self, file: File, digest: Sha256Digest) {
+        let Some(cache) = &self.cache else { return };
+        let metadata = file.metadata().ok().filter(|metadata| metadata.len() >= MIN_CACHED_SIZE);
+        if let Some(identity) = metadata.as_ref().and_then(FileIdentity::from_metadata) {
+            let mut written = cache.written.lock().unwrap_or_else(PoisonError::into_inner);
+            written.push(WrittenFile { file, identity, digest });
+        }
+    }
+
+    /// Caches the digests of the files that this process has written and that nobody has changed
+    /// since, after waiting for the next tick of their times' clock if necessary. On file systems
+    /// with coarse times, nothing is cached.
+    pub fn save_written(&self) {
+        let Some(cache) = &self.cache else { return };
+        let mut written = std::mem::take(&mut *cache.written.lock().unwrap_or_else(PoisonError::into_inner));
+        written.retain(|written| written.identity.min_age(&written.file) < MIN_AGE);
+        let now = SystemTime::now();
+        let ages = written.iter().filter_map(|written| written.identity.age(now));
+        let Some(age) = ages.min() else { return };
+        std::thread::sleep(MIN_AGE_WITH_FINE_TIMES.saturating_sub(age));
+        cache.insert(written.into_iter().filter_map(|WrittenFile { file, identity, digest }| {
+            let current = FileIdentity::from_metadata(&file.metadata().ok()?);
+            (current == Some(identity)).then_some((identity, digest))
+        }));
     }
 }
 
@@ -101,14 +142,16 @@ impl DigestCache {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn insert(&self, identity: FileIdentity, digest: Sha256Digest) {
+    fn insert(&self, digests: impl IntoIterator<Item = (FileIdentity, Sha256Digest)>) {
         let mut known = self.lock();
-        // Digests of earlier versions of the same file are no longer needed.
-        known.retain(|other, _| (other.device, other.inode) != (identity.device, identity.inode));
-        if known.len() >= MAX_ENTRIES {
-            known.clear();
+        for (identity, digest) in digests {
+            // Digests of earlier versions of the same file are no longer needed.
+            known.retain(|other, _| (other.device, other.inode) != (identity.device, identity.inode));
+            if known.len() >= MAX_ENTRIES {
+                known.clear();
+            }
+            known.insert(identity, digest);
         }
-        known.insert(identity, digest);
         // If this fails, the file is only hashed again in the next run.
         let _ = self.cache.put(ENTRY, encode(&known).as_bytes());
     }
@@ -135,11 +178,36 @@ impl FileIdentity {
         None
     }
 
-    fn is_old_enough(&self, at: SystemTime) -> bool {
-        let Ok(now) = at.duration_since(UNIX_EPOCH) else { return false };
-        let latest = self.modified.max(self.changed);
-        u128::try_from(latest).is_ok_and(|latest| latest + MIN_AGE.as_nanos() <= now.as_nanos())
+    /// Returns the time since the last change; [`None`] if the change is in the future.
+    fn age(&self, at: SystemTime) -> Option<Duration> {
+        let now = i128::try_from(at.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok()?;
+        let nanoseconds = now.checked_sub(self.modified.max(self.changed))?;
+        Some(Duration::from_nanos(u64::try_from(nanoseconds).ok()?))
     }
+
+    fn min_age(&self, file: &File) -> Duration {
+        let has_fine_times = self.changed % NANOSECONDS_PER_MILLISECOND != 0 && has_local_times(file);
+        if has_fine_times { MIN_AGE_WITH_FINE_TIMES } else { MIN_AGE }
+    }
+}
+
+const NANOSECONDS_PER_MILLISECOND: i128 = 1_000_000;
+
+/// Returns whether this machine's clock determines the times of a file, which is not so on network
+/// file systems.
+#[cfg(target_os = "linux")]
+fn has_local_times(file: &File) -> bool {
+    /// The magic numbers of bcachefs, btrfs, ext4, F2FS, overlayfs, tmpfs, XFS and ZFS, in the
+    /// `f_type` of statfs(2).
+    const LOCAL: [u32; 8] =
+        [0xca45_1a4e, 0x9123_683e, 0xef53, 0xf2f5_2010, 0x794c_7630, 0x0102_1994, 0x5846_5342, 0x2fc1_2fc1];
+    rustix::fs::fstatfs(file)
+        .is_ok_and(|about| u32::try_from(about.f_type).is_ok_and(|kind| LOCAL.contains(&kind)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_local_times(_file: &File) -> bool {
+    false
 }
 
 fn encode(known: &BTreeMap<FileIdentity, Sha256Digest>) -> String {
@@ -172,7 +240,6 @@ fn parse(bytes: &[u8]) -> BTreeMap<FileIdentity, Sha256Digest> {
 #[cfg(unix)]
 mod tests {
     use std::fs;
-    use std::fs::File;
     use std::path::PathBuf;
 
     use super::*;
@@ -202,7 +269,7 @@ mod tests {
         /// Caches a wrong digest, so that a test can detect whether the cache is used.
         fn insert_wrong_digest(&self) -> Sha256Digest {
             let wrong = Sha256Digest::hash(b"something else");
-            self.digests().cache.unwrap().insert(self.identity(), wrong);
+            self.digests().cache.unwrap().insert([(self.identity(), wrong)]);
             wrong
         }
     }
@@ -244,11 +311,49 @@ mod tests {
     #[test]
     fn recently_changed_file_is_not_cached() {
         let fixture = fixture();
+        let future = SystemTime::now() + Duration::from_secs(1000);
+        File::options().write(true).open(&fixture.file).unwrap().set_modified(future).unwrap();
         fixture.digests().digest(&fixture.file).unwrap();
         assert!(fixture.digests().cache.unwrap().lock().is_empty());
-        let identity = fixture.identity();
-        let now = SystemTime::now();
-        assert!(!identity.is_old_enough(now) && identity.is_old_enough(now + Duration::from_secs(4)));
+    }
+
+    #[test]
+    fn minimum_age_depends_on_the_resolution_of_times() {
+        let fixture = fixture();
+        let file = File::open(&fixture.file).unwrap();
+        let identity = |changed| FileIdentity { device: 1, inode: 2, size: 3, modified: 0, changed };
+        assert_eq!(identity(1_000_000_000).min_age(&file), MIN_AGE);
+        assert_eq!(identity(1_004_000_000).min_age(&file), MIN_AGE);
+        let null = File::open("/proc/self/stat");
+        assert!(null.is_err() || identity(1_000_000_123).min_age(&null.unwrap()) == MIN_AGE);
+        let at = |nanoseconds| UNIX_EPOCH + Duration::from_nanos(nanoseconds);
+        assert_eq!(identity(500).age(at(700)), Some(Duration::from_nanos(200)));
+        assert_eq!(identity(500).age(at(499)), None);
+    }
+
+    #[test]
+    fn written_file_is_not_hashed_again() {
+        let fixture = fixture();
+        let digests = fixture.digests();
+        let wrong = Sha256Digest::hash(b"something else");
+        let file = File::open(&fixture.file).unwrap();
+        let has_fine_times = fixture.identity().min_age(&file) < MIN_AGE;
+        digests.add_written(file, wrong);
+        assert_ne!(digests.digest(&fixture.file).unwrap(), wrong);
+        digests.save_written();
+        assert_eq!(fixture.digests().digest(&fixture.file).unwrap() == wrong, has_fine_times);
+    }
+
+    #[test]
+    fn file_that_changed_after_it_was_written_is_hashed_again() {
+        let fixture = fixture();
+        let digests = fixture.digests();
+        let wrong = Sha256Digest::hash(b"something else");
+        digests.add_written(File::open(&fixture.file).unwrap(), wrong);
+        std::thread::sleep(Duration::from_millis(20));
+        fs::write(&fixture.file, vec![8; 2 << 20]).unwrap();
+        digests.save_written();
+        assert_eq!(fixture.digests().digest(&fixture.file).unwrap(), Sha256Digest::hash(&vec![8; 2 << 20]));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | embedded | an empty directory `PLATFORM`, for which other programs check, unless it exists |
 //! | unpacked directory | `PLATFORM`, a symbolic link to it, or a copy if links are not supported |
+//! | downloaded zip file with a native plugin | `PLATFORM/`, which was unpacked and hashed after the download |
 //! | zip file | `PLATFORM/`: the component with a list of the other files, or all files of a native plugin |
 //! | downloaded zip file with a component | `wasip2_wasm/.wardian-package.zip`, a copy, since a signed list of checksums may be all that the lock file records |
 //! | bare component | `wasip2_wasm/terraform-provider-TYPE_vVERSION.wasm`, a copy |
@@ -29,15 +30,14 @@
 //! reported; see [`Trust`](crate::package::Trust).
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use wardian_address::{ProviderAddress, Version};
 use wardian_cache::temporary_path;
-use wardian_files::open_regular;
 
-use crate::archive::PackageArchive;
+use crate::archive::UnpackError;
 use crate::file_digests::FileDigests;
 use crate::hash::{OMITTED_FILES_NAME, component_file_name, program_file_name};
 use crate::lock_file::{LockEntry, LockFile};
@@ -45,7 +45,7 @@ use crate::mirror::{Platform, provider_directory};
 use crate::package::{
     COMPONENT_PLATFORM, ComponentArtifact, ExpectedContent, OLD_COMPONENT_PLATFORM, OpenedPackage,
     PACKAGE_FILE_NAME, PackageError, PackageLocation, PackageMismatch, PluginArtifact, PluginOrigin,
-    omitted_files, open_override,
+    omitted_files, open_archive, open_override,
 };
 use crate::package_cache::PackageCache;
 use crate::requirements::Requirements;
@@ -98,18 +98,19 @@ pub fn install(
             fs::create_dir_all(&expected).map_err(failed(&expected))
         }
         PluginOrigin::Mirror(location) => {
-            place(&target, |staged| unpack_package(selected, location, staged)).map_err(failed(&target))
+            place(&target, |staged| unpack_package(selected, location, staged, &sources.digests))
+                .map_err(failed(&target))
         }
         PluginOrigin::Cached(cached) => {
             place(&target, |staged| link_or_copy(cached, staged)).map_err(failed(&target))
         }
         PluginOrigin::Downloaded(location) => {
             let Some(cache) = &sources.cache else {
-                return place(&target, |staged| unpack_package(selected, location, staged))
+                return place(&target, |staged| unpack_package(selected, location, staged, &sources.digests))
                     .map_err(failed(&target));
             };
             let cached = cache.directory(address, &selected.version, platform);
-            add_to_cache(selected, location, &cached).map_err(failed(&cached))?;
+            add_to_cache(selected, location, &cached, &sources.digests).map_err(failed(&cached))?;
             place(&target, |staged| link_or_copy(&cached, staged)).map_err(failed(&target))
         }
     }
@@ -117,13 +118,18 @@ pub fn install(
 
 /// Adds a downloaded package to the cache. A cached package with the same content is retained,
 /// because other configurations may use it at the same time.
-fn add_to_cache(selected: &SelectedPlugin, location: &PackageLocation, cached: &Path) -> io::Result<()> {
+fn add_to_cache(
+    selected: &SelectedPlugin,
+    location: &PackageLocation,
+    cached: &Path,
+    digests: &FileDigests,
+) -> io::Result<()> {
     let lock = PackageCache::lock(cached)?;
     lock.with(|| {
         if cached.is_dir() && has_same_content(selected, location, cached) {
             return Ok(());
         }
-        place(cached, |staged| unpack_package(selected, location, staged))
+        place(cached, |staged| unpack_package(selected, location, staged, digests))
     })
 }
 
@@ -193,10 +199,18 @@ fn replace(staged: &Path, target: &Path) -> io::Result<()> {
     remove(target).and_then(|()| fs::rename(staged, target))
 }
 
-fn unpack_package(selected: &SelectedPlugin, location: &PackageLocation, staged: &Path) -> io::Result<()> {
+fn unpack_package(
+    selected: &SelectedPlugin,
+    location: &PackageLocation,
+    staged: &Path,
+    digests: &FileDigests,
+) -> io::Result<()> {
     let address = selected.artifact.address();
     match (location, &selected.artifact) {
-        (PackageLocation::Directory(path), _) => link_or_copy(path, staged),
+        (PackageLocation::Directory(path), artifact) => match artifact.origin() {
+            PluginOrigin::Downloaded(_) => move_directory(path, staged),
+            _ => link_or_copy(path, staged),
+        },
         (PackageLocation::Archive(path), PluginArtifact::Component(component)) => {
             if matches!(component.origin, PluginOrigin::Downloaded(_)) {
                 return fs::create_dir(staged)
@@ -205,7 +219,14 @@ fn unpack_package(selected: &SelectedPlugin, location: &PackageLocation, staged:
             }
             place_component(path, component, staged)
         }
-        (PackageLocation::Archive(path), _) => unpack(path, staged),
+        (PackageLocation::Archive(path), _) => {
+            open_archive(path).map_err(io::Error::other)?.unpack(staged, digests).map(drop).map_err(|error| {
+                match error {
+                    UnpackError::Write(error) => error,
+                    UnpackError::Package(error) => io::Error::other(error),
+                }
+            })
+        }
         (PackageLocation::BareComponent(_), PluginArtifact::Component(component)) => {
             let file = staged.join(component_file_name(address, &selected.version));
             fs::create_dir(staged).and_then(|()| fs::write(file, component.bytes()))
@@ -446,7 +467,8 @@ fn reject_symlinks(data_directory: &Path, version_directory: &Path) -> Result<()
     }
 }
 
-fn remove(path: &Path) -> io::Result<()> {
+/// Removes a file, a link or a directory with its content, if it exists.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),
@@ -473,6 +495,17 @@ fn link(_package: &Path, _target: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Moves the directory of an unpacked download. Another file system may be mounted between it and
+/// the target.
+fn move_directory(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            copy_directory(from, to).and_then(|()| fs::remove_dir_all(from))
+        }
+        renamed => renamed,
+    }
+}
+
 fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {
@@ -487,21 +520,6 @@ fn copy_directory(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Unpacks the archive of a native plugin completely, since the executable may need all files.
-fn unpack(path: &Path, target: &Path) -> io::Result<()> {
-    let mut archive = PackageArchive::open(path, open_regular(path)?).map_err(io::Error::other)?;
-    fs::create_dir(target)?;
-    archive.for_each_file(|name, mode, content| {
-        let path = target.join(name);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        let mut file = File::create_new(&path)?;
-        io::copy(content, &mut file)?;
-        set_executable(&file, mode)
-    })
-}
-
 /// Places a component from an archive, without the other files of its package. A list of their
 /// digests replaces them, so that the directory has the same hash as the package.
 fn place_component(path: &Path, component: &ComponentArtifact, target: &Path) -> io::Result<()> {
@@ -510,16 +528,4 @@ fn place_component(path: &Path, component: &ComponentArtifact, target: &Path) ->
     fs::write(target.join(name), component.bytes())?;
     let omitted = omitted.to_text();
     if omitted.is_empty() { Ok(()) } else { fs::write(target.join(OMITTED_FILES_NAME), omitted) }
-}
-
-#[cfg(unix)]
-fn set_executable(file: &File, mode: Option<u32>) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let executable = mode.is_some_and(|mode| mode & 0o111 != 0);
-    if executable { file.set_permissions(fs::Permissions::from_mode(0o755)) } else { Ok(()) }
-}
-
-#[cfg(not(unix))]
-fn set_executable(_file: &File, _mode: Option<u32>) -> io::Result<()> {
-    Ok(())
 }

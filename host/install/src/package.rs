@@ -26,7 +26,7 @@ use zip::result::ZipError;
 
 pub use mismatch::PackageMismatch;
 
-use crate::archive::PackageArchive;
+use crate::archive::{PackageArchive, UnpackError};
 use crate::catalogue::EmbeddedPlugin;
 use crate::file_digests::FileDigests;
 use crate::hash::{
@@ -333,6 +333,37 @@ impl OpenedPackage {
         Ok(Self { artifact, content_hash, archive_hash })
     }
 
+    /// Reads the archive of a downloaded package, whose digest is known. A native plugin is unpacked
+    /// into a new directory while its files are hashed.
+    ///
+    /// # Errors
+    /// If the archive contains no plugin of the expected kind, or the directory cannot be written to.
+    pub(crate) fn unpack(
+        address: &ProviderAddress,
+        version: &Version,
+        download: Download,
+        expected: ExpectedContent,
+        digests: &FileDigests,
+    ) -> Result<Self, UnpackError> {
+        let Download { archive: path, digest, unpacked } = download;
+        let mut archive = open_archive(&path)?;
+        let name = plugin_file_name(archive.names_in_root(), address, &path)?;
+        let contents = read_plugin(archive.file(&name)?, &path, name, expected)?;
+        if let Contents::Component { .. } = contents {
+            let location = PackageLocation::Archive(path);
+            let origin = PluginOrigin::Downloaded(location.clone());
+            return Ok(Self::open(address, version, &location, origin, expected, digests)?);
+        }
+        let content_hash = archive.unpack(&unpacked, digests)?.hash();
+        let file = unpacked.join(contents.name());
+        let origin = PluginOrigin::Downloaded(PackageLocation::Directory(unpacked));
+        let mut artifact = contents.into_artifact(address.clone(), Some(version.clone()), origin, file);
+        if let PluginArtifact::Native(native) = &mut artifact {
+            native.package_hash = Some(content_hash.clone());
+        }
+        Ok(Self { artifact, content_hash, archive_hash: Some(PackageHash::for_archive(digest)) })
+    }
+
     /// Returns the hashes by which a lock file may record this package.
     pub fn hashes(&self) -> impl Iterator<Item = &PackageHash> {
         std::iter::once(&self.content_hash).chain(&self.archive_hash)
@@ -359,6 +390,15 @@ pub fn open_override(address: &ProviderAddress, path: &Path) -> Result<PluginArt
         PluginOrigin::DevelopmentOverride(path.to_owned()),
         file,
     ))
+}
+
+/// The archive of a downloaded package.
+pub(crate) struct Download {
+    pub(crate) archive: PathBuf,
+    /// The digest of the archive.
+    pub(crate) digest: Sha256Digest,
+    /// The directory into which a native plugin is unpacked; it does not exist.
+    pub(crate) unpacked: PathBuf,
 }
 
 enum Contents {
@@ -526,14 +566,19 @@ fn read_archive(
     Ok((contents, files.hash(), Some(PackageHash::for_archive(digest))))
 }
 
+/// Opens an archive and checks its entries.
+pub(crate) fn open_archive(path: &Path) -> Result<PackageArchive, PackageError> {
+    let file = open_regular(path).map_err(|source| read_error(path, source))?;
+    PackageArchive::open(path, file)
+}
+
 /// Opens the archive of a component before its installation, and returns the name of the component
 /// in it and the digests of its other files.
 pub(crate) fn omitted_files(
     path: &Path,
     address: &ProviderAddress,
 ) -> Result<(String, PackageFiles), PackageError> {
-    let file = open_regular(path).map_err(|source| read_error(path, source))?;
-    let mut archive = PackageArchive::open(path, file)?;
+    let mut archive = open_archive(path)?;
     archive.check_component_package()?;
     let name = plugin_file_name(archive.names_in_root(), address, path)?;
     let omitted = archive.hash_files(&name)?;

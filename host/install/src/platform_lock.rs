@@ -14,7 +14,7 @@ use crate::network_source::WantedPackage;
 use crate::package::is_component_platform;
 use crate::requirements::Requirements;
 use crate::selection::{Selection, SelectionError, SelectionOptions, select};
-use crate::sources::Sources;
+use crate::sources::{DownloadPurpose, Sources};
 
 /// Selects one package of each required provider for a platform: the locked version, or the newest
 /// that meets the constraints. The hashes of the lock file are ignored. `directory` is the parent of
@@ -40,6 +40,7 @@ pub async fn select_for_platform(
         WantedPackage::Native
     };
     sources.platform = platform.clone();
+    sources.purpose = DownloadPurpose::Archive;
     sources.cache = None;
     sources.overrides = BTreeMap::new();
     select(requirements, &versions, &sources, directory, SelectionOptions::default()).await

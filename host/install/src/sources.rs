@@ -57,8 +57,19 @@ pub struct Sources<'a> {
     pub network: Option<Arc<dyn NetworkSource>>,
     /// The kinds of packages from servers that are used.
     pub wanted: WantedPackage,
+    /// The purpose of packages from servers.
+    pub purpose: DownloadPurpose,
     /// The cache of packages from servers.
     pub cache: Option<PackageCache>,
+}
+
+/// What happens to a downloaded package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DownloadPurpose {
+    /// It is installed, so a native plugin is unpacked.
+    Install,
+    /// Its archive is copied or hashed.
+    Archive,
 }
 
 /// The content of a `provider_installation` block.
@@ -213,6 +224,7 @@ impl<'a> Sources<'a> {
             digests: Arc::default(),
             network: None,
             wanted: WantedPackage::ComponentOrNative,
+            purpose: DownloadPurpose::Install,
             cache: None,
         })
     }

@@ -145,6 +145,7 @@ async fn run(context: &CommandContext, arguments: &InitArguments) -> Outcome {
             .map_err(|error| Failure::error("Plugin cannot be installed", sentence(&error.to_string())))?;
         lines::installed(shell, address, chosen);
     }
+    sources.digests.save_written();
     lines::signing(shell, &selection);
     warn_of_native(context, &selection)?;
     warn_of_shadows(context, &selection);

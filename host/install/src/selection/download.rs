@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tokio::sync::OnceCell;
 use wardian_address::{ProviderAddress, Version};
@@ -9,6 +10,7 @@ use wardian_digest::Sha256Digest;
 
 use super::errors::SelectionError;
 use super::survey::OpenedOffer;
+use crate::archive::UnpackError;
 use crate::download_area::DownloadArea;
 use crate::file_digests::FileDigests;
 use crate::hash::PackageHash;
@@ -17,8 +19,10 @@ use crate::network_source::{
     NetworkErrorKind, NetworkMethod, NetworkSource, NetworkSourceError, PackageAuthentication,
     PackageBundles, PublishedFormat, PublishedPackage,
 };
-use crate::package::{COMPONENT_PLATFORM, ExpectedContent, OpenedPackage, PackageLocation, PluginOrigin};
-use crate::sources::Sources;
+use crate::package::{
+    COMPONENT_PLATFORM, Download, ExpectedContent, OpenedPackage, PackageLocation, PluginOrigin,
+};
+use crate::sources::{DownloadPurpose, Sources};
 
 /// The downloads of one selection.
 pub(super) struct Downloads<'a> {
@@ -103,7 +107,7 @@ impl<'a> Downloads<'a> {
         let bundles = async { client.bundles(&package).await.map_err(failed) };
         let ((file, digest), bundles) =
             tokio::try_join!(self.download(&**client, address, version, &package), bundles)?;
-        let opened = self.open_downloaded(address, version, &package, file).await?;
+        let opened = self.open_downloaded(address, version, &package, file, digest).await?;
         if !package.package_hashes.is_empty()
             && !opened.hashes().any(|hash| package.package_hashes.contains(hash))
         {
@@ -136,18 +140,16 @@ impl<'a> Downloads<'a> {
         version: &Version,
         package: &PublishedPackage,
     ) -> Result<(PathBuf, Sha256Digest), SelectionError> {
-        let cannot_write =
-            |source: std::io::Error| SelectionError::DownloadDirectory { path: self.root.clone(), source };
         let area = self
             .area
             .get_or_try_init(|| async { DownloadArea::open(&self.root) })
             .await
-            .map_err(cannot_write)?;
+            .map_err(|source| self.cannot_write(source))?;
         let extension = match package.format {
             PublishedFormat::NativeArchive | PublishedFormat::ComponentArchive => "zip",
             PublishedFormat::BareComponent => "wasm",
         };
-        let file = area.file(package.sha256, extension).map_err(cannot_write)?;
+        let file = area.file(package.sha256, extension).map_err(|source| self.cannot_write(source))?;
         let digest = client
             .download(address, version, package, &file)
             .await
@@ -155,39 +157,66 @@ impl<'a> Downloads<'a> {
         Ok((file, digest))
     }
 
-    /// Opens a downloaded file on another thread, because the hash of its content is computed.
+    /// Opens a downloaded file on another thread, because its content is hashed, and unpacked if it
+    /// is installed.
     async fn open_downloaded(
         &self,
         address: &ProviderAddress,
         version: &Version,
         package: &PublishedPackage,
         file: PathBuf,
+        digest: Sha256Digest,
     ) -> Result<OpenedPackage, SelectionError> {
-        let (location, expected) = match package.format {
-            PublishedFormat::NativeArchive => {
-                (PackageLocation::Archive(file), ExpectedContent::ComponentOrNative)
-            }
-            PublishedFormat::ComponentArchive => (PackageLocation::Archive(file), ExpectedContent::Component),
-            PublishedFormat::BareComponent => {
-                (PackageLocation::BareComponent(file), ExpectedContent::Component)
-            }
+        let expected = match package.format {
+            PublishedFormat::NativeArchive => ExpectedContent::ComponentOrNative,
+            PublishedFormat::ComponentArchive | PublishedFormat::BareComponent => ExpectedContent::Component,
         };
-        let (address, version) = (address.clone(), version.clone());
+        let location = match package.format {
+            PublishedFormat::NativeArchive | PublishedFormat::ComponentArchive => {
+                PackageLocation::Archive(file.clone())
+            }
+            PublishedFormat::BareComponent => PackageLocation::BareComponent(file.clone()),
+        };
+        let unpacked = match (package.format, self.sources.purpose, self.area.get()) {
+            (PublishedFormat::NativeArchive, DownloadPurpose::Install, Some(area)) => {
+                Some(area.unpacked().map_err(|source| self.cannot_write(source))?)
+            }
+            _ => None,
+        };
         let opening = tokio::task::spawn_blocking({
             let (address, version) = (address.clone(), version.clone());
-            move || {
-                let origin = PluginOrigin::Downloaded(location.clone());
-                OpenedPackage::open(&address, &version, &location, origin, expected, &FileDigests::default())
+            let digests = Arc::clone(&self.sources.digests);
+            move || match unpacked {
+                Some(unpacked) => {
+                    let download = Download { archive: file, digest, unpacked };
+                    OpenedPackage::unpack(&address, &version, download, expected, &digests)
+                }
+                None => {
+                    let origin = PluginOrigin::Downloaded(location.clone());
+                    let opened =
+                        OpenedPackage::open(&address, &version, &location, origin, expected, &digests);
+                    opened.map_err(UnpackError::Package)
+                }
             }
         });
         match opening.await {
             Ok(Ok(opened)) => Ok(opened),
-            Ok(Err(error)) => {
-                let error = NetworkSourceError::for_package(NetworkErrorKind::Rejected, error.to_string());
-                Err(download_failed(&address, &version, error))
+            Ok(Err(UnpackError::Write(source))) => Err(self.cannot_write(source)),
+            Ok(Err(UnpackError::Package(error))) => {
+                let detail =
+                    format!("{error}; ask the publisher to correct the package, or use another version");
+                let error = NetworkSourceError::for_package(NetworkErrorKind::Rejected, detail);
+                Err(download_failed(address, version, error))
             }
-            Err(_) => Err(SelectionError::Interrupted { address, version }),
+            Err(_) => {
+                let (address, version) = (address.clone(), version.clone());
+                Err(SelectionError::Interrupted { address, version })
+            }
         }
+    }
+
+    fn cannot_write(&self, source: std::io::Error) -> SelectionError {
+        SelectionError::DownloadDirectory { path: self.root.clone(), source }
     }
 }
 
