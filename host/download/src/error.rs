@@ -11,34 +11,37 @@ use wardian_network::NetworkError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
-    #[error("{url} was not requested, because network access is disabled (offline mode)")]
+    #[error(
+        "{url} was not requested, because network access is disabled (offline mode); to allow requests, run \
+         the command without -offline and unset WARDIAN_OFFLINE"
+    )]
     Offline { url: String },
     /// The request cannot be sent.
     #[error("cannot request {url}: {reason}")]
     Invalid { url: String, reason: String },
     /// There is no connection to the server.
-    #[error("failed to request {url}: {source}")]
+    #[error("failed to request {url}: {source}; {NETWORK_ADVICE}")]
     Connect { url: String, source: NetworkError },
     /// There is no secure connection to the server.
     #[error("failed to request {url}: {source}{}", certificate_advice(source))]
     Tls { url: String, source: NetworkError },
     /// The server did not respond, or stopped sending, within the time limit.
-    #[error("failed to request {url}: {reason}")]
+    #[error("failed to request {url}: {reason}; {NETWORK_ADVICE}")]
     Timeout { url: String, reason: String },
     /// The connection was lost, or the server violated the protocol.
-    #[error("failed to request {url}: {source}")]
+    #[error("failed to request {url}: {source}; {NETWORK_ADVICE}")]
     Interrupted { url: String, source: NetworkError },
-    #[error("the response of {url} is larger than the limit of {limit} bytes")]
+    #[error("the response of {url} is larger than the limit of {limit} bytes; {SERVER_ADVICE}")]
     TooLarge {
         url: String,
         /// The limit in bytes.
         limit: u64,
     },
     /// The server redirected to a URL that is not requested.
-    #[error("the response of {url} is a redirect that cannot be followed: {problem}")]
+    #[error("the response of {url} is a redirect that cannot be followed: {problem}; {SERVER_ADVICE}")]
     Redirect { url: String, problem: RedirectProblem },
     /// The server did not send the file.
-    #[error("failed to download {url}: the server responded with {status}")]
+    #[error("failed to download {url}: the server responded with {status}; {}", status_advice(*status))]
     Status { url: String, status: StatusCode },
     /// The response is compressed, although the request did not allow it.
     #[error(
@@ -49,11 +52,14 @@ pub enum FetchError {
     /// The file is not the expected file.
     #[error(
         "the file at {url} has the SHA-256 digest {found}, but the expected digest is {expected}; it was \
-         changed on the server or during the transfer, and is not used"
+         changed on the server or during the transfer, and is not used; run the command again, and if it fails \
+         again, ask the publisher which file is right"
     )]
     DigestMismatch { url: String, expected: Sha256Digest, found: Sha256Digest },
     /// The file does not have the expected size.
-    #[error("the file at {url} has {found} bytes, but its expected size is {expected} bytes")]
+    #[error(
+        "the file at {url} has {found} bytes, but its expected size is {expected} bytes; {SERVER_ADVICE}"
+    )]
     SizeMismatch {
         url: String,
         expected: u64,
@@ -64,6 +70,26 @@ pub enum FetchError {
     /// A local file could not be written.
     #[error("failed to write {} while downloading {url}: {source}{}", path.display(), disk_advice(source))]
     Write { url: String, path: PathBuf, source: io::Error },
+}
+
+const NETWORK_ADVICE: &str = "check the network connection and the proxy settings, or try again later";
+const SERVER_ADVICE: &str = "ask the operator of the server to correct it";
+
+/// Returns what the user can do about a status.
+pub fn status_advice(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::NOT_FOUND | StatusCode::GONE => {
+            "check the address, or ask the operator of the server whether it was removed"
+        }
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+            "check the credentials"
+        }
+        StatusCode::TOO_MANY_REQUESTS => {
+            "the server limits the number of requests, so wait for some time and run the command again"
+        }
+        status if status.is_server_error() => "try again later, or ask the operator of the server",
+        _ => SERVER_ADVICE,
+    }
 }
 
 /// The reason why a redirect is not followed.

@@ -35,7 +35,7 @@ mod transfer;
 
 pub use authorization::Authorization;
 pub use downloader::{Downloader, DownloaderOptions, MAX_RETRIES, NetworkAccess};
-pub use error::{FetchError, RedirectProblem};
+pub use error::{FetchError, RedirectProblem, status_advice};
 pub use netrc::{Netrc, NetrcError};
 pub use observer::DownloadObserver;
 pub use printable_url::printable_url;

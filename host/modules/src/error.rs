@@ -29,6 +29,9 @@ pub enum InstallProblem {
     /// The package could not be fetched.
     #[error("{source}")]
     Download { package: String, source: PackageError },
+    /// The package to which a registry refers could not be fetched.
+    #[error("{source}")]
+    ReferredDownload { package: String, host: String, source: PackageError },
     #[error(transparent)]
     Registry(#[from] ModuleRegistryError),
     /// The registry's host or the module's names cannot be used in requests.
@@ -90,8 +93,11 @@ impl ModuleInstallError {
     pub fn summary(&self) -> &'static str {
         match &*self.problem {
             InstallProblem::Download { source: PackageError::Subdirectory(_), .. }
+            | InstallProblem::ReferredDownload { source: PackageError::Subdirectory(_), .. }
             | InstallProblem::Subdirectory(_) => "Failed to expand subdir globs",
-            InstallProblem::Download { .. } => "Failed to download module",
+            InstallProblem::Download { .. } | InstallProblem::ReferredDownload { .. } => {
+                "Failed to download module"
+            }
             InstallProblem::Registry(error) => error.summary(),
             InstallProblem::RegistryAddress { .. } => "Error accessing remote module registry",
             InstallProblem::NoVersions { .. } => "Module has no versions",
@@ -116,6 +122,12 @@ fn describe(error: &ModuleInstallError) -> String {
                 "Could not download module \"{key}\"{origin} source code from \"{package}\": {source}.{advice}"
             )
         }
+        InstallProblem::ReferredDownload { package, host, source } => {
+            format!(
+                "Could not download module \"{key}\"{origin} source code from \"{package}\", to which the registry \
+                 {host} refers: {source}.{advice}"
+            )
+        }
         problem => format!("Module \"{key}\"{origin} could not be installed: {problem}.{advice}"),
     }
 }
@@ -124,14 +136,16 @@ fn describe(error: &ModuleInstallError) -> String {
 fn may_be_unreachable(problem: &InstallProblem) -> bool {
     match problem {
         InstallProblem::Registry(_) => true,
-        InstallProblem::Download { source, .. } => matches!(
-            source,
-            PackageError::Fetch(_)
-                | PackageError::Program(_)
-                | PackageError::Bucket(_)
-                | PackageError::Oci(_)
-                | PackageError::Offline { .. }
-        ),
+        InstallProblem::Download { source, .. } | InstallProblem::ReferredDownload { source, .. } => {
+            matches!(
+                source,
+                PackageError::Fetch(_)
+                    | PackageError::Program(_)
+                    | PackageError::Bucket(_)
+                    | PackageError::Oci(_)
+                    | PackageError::Offline { .. }
+            )
+        }
         _ => false,
     }
 }

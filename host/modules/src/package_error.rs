@@ -13,6 +13,9 @@ use crate::programs::ProgramError;
 use crate::subdirectory::SubdirectoryError;
 use crate::tree::TreeError;
 
+const OPERATOR: &str = "ask the operator of the server to correct it";
+const PUBLISHER: &str = "ask the publisher to correct it, or use another version";
+
 /// The reason why a package could not be fetched. The text does not name the module and the
 /// package, which the error of the module does.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +37,7 @@ pub enum PackageError {
     OciAddress(#[from] ModuleAddressError),
     #[error(transparent)]
     Oci(#[from] OciError),
-    #[error("the archive cannot be unpacked: {0}")]
+    #[error("the archive cannot be unpacked: {0}; {PUBLISHER}")]
     Archive(#[from] ArchiveError),
     #[error(transparent)]
     Tree(#[from] TreeError),
@@ -43,19 +46,21 @@ pub enum PackageError {
     #[error(transparent)]
     Subdirectory(#[from] SubdirectoryError),
     #[error(
-        "the archive has the {algorithm} digest {found}, but the expected digest is {expected}; it was changed on the server or during the transfer, and is not used"
+        "the archive has the {algorithm} digest {found}, but the expected digest is {expected}; it was changed on the server or during the transfer, and is not used; run the command again, and if it fails again, ask the publisher which file is right"
     )]
     Checksum { algorithm: &'static str, expected: String, found: String },
-    #[error("the list of checksums at {url} contains no digest of the file \"{file}\"")]
+    #[error("the list of checksums at {url} contains no digest of the file \"{file}\"; {PUBLISHER}")]
     ChecksumMissing { url: String, file: String },
-    #[error("the list of checksums has the address \"{address}\", which is not an http or https URL")]
+    #[error(
+        "the list of checksums has the address \"{address}\", which is not an http or https URL; correct the checksum argument of the source"
+    )]
     ChecksumAddress { address: String },
     /// A server referred to something that it must not refer to.
-    #[error("the server referred to {target}, {problem}")]
+    #[error("the server referred to {target}, {problem}; {OPERATOR}")]
     Referral { target: String, problem: &'static str },
-    #[error("the server referred to \"{location}\": {source}")]
+    #[error("the server referred to \"{location}\": {source}; {OPERATOR}")]
     ReferralAddress { location: String, source: ModuleSourceError },
-    #[error("more than {limit} servers in a row referred to another location of the package")]
+    #[error("more than {limit} servers in a row referred to another location of the package; {OPERATOR}")]
     TooManyReferrals { limit: usize },
     #[error(
         "the package is in a repository, and programs such as git are not run for untrusted configurations. Run \
@@ -63,15 +68,17 @@ pub enum PackageError {
     )]
     ProgramsNotAllowed,
     #[error(
-        "{address} was not fetched, because network access is disabled (offline mode) and the package is not in the cache"
+        "{address} was not fetched, because network access is disabled (offline mode) and the package is not in the cache; run the command without -offline and unset WARDIAN_OFFLINE"
     )]
     Offline { address: String },
     /// The package is not an archive that can be recognized.
-    #[error("the response of {url} is neither a zip archive nor a compressed tar archive")]
+    #[error(
+        "the response of {url} is neither a zip archive nor a compressed tar archive; check the address, or ask the operator of the server to correct it"
+    )]
     UnknownArchive { url: String },
     #[error("source path error: {path}: {reason}")]
     LocalPath { path: String, reason: String },
-    #[error("the package contains no files")]
+    #[error("the package contains no files; check the address, or ask the publisher to correct it")]
     Empty,
     /// Another process changes or removes packages in the cache.
     #[error("the package in the cache was changed twice while it was copied; run the command again")]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use http::StatusCode;
 use serde::Deserialize;
 use wardian_digest::Sha256Digest;
-use wardian_download::FetchError;
+use wardian_download::{FetchError, status_advice};
 
 use crate::challenge::ChallengeError;
 use crate::credentials::OciCredentialsError;
@@ -15,6 +15,9 @@ use crate::digest::DigestError;
 use crate::layout::LayoutProblem;
 use crate::manifest::ManifestError;
 use crate::reference::{ArtifactReference, ReferenceError, RegistryHost, Repository};
+
+const OPERATOR: &str = "ask the operator of the registry to correct it";
+const PUBLISHER: &str = "ask the publisher to correct it, or use another version";
 
 /// A failed request to a registry, or an artifact that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -34,13 +37,17 @@ pub enum OciError {
         errors: Vec<RegistryMessage>,
     },
     /// The registry requested credentials in a form that cannot be answered.
-    #[error("{repository} requires authentication, but the request of {url} cannot be answered: {source}")]
+    #[error(
+        "{repository} requires authentication, but the request of {url} cannot be answered: {source}; {OPERATOR}"
+    )]
     Challenge { repository: Repository, url: String, source: ChallengeError },
     /// The server that issues tokens returned no token.
-    #[error("the token server {url} of {repository} returned no token: {reason}")]
+    #[error("the token server {url} of {repository} returned no token: {reason}; check the credentials")]
     Token { repository: Repository, url: String, reason: String },
     /// The registry responded with an error.
-    #[error("failed to {action}: {url} responded with {status}{}", details(errors))]
+    #[error(
+        "failed to {action}: {url} responded with {status}{}; {}", details(errors), status_advice(*status)
+    )]
     Response {
         /// The failed action, such as "list the tags of HOST/REPO".
         action: String,
@@ -49,28 +56,29 @@ pub enum OciError {
         errors: Vec<RegistryMessage>,
     },
     /// The registry's response does not follow the specification.
-    #[error("failed to {action}: the response of {url} is invalid: {reason}")]
+    #[error("failed to {action}: the response of {url} is invalid: {reason}; {OPERATOR}")]
     InvalidResponse { action: String, url: String, reason: String },
-    #[error("the manifest of {reference} cannot be used: {source}")]
+    #[error("the manifest of {reference} cannot be used: {source}; {PUBLISHER}")]
     Manifest { reference: ArtifactReference, source: ManifestError },
     /// Content is not the expected content.
     #[error(
         "{subject} has the digest sha256:{found}, but the expected digest is sha256:{expected}; it was \
-         changed in the registry or during the transfer, and is not used"
+         changed in the registry or during the transfer, and is not used; run the command again, and if it \
+         fails again, ask the publisher which content is right"
     )]
     DigestMismatch { subject: String, expected: Sha256Digest, found: Sha256Digest },
     /// Content does not have the expected size.
-    #[error("{subject} has {found} bytes, but its descriptor states {expected} bytes")]
+    #[error("{subject} has {found} bytes, but its descriptor states {expected} bytes; {PUBLISHER}")]
     SizeMismatch { subject: String, expected: u64, found: u64 },
-    #[error("{repository} has more than {limit} tags")]
+    #[error("{repository} has more than {limit} tags; {PUBLISHER}")]
     TooManyTags { repository: Repository, limit: usize },
     /// A list has too many pages, or its pages form a loop.
-    #[error("failed to {action}: {url} has too many pages")]
+    #[error("failed to {action}: {url} has too many pages; {OPERATOR}")]
     TooManyPages { action: String, url: String },
     /// The artifact is not the expected one.
-    #[error("{reference} {problem}")]
+    #[error("{reference} {problem}; {PUBLISHER}")]
     Layout { reference: ArtifactReference, problem: LayoutProblem },
-    #[error("{reference} refers to content whose digest cannot be verified: {source}")]
+    #[error("{reference} refers to content whose digest cannot be verified: {source}; {PUBLISHER}")]
     Digest { reference: ArtifactReference, source: DigestError },
     #[error(transparent)]
     Reference(#[from] ReferenceError),
@@ -214,7 +222,8 @@ mod tests {
         );
         assert_eq!(
             error.to_string(),
-            "failed to list the tags of h/x: https://h/v2/x/tags/list responded with 400 Bad Request (A: b[2J; c)"
+            "failed to list the tags of h/x: https://h/v2/x/tags/list responded with 400 Bad Request (A: b[2J; c); \
+             ask the operator of the server to correct it"
         );
     }
 }

@@ -132,7 +132,10 @@ impl ModuleInstaller {
                         let referral = Referral::from_server(self.is_registry_encrypted(address).await);
                         let package = source.package.to_string();
                         let record = self.fetcher.fetch(&source.package, pinned, referral).await;
-                        let record = record.map_err(|source| InstallProblem::Download { package, source })?;
+                        let record = record.map_err(|source| {
+                            let host = address.host().to_owned();
+                            InstallProblem::ReferredDownload { package, host, source }
+                        })?;
                         PackageRecord { subdirectory, ..record }
                     }
                 }

@@ -173,7 +173,16 @@ mod tests {
             (OsString::from("EXPECTED"), OsString::from("yes")),
         ];
         let programs = HelperPrograms::new(vec![directory.path().to_owned()], environment);
-        programs.get("own", &RegistryHost::parse(registry).unwrap()).await
+        loop {
+            let result = programs.get("own", &RegistryHost::parse(registry).unwrap()).await;
+            // A process that another test has just forked may still have the script open.
+            match &result {
+                Err(error) if error.to_string().contains("Text file busy") => {
+                    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+                }
+                _ => return result,
+            }
+        }
     }
 
     #[tokio::test]

@@ -78,7 +78,10 @@ fn ambiguous_and_unusable_entries_are_errors() {
         entry("d", WASM_CONFIG, "wasip2", "wasm"),
     ]);
     let error = twice.native(&OciPlatform::new("linux", "amd64")).unwrap_err().to_string();
-    assert_eq!(error, "h/x:1.0.0 has 2 entries for linux_amd64, so the package is ambiguous");
+    assert_eq!(
+        error,
+        "h/x:1.0.0 has 2 entries for linux_amd64, so the package is ambiguous; ask the publisher to correct it, or use another version"
+    );
     assert!(twice.component().is_err());
     let mut nested = entry("a", WASM_CONFIG, "wasip2", "wasm");
     nested.media_type = "application/vnd.oci.image.index.v1+json".to_owned();

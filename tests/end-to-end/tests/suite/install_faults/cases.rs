@@ -35,8 +35,6 @@ pub(super) struct FaultCase {
     pub(super) subject: Subject,
     /// Whether the installation succeeds nevertheless.
     pub(super) recovers: bool,
-    /// What the message lacks, if that is known.
-    pub(super) open: Option<&'static str>,
     change: Box<dyn Fn(&mut ServerDescription) + Sync>,
 }
 
@@ -47,22 +45,12 @@ impl FaultCase {
         subject: Subject,
         change: impl Fn(&mut ServerDescription) + Sync + 'static,
     ) -> Self {
-        Self { name, title: title.to_owned(), subject, recovers: false, open: None, change: Box::new(change) }
+        Self { name, title: title.to_owned(), subject, recovers: false, change: Box::new(change) }
     }
 
     fn recovering(mut self) -> Self {
         self.recovers = true;
         self
-    }
-
-    fn open(mut self, problem: &'static str) -> Self {
-        self.open = Some(problem);
-        self
-    }
-
-    /// Returns the description of the fault, with what the message lacks.
-    pub(super) fn title_with_open_problem(&self) -> String {
-        self.open.map_or_else(|| self.title.clone(), |problem| format!("{} (open: {problem})", self.title))
     }
 
     /// Returns the content of the server.
@@ -564,14 +552,14 @@ fn modules(cases: &mut Vec<FaultCase>) {
     let located = |source: &'static str| module(move |release| release.source = Some(source.to_owned()));
     cases.extend([
         FaultCase::new("module/no-location", "no location", Module, module(|release| release.has_no_location = true)),
-        FaultCase::new("module/file-location", "a location on the user's disk", Module, located("file:///etc")).open("the registry is not named"),
+        FaultCase::new("module/file-location", "a location on the user's disk", Module, located("file:///etc")),
         FaultCase::new("module/absolute-location", "a path on the user's disk", Module, located("/etc")),
         FaultCase::new(
             "module/ext-location",
             "a location that runs a program",
             Module,
             located("git::ext::sh -c touch% escaped"),
-        ).open("the registry is not named"),
+        ),
         FaultCase::new(
             "module/option-location",
             "a location that git would read as an option",

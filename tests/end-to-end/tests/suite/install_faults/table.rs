@@ -53,7 +53,7 @@ pub(super) fn message(installation: &Installation, output: &Output) -> String {
 }
 
 /// Returns the table of names, titles and messages.
-pub(super) fn text<'a>(rows: impl Iterator<Item = (&'a str, String, &'a str)>) -> String {
+pub(super) fn text<'a>(rows: impl Iterator<Item = (&'a str, &'a str, &'a str)>) -> String {
     let mut text = HEAD.to_owned();
     for (name, title, message) in rows {
         let message = message.replace('|', "\\|").replace('<', "\\<");
