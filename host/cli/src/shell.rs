@@ -554,25 +554,37 @@ fn input_has_ended() -> bool {
 }
 
 /// Combines warnings with the same summary, because a provider may report the same warning for a
-/// hundred objects. All errors and all results of checks are shown.
+/// hundred objects. The one with the first position is shown. All errors and all results of checks
+/// are shown.
 fn consolidated(diagnostics: &Diagnostics) -> Vec<Diagnostic> {
-    let mut shown: Vec<(Diagnostic, Vec<Option<String>>)> = Vec::new();
+    let mut shown: Vec<Vec<&Diagnostic>> = Vec::new();
     let mut warned: HashMap<&str, usize> = HashMap::new();
     for diagnostic in diagnostics {
         let next = shown.len();
         let is_own = diagnostic.is_error() || diagnostic.origin == DiagnosticOrigin::Check;
         let first = if is_own { next } else { *warned.entry(&diagnostic.summary).or_insert(next) };
         match shown.get_mut(first) {
-            Some((_, more)) => more.push(
-                diagnostic
-                    .subject
-                    .as_ref()
-                    .map(|span| format!("{} line {}", span.file.name(), span.start_position().line)),
-            ),
-            None => shown.push((diagnostic.clone(), Vec::new())),
+            Some(similar) => similar.push(diagnostic),
+            None => shown.push(vec![diagnostic]),
         }
     }
-    shown.into_iter().map(|(diagnostic, more)| with_further_positions(diagnostic, &more)).collect()
+    let position = |diagnostic: &&Diagnostic| {
+        diagnostic.subject.as_ref().map(|span| (span.file.name().to_owned(), span.start))
+    };
+    shown
+        .into_iter()
+        .filter_map(|mut similar| {
+            similar.sort_by_cached_key(position);
+            let (first, more) = similar.split_first()?;
+            let more: Vec<_> = more.iter().map(|diagnostic| line_of(diagnostic)).collect();
+            Some(with_further_positions((*first).clone(), &more))
+        })
+        .collect()
+}
+
+fn line_of(diagnostic: &Diagnostic) -> Option<String> {
+    let span = diagnostic.subject.as_ref()?;
+    Some(format!("{} line {}", span.file.name(), span.start_position().line))
 }
 
 /// Adds the number of similar warnings to a warning, and the positions of the first of them.

@@ -112,7 +112,7 @@ pub(super) fn installed(shell: &Shell, address: &ProviderAddress, chosen: &Selec
         });
         return;
     }
-    let authentication = chosen.authentication.as_ref().map(|authentication| printable!("{authentication}"));
+    let authentication = authentication(chosen).map(|authentication| printable!("{authentication}"));
     let origin = authentication.unwrap_or(origin);
     match (shell.is_for_programs(), is_present) {
         (true, true) => {
@@ -130,6 +130,15 @@ pub(super) fn installed(shell: &Shell, address: &ProviderAddress, chosen: &Selec
     }
 }
 
+/// Returns how the package was authenticated; [`None`] for a plugin that is part of the program or
+/// was installed before. A filesystem mirror publishes no hashes.
+fn authentication(chosen: &SelectedPlugin) -> Option<&PackageAuthentication> {
+    match chosen.artifact.origin() {
+        PluginOrigin::Mirror(_) => Some(&PackageAuthentication::Unauthenticated),
+        _ => chosen.authentication.as_ref(),
+    }
+}
+
 fn origin(chosen: &SelectedPlugin) -> PrintableText {
     let kind = match chosen.artifact {
         PluginArtifact::Component(_) => "component",
@@ -137,7 +146,9 @@ fn origin(chosen: &SelectedPlugin) -> PrintableText {
     };
     match chosen.artifact.origin() {
         PluginOrigin::Embedded => printable!("embedded {kind}"),
-        PluginOrigin::Mirror(location) => printable!("{kind} from {}", location.path().display()),
+        PluginOrigin::Mirror(location) => {
+            printable!("{kind} from {}, unauthenticated", location.path().display())
+        }
         PluginOrigin::Downloaded(_) => match &chosen.authentication {
             Some(authentication) => printable!("{kind}, {authentication}{}", expiry(authentication)),
             None => PrintableText::from(kind),

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use wardian_address::ResourceMode;
 use wardian_config::Configuration;
 use wardian_engine::{
     Action, Mode, ObjectSecrets, OutputChange, Plan, RelevantAttribute, ResourceChange, Schemas,
@@ -176,11 +177,20 @@ fn planned_objects(changes: &[ResourceChange]) -> ModuleTree<'_> {
         deposed: None,
         provider: &change.provider,
         schema: &change.schema,
-        schema_version: u64::try_from(change.schema.version).unwrap_or_default(),
+        schema_version: planned_schema_version(change),
         value: change.after.clone(),
         tainted: false,
         dependencies: &[],
     }))
+}
+
+/// Returns the schema version of a planned object. Objects of data sources have none, and are shown
+/// with 0.
+fn planned_schema_version(change: &ResourceChange) -> u64 {
+    match change.address.resource.mode {
+        ResourceMode::Managed => u64::try_from(change.schema.version).unwrap_or_default(),
+        _ => 0,
+    }
 }
 
 /// Returns the outputs of the prior state, including those new values that are known.
