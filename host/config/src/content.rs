@@ -274,7 +274,7 @@ fn constant(
 /// Returns the diagnostic for an expression of the wrong type.
 pub(crate) fn unsuitable(expression: &Expression, problem: &str) -> Diagnostic {
     Diagnostic::error("Unsuitable value type", format!("This value cannot be used here: {problem}."))
-        .at(expression.span().clone())
+        .at(expression.beginning())
 }
 
 /// Returns the labels of a block if their number is correct; `names` describes each label.

@@ -252,7 +252,8 @@ impl Configuration {
                             variable.name
                         );
                         found.push(
-                            Diagnostic::error("Missing required argument", detail).at(call.span.clone()),
+                            Diagnostic::error("Missing required argument", detail)
+                                .at(call.missing_input_span.clone()),
                         );
                     }
                 }

@@ -37,7 +37,7 @@ impl Configuration {
     pub fn check_reference(&self, node: &ModuleNode, reference: &Reference) -> Option<Diagnostic> {
         let undeclared = node.check_declared(&reference.subject);
         undeclared
-            .map(|problem| problem.at(reference.span.clone()))
+            .map(|problem| problem.at(reference.object_span()))
             .or_else(|| self.check_output(node, reference))
     }
 
@@ -192,7 +192,7 @@ impl ModuleNode {
             );
             problems.push(
                 Diagnostic::error("Reference to scoped resource", detail)
-                    .at(reference.span.clone())
+                    .at(reference.object_span())
                     .in_block(context),
             );
         });

@@ -224,7 +224,7 @@ data "a_b" "e" {
 "#,
         &[
             "main.tf:3,3-11: Invalid combination of \"count\" and \"for_each\": Only one of count and for_each can determine the number of instances.",
-            "main.tf:4,17-25: Invalid depends_on reference: Only whole objects can be dependencies: name the resource or module without its attributes.",
+            "main.tf:4,22-25: Invalid depends_on reference: Only whole objects can be dependencies: name the resource or module without its attributes.",
             "main.tf:4,27-30: (warning) Quoted references are deprecated: References are written without quotes.",
             "main.tf:4,28-29: Invalid reference: A reference to a resource needs its type and its name with a dot between them. To write a string, put it in quotes.",
             "main.tf:4,32-33: Invalid expression: The name of a resource, a module or another object is required here.",
@@ -261,7 +261,7 @@ variable "d" {
         &[
             "main.tf:3,13-16: Invalid default value for variable: The default is not of the variable's type: a number is required.",
             "main.tf:7,14-18: Invalid default value for variable: The default is null, but the variable sets nullable = false.",
-            "main.tf:10,13-18: Variables not allowed: Only constants are allowed here, so `var.a` cannot be used.",
+            "main.tf:10,13-16: Variables not allowed: Only constants are allowed here, so `var.a` cannot be used.",
             "main.tf:14,21-26: Invalid validation expression: The condition refers to no object, so its result is always the same and it checks nothing.",
             "main.tf:14,21-26: Invalid variable validation condition: The condition must refer to var.d, because it validates that value.",
         ],
@@ -342,7 +342,7 @@ module "e" {
             "m/main.tf:4,12-17: Module call cycle: The module \"again\" calls the module in ., which is one of its callers: the configuration would be infinite.",
             "main.tf:6,12-23: Unreadable module directory: The directory nowhere does not exist. A local path is relative to the directory of the module that calls it.",
             "main.tf:3,3-6: Unsupported argument: The module has no variable named \"nam\". Did you mean \"name\"?",
-            "main.tf:1,1-11: Missing required argument: The module requires a value for its variable \"name\", which has no default.",
+            "main.tf:1,12-13: Missing required argument: The module requires a value for its variable \"name\", which has no default.",
         ],
     );
 }
@@ -433,16 +433,16 @@ module "e" {
         ],
         &[
             "main.tf:9,17-22: (warning) Quoted references are deprecated: References are written without quotes.",
-            "main.tf:9,17-22: (warning) Reference to undefined provider: The module does not declare x.y in required_providers, so it is assumed to be hashicorp/x.",
+            "main.tf:9,17-19: (warning) Reference to undefined provider: The module does not declare x.y in required_providers, so it is assumed to be hashicorp/x.",
             "main.tf:9,25-26: (warning) Reference to undefined provider: The provider x is not declared, so it is assumed to be hashicorp/x. Declare it in required_providers.",
             "main.tf:9,32-33: (warning) Reference to undefined provider: The provider q is not declared, so it is assumed to be hashicorp/q. Declare it in required_providers.",
             "main.tf:9,32-33: Provider type mismatch: The module expects a configuration of registry.terraform.io/hashicorp/z as z, but receives one of registry.terraform.io/hashicorp/q.",
             "main.tf:9,35-36: (warning) Reference to undefined provider: The module does not declare w in required_providers, so it is assumed to be hashicorp/w.",
-            "main.tf:9,39-42: Provider type mismatch: The module expects a configuration of registry.terraform.io/hashicorp/w as w, but receives one of registry.terraform.io/hashicorp/q.",
+            "main.tf:9,39-40: Provider type mismatch: The module expects a configuration of registry.terraform.io/hashicorp/w as w, but receives one of registry.terraform.io/hashicorp/q.",
             "m/main.tf:2,1-13: (warning) Redundant empty provider block: A module receives the configuration of z from its caller without an empty block. Remove the block; list aliases that the caller must pass in configuration_aliases in required_providers.",
             "m/main.tf:2,1-13: (warning) Redundant empty provider block: A module receives the configuration of z from its caller without an empty block. Remove the block; list aliases that the caller must pass in configuration_aliases in required_providers.",
             "main.tf:3,3-6: Unsupported argument: The module has no variable named \"nam\". Did you mean \"name\"?",
-            "main.tf:1,1-11: Missing required argument: The module requires a value for its variable \"name\", which has no default.",
+            "main.tf:1,12-13: Missing required argument: The module requires a value for its variable \"name\", which has no default.",
         ],
     );
 }
@@ -600,7 +600,7 @@ resource "a_b" "web" {
             "main.tf:9,16-22: Unsupported attribute: The module \"m\" has no output named \"ouput\". Did you mean \"output\"?",
             "main.tf:9,24-32: Reference to undeclared module: There is no module call \"n\" in the root module. Did you mean \"m\"?",
             "main.tf:11,16-23: Reference to undeclared local value: There is no local value \"b\" in the root module. Did you mean \"a\"?",
-            "main.tf:13,27-37: Reference to undeclared resource: There is no resource \"a_b\" \"wbe\" in the root module. Did you mean \"web\"?",
+            "main.tf:13,27-34: Reference to undeclared resource: There is no resource \"a_b\" \"wbe\" in the root module. Did you mean \"web\"?",
         ],
     );
 }

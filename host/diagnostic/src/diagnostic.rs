@@ -124,6 +124,17 @@ impl Diagnostic {
         self
     }
 
+    /// Returns the header of the containing block. It is not shown if the diagnostic is about the
+    /// header itself.
+    pub(crate) fn enclosing_block(&self) -> Option<&str> {
+        let context = self.context.as_deref()?;
+        let is_header = self.subject.as_ref().is_some_and(|span| {
+            let follows = span.file.text().get(span.start..).unwrap_or_default();
+            span.start_position().column == 1 && follows.starts_with(context)
+        });
+        (!is_header).then_some(context)
+    }
+
     /// Sets the header of the containing block.
     #[must_use]
     pub fn in_block(mut self, context: impl Into<String>) -> Self {

@@ -108,7 +108,7 @@ impl Diagnostic {
         let line_start = span.file.line_start(start.line);
         let offset = |byte: usize| byte.saturating_sub(line_start).min(code.len());
         Snippet {
-            context: self.context.as_deref(),
+            context: self.enclosing_block(),
             code,
             start_line: start.line,
             highlight_start_offset: offset(span.start),
@@ -144,11 +144,13 @@ fn type_json(ty: &Type) -> serde_json::Value {
 }
 
 fn range(span: &Span) -> Range<'_> {
-    Range {
-        filename: span.file.name(),
-        start: span.start_position().into(),
-        end: span.file.position(highlight_end(span)).into(),
-    }
+    let start = span.start_position();
+    let end = if span.end > span.start {
+        span.end_position()
+    } else {
+        Position { column: start.column + 1, byte: start.byte + 1, ..start }
+    };
+    Range { filename: span.file.name(), start: start.into(), end: end.into() }
 }
 
 /// Returns the end of the highlighted text. For an empty span, one character is highlighted.

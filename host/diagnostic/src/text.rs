@@ -148,7 +148,7 @@ impl Diagnostic {
             append_line!(text, "  with {address},");
         }
         append!(text, "  on {} line {}", span.file.name(), start.line);
-        if let Some(context) = &self.context {
+        if let Some(context) = self.enclosing_block() {
             append!(text, ", in {context}");
         }
         text.push(":\n");

@@ -29,7 +29,7 @@ pub fn in_resource(
     match resource_of(configuration, address) {
         Some(resource) => {
             let context = check_around(configuration, address).unwrap_or_else(|| resource.context());
-            in_body(&resource.body, &resource.span, diagnostics).in_block(&context)
+            in_body(&resource.body, diagnostics).in_block(&context)
         }
         None => diagnostics,
     }
@@ -53,22 +53,23 @@ pub fn in_provider(
     diagnostics: Diagnostics,
 ) -> Diagnostics {
     match provider_block(configuration, address) {
-        Some(config) => in_body(&config.body, &config.span, diagnostics)
-            .in_block(&format!("provider \"{}\"", config.local_name)),
+        Some(config) => {
+            in_body(&config.body, diagnostics).in_block(&format!("provider \"{}\"", config.local_name))
+        }
         None => diagnostics,
     }
 }
 
 /// Adds the source span of a provisioner block to diagnostics.
 pub fn in_provisioner(block: &Provisioner, diagnostics: Diagnostics) -> Diagnostics {
-    in_body(&block.body, &block.span, diagnostics)
+    in_body(&block.body, diagnostics)
 }
 
-fn in_body(body: &Body, header: &wardian_diagnostic::Span, mut diagnostics: Diagnostics) -> Diagnostics {
+fn in_body(body: &Body, mut diagnostics: Diagnostics) -> Diagnostics {
     for diagnostic in &mut diagnostics {
         if diagnostic.subject.is_none() {
             let place = diagnostic.attribute.as_ref().and_then(|path| span_of(body, path));
-            diagnostic.subject = Some(place.unwrap_or_else(|| header.clone()));
+            diagnostic.subject = Some(place.unwrap_or_else(|| body.missing_item_span()));
         }
     }
     diagnostics

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_value::{ObjectType, Str, Type, Value, View, convert};
 
-use crate::Expression;
+use crate::{Call, Expression};
 
 /// A type to which values are converted, with the defaults of optional attributes.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,10 +48,14 @@ impl TypeConstraint {
     ///
     /// If the expression is not a type.
     pub fn parse(expression: &Expression) -> Result<Self, Diagnostics> {
-        if let Some(ty) = expression.as_quoted().and_then(legacy_quoted_type) {
-            return Ok(Self::from_type(ty));
+        let legacy = match expression.as_keyword() {
+            Some(keyword) => legacy_collection(keyword),
+            None => expression.as_quoted().and_then(legacy_quoted_type),
+        };
+        match legacy {
+            Some(ty) => Ok(Self::from_type(ty)),
+            None => parse(expression),
         }
-        parse(expression)
     }
 
     /// Adds the defaults and converts the value.
@@ -70,8 +74,12 @@ impl TypeConstraint {
 }
 
 fn legacy_quoted_type(name: &str) -> Option<Type> {
+    if name == "string" { Some(Type::String) } else { legacy_collection(name) }
+}
+
+/// Returns the legacy types without an element type, which cannot be nested.
+fn legacy_collection(name: &str) -> Option<Type> {
     Some(match name {
-        "string" => Type::String,
         "list" => Type::list(Type::Dynamic),
         "map" => Type::map(Type::Dynamic),
         _ => return None,
@@ -93,28 +101,41 @@ fn parse(expression: &Expression) -> Result<TypeConstraint, Diagnostics> {
             expression.span(),
         ));
     };
-    let [argument] = call.arguments.as_slice() else {
-        return Err(match &*call.name {
-            name @ ("list" | "set" | "map" | "object" | "tuple") => invalid(
-                format!("The type \"{name}\" takes exactly one argument in its parentheses."),
-                expression.span(),
-            ),
-            "optional" => optional_outside(&call.name_span),
-            name => unknown(name, &call.name_span),
-        });
+    let takes_one = |name: &str, span: &Span| {
+        invalid(format!("The type \"{name}\" takes exactly one argument in its parentheses."), span)
+    };
+    let argument = match (&*call.name, call.arguments.as_slice()) {
+        ("optional", _) => return Err(optional_outside(&call.name_span)),
+        (name @ ("string" | "number" | "bool" | "any"), _) => {
+            let detail = format!("The type \"{name}\" takes no argument.");
+            return Err(invalid(detail, &arguments_span(expression, &call)));
+        }
+        ("list" | "set" | "map" | "object" | "tuple", [argument]) => argument,
+        (name @ ("list" | "set" | "map" | "object" | "tuple"), [_, second, .., last]) => {
+            let (second, last) = (second.span(), last.span());
+            return Err(takes_one(name, &Span::new(&second.file, second.start, last.end)));
+        }
+        (name @ ("list" | "set" | "map" | "object" | "tuple"), [_, second]) => {
+            return Err(takes_one(name, second.span()));
+        }
+        (name @ ("list" | "set" | "map" | "object" | "tuple"), []) => {
+            return Err(takes_one(name, &arguments_span(expression, &call)));
+        }
+        (name, _) => return Err(unknown(name, expression.span())),
     };
     match &*call.name {
         "list" => Ok(collection(parse(argument)?, Type::list)),
         "set" => Ok(collection(parse(argument)?, Type::set)),
         "map" => Ok(collection(parse(argument)?, Type::map)),
         "object" => object(argument),
-        "tuple" => tuple(argument),
-        "optional" => Err(optional_outside(&call.name_span)),
-        name @ ("string" | "number" | "bool" | "any") => {
-            Err(invalid(format!("The type \"{name}\" takes no argument."), expression.span()))
-        }
-        name => Err(unknown(name, &call.name_span)),
+        _ => tuple(argument),
     }
+}
+
+/// Returns the span of the arguments of a call with their parentheses.
+fn arguments_span(expression: &Expression, call: &Call) -> Span {
+    let (name, whole) = (&call.name_span, expression.span());
+    Span::new(&whole.file, name.end.min(whole.end), whole.end)
 }
 
 fn optional_outside(span: &Span) -> Diagnostics {
@@ -136,10 +157,7 @@ fn keyword(name: &str, span: &Span) -> Result<TypeConstraint, Diagnostics> {
         "number" => Type::Number,
         "bool" => Type::Bool,
         "any" => Type::Dynamic,
-        // The legacy quoted forms have no element type.
-        "list" => Type::list(Type::Dynamic),
-        "map" => Type::map(Type::Dynamic),
-        "set" | "object" | "tuple" => {
+        "list" | "map" | "set" | "object" | "tuple" => {
             return Err(invalid(format!("The type \"{name}\" needs an argument in parentheses."), span));
         }
         _ => return Err(unknown(name, span)),
@@ -221,7 +239,8 @@ fn attribute(item: &Expression) -> Result<AttributeConstraint, Diagnostics> {
         [ty] => (ty, None),
         [ty, default] => (ty, Some(default)),
         _ => {
-            return Err(invalid("optional(...) takes a type and, optionally, a default.", item.span()));
+            let detail = "optional(...) takes a type and, optionally, a default.";
+            return Err(invalid(detail, &arguments_span(item, &call)));
         }
     };
     let constraint = parse(ty)?;

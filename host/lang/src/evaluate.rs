@@ -9,6 +9,7 @@ mod conditional;
 mod describe;
 mod for_expression;
 mod operators;
+mod partial;
 mod steps;
 mod template;
 
@@ -47,6 +48,8 @@ pub(crate) struct Evaluation<'a> {
     /// True if errors may be discarded, for example for each element of a large collection. Parts
     /// of messages that are expensive to compute are then omitted.
     tentative: bool,
+    /// True while the type of an expression is determined that could not be evaluated.
+    is_partial: bool,
 }
 
 pub(crate) fn evaluate(expression: &Expression, scope: &dyn Scope) -> Evaluated {
@@ -79,7 +82,7 @@ impl<'a> Evaluation<'a> {
             None => default_budget(),
         };
         let meter = Meter { budget, spent: 0 };
-        Self { scope, file: expression.file(), slots: Vec::new(), meter, tentative: false }
+        Self { scope, file: expression.file(), slots: Vec::new(), meter, tentative: false, is_partial: false }
     }
 }
 
@@ -125,9 +128,15 @@ impl Evaluation<'_> {
             }
             Kind::Template(parts) => self.template(parts, node),
             Kind::Embedded(inner) => {
-                let (tentative, meter) = (self.tentative, self.meter);
-                let mut evaluation =
-                    Evaluation { scope: self.scope, file: inner.file(), slots: Vec::new(), meter, tentative };
+                let (tentative, is_partial, meter) = (self.tentative, self.is_partial, self.meter);
+                let mut evaluation = Evaluation {
+                    scope: self.scope,
+                    file: inner.file(),
+                    slots: Vec::new(),
+                    meter,
+                    tentative,
+                    is_partial,
+                };
                 let result = evaluation.node(inner.node());
                 self.meter.spent = evaluation.meter.spent;
                 result

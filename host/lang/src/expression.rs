@@ -112,6 +112,18 @@ impl Expression {
         }
     }
 
+    /// Returns the span at which a value of the wrong type is reported: the first token of a
+    /// composite expression, and the text of a quoted string.
+    pub fn beginning(&self) -> Span {
+        match &self.0 {
+            Form::Native(compiled) => {
+                let (start, end) = compiled.node.beginning(compiled.file.text());
+                Span::new(&compiled.file, start, end)
+            }
+            Form::Json { span, .. } => span.clone(),
+        }
+    }
+
     /// Evaluates the expression.
     ///
     /// # Errors

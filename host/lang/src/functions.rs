@@ -139,7 +139,6 @@ const FAIL_AS_CALLS: &[&str] = &[
     "csvdecode",
     "element",
     "flatten",
-    "formatlist",
     "indent",
     "index",
     "merge",

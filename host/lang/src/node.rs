@@ -159,6 +159,11 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// Returns the position from the name to the parenthesis.
+    pub(crate) fn opening(&self) -> (usize, usize) {
+        (self.name_span.0, self.name_span.1 + 1)
+    }
+
     /// Returns whether the function catches errors of its arguments.
     fn catches_errors(&self) -> bool {
         matches!(self.target, Target::BuiltIn(Function { body: Body::Lazy(Lazy::Can | Lazy::Try), .. }))
@@ -228,6 +233,65 @@ impl Node {
             _ => {}
         }
         Self { kind, start, end, height: below + 1 }
+    }
+
+    /// Returns the position at which Terraform reports a value of the wrong type: the first token of
+    /// a composite expression, and the text of a quoted string. `text` is the text of the file.
+    pub(crate) fn beginning(&self, text: &str) -> (usize, usize) {
+        let whole = (self.start, self.end);
+        match &self.kind {
+            Kind::Parenthesis(inner) => inner.beginning(text),
+            Kind::Chain { first, .. } => first.beginning(text),
+            Kind::Conditional { arms, .. } => arms.first().map_or(whole, |arm| arm.condition.beginning(text)),
+            Kind::Negate(_) | Kind::Not(_) | Kind::Tuple(_) | Kind::Object(_) | Kind::For(_) => {
+                (self.start, self.start + 1)
+            }
+            Kind::Call(call) => call.opening(),
+            Kind::Splat { marker, .. } => *marker,
+            Kind::Quoted(_) => self.first_literal(self.end, text).unwrap_or(whole),
+            Kind::Template(parts) => {
+                let sequence = |next: &Self| text.get(..next.start)?.rfind(['$', '%']);
+                match parts.as_slice() {
+                    [Part::Interpolation(first) | Part::If { condition: first, .. }, ..] => {
+                        first.beginning(text)
+                    }
+                    [Part::Literal(_), next, ..] => {
+                        let end = match next {
+                            Part::Literal(_) => None,
+                            Part::Interpolation(next)
+                            | Part::If { condition: next, .. }
+                            | Part::For { collection: next, .. } => sequence(next),
+                        };
+                        end.and_then(|end| self.first_literal(end, text)).unwrap_or(whole)
+                    }
+                    _ => whole,
+                }
+            }
+            Kind::Constant(_)
+            | Kind::Slot { .. }
+            | Kind::Name(_)
+            | Kind::Traverse { .. }
+            | Kind::Interpolation(_)
+            | Kind::Embedded(_)
+            | Kind::Broken(_) => whole,
+        }
+    }
+
+    /// Returns the position of the literal text at the start of a template, up to `limit`: for a
+    /// heredoc, only its first line. `None` if the template is empty.
+    fn first_literal(&self, limit: usize, text: &str) -> Option<(usize, usize)> {
+        let written = text.get(self.start..limit)?;
+        let (start, end) = if written.starts_with('"') {
+            let closing = usize::from(limit == self.end);
+            (self.start + 1, limit.checked_sub(closing)?)
+        } else if written.starts_with("<<") {
+            let start = self.start + written.find('\n')? + 1;
+            let line = text.get(start..limit)?;
+            (start, start + line.find('\n').map_or(line.len(), |at| at + 1))
+        } else {
+            (self.start, limit)
+        };
+        (start < end).then_some((start, end))
     }
 
     /// Like [`Node::walk`]. Also passes whether `can` or `try` catches errors of the node.

@@ -74,6 +74,26 @@ impl Reference {
         }
     }
 
+    /// Returns the span of the object: the subject with its instance key, and for a module also the
+    /// output.
+    pub fn object_span(&self) -> Span {
+        let is_key = |position: usize| {
+            matches!(self.remaining.get(position), Some(PathStep::Key(_) | PathStep::Index(_)))
+        };
+        let is_attribute =
+            |position: usize| matches!(self.remaining.get(position), Some(PathStep::Attribute(_)));
+        let keys = usize::from(is_key(0));
+        let count = match self.subject {
+            ReferenceSubject::Resource { .. } => keys,
+            ReferenceSubject::Module(_) => keys + usize::from(is_attribute(keys)),
+            _ => 0,
+        };
+        match count.checked_sub(1) {
+            None => self.subject_span(),
+            Some(last) => Span { end: self.step_span(last).end, ..self.span.clone() },
+        }
+    }
+
     /// Returns the span of the remaining step at a position.
     pub fn step_span(&self, position: usize) -> Span {
         match self.source_steps().and_then(|(steps, consumed)| steps.into_iter().nth(consumed + position)) {
@@ -267,6 +287,8 @@ fn misses(traversal: &Traversal, choices: &str) -> Diagnostic {
         }
         None => ("Invalid reference".to_owned(), format!("`{root}` has no value by itself.")),
     };
-    let span = traversal.steps.first().map_or(&traversal.span, |step| &step.span);
-    Diagnostic::error(summary, format!("{problem} It offers: {choices}.")).at(span.clone())
+    let whole = &traversal.span;
+    let end = traversal.steps.first().map_or(whole.end, |step| step.span.end);
+    let span = Span { end, ..whole.clone() };
+    Diagnostic::error(summary, format!("{problem} It offers: {choices}.")).at(span)
 }

@@ -160,11 +160,13 @@ impl Scope for EmptyScope {
         _index: Option<&Value>,
         span: &Span,
     ) -> Result<Resolved, Diagnostics> {
+        // Only the first name is reported.
+        let length = span.text().find(['.', '[']).unwrap_or(span.end - span.start);
         Err(Diagnostic::error(
             "Variables not allowed",
             format!("Only constants are allowed here, so `{subject}` cannot be used."),
         )
-        .at(span.clone())
+        .at(Span::new(&span.file, span.start, span.start + length))
         .into())
     }
 }

@@ -36,6 +36,8 @@ pub struct ModuleCall {
     pub inputs: BTreeMap<Str, Attribute>,
     /// The span of the header.
     pub span: Span,
+    /// The span for errors about missing inputs.
+    pub missing_input_span: Span,
 }
 
 impl ModuleCall {
@@ -82,6 +84,7 @@ impl ModuleCall {
             providers,
             inputs,
             span: block.header_span.clone(),
+            missing_input_span: block.body.missing_item_span(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Reads arguments that contain references instead of values.
 
-use wardian_diagnostic::{Diagnostic, Diagnostics};
+use wardian_diagnostic::{Diagnostic, Diagnostics, Span};
 use wardian_lang::{Expression, Reference, ReferenceSubject};
 use wardian_value::{PathStep, Str};
 
@@ -22,8 +22,6 @@ pub(super) fn depends_on(content: &Content<'_>, problems: &mut Diagnostics) -> V
 }
 
 fn dependency(item: &Expression, problems: &mut Diagnostics) -> Option<Reference> {
-    let invalid =
-        |detail: &str| Diagnostic::error("Invalid depends_on reference", detail).at(item.span().clone());
     warn_of_quotes(item, problems);
     let Some(traversal) = item.as_traversal() else {
         let detail = "The name of a resource, a module or another object is required here.";
@@ -43,9 +41,10 @@ fn dependency(item: &Expression, problems: &mut Diagnostics) -> Option<Reference
         _ => false,
     };
     if !whole {
-        problems.push(invalid(
-            "Only whole objects can be dependencies: name the resource or module without its attributes.",
-        ));
+        let detail =
+            "Only whole objects can be dependencies: name the resource or module without its attributes.";
+        let attributes = Span { start: reference.step_span(0).start, ..reference.span.clone() };
+        problems.push(Diagnostic::error("Invalid depends_on reference", detail).at(attributes));
         return None;
     }
     Some(reference)

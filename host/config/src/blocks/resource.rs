@@ -270,13 +270,14 @@ fn check_own_references(
 ) {
     let expressions =
         conditions.iter().flat_map(|condition| [&condition.condition, &condition.error_message]);
-    for reference in expressions.flat_map(Expression::references) {
-        if reference.subject == *own {
+    for expression in expressions {
+        if expression.references().iter().any(|reference| reference.subject == *own) {
             let detail = format!(
                 "The conditions of {own} cannot refer to it by its name; a postcondition can refer to it as self."
             );
             problems.push(
-                Diagnostic::error(format!("Invalid reference in {kind}"), detail).at(reference.span.clone()),
+                Diagnostic::error(format!("Invalid reference in {kind}"), detail)
+                    .at(expression.span().clone()),
             );
         }
     }

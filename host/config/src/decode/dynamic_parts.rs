@@ -89,13 +89,15 @@ impl<'a> DynamicParts<'a> {
         let content = contents.next();
         if content.is_none() {
             let detail = "A dynamic block needs a content block that defines each generated block.";
-            problems
-                .push(Diagnostic::error("Missing content block", detail).at(block.body.missing_item_span()));
+            problems.push(
+                Diagnostic::error("Missing dynamic content block", detail).at(block.body.missing_item_span()),
+            );
         }
         if let Some(second) = contents.next() {
             let detail = "A dynamic block has only one content block.";
-            problems
-                .push(Diagnostic::error("Extraneous content block", detail).at(second.header_span.clone()));
+            problems.push(
+                Diagnostic::error("Extraneous dynamic content block", detail).at(second.header_span.clone()),
+            );
         }
         Some(Self { for_each: for_each?, iterator, labels, labels_span, content: content? })
     }

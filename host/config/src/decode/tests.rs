@@ -239,7 +239,7 @@ fn reports_content_that_does_not_match_schema() {
         "name = \"n\"\ndynamic \"lst\" {\n for_each = []\n content {}\n}\ndynamic \"list\" {}\ndynamic \"set\" {\n for_each = var.nothing\n content {}\n}\ndynamic \"one\" {\n for_each = 5\n content {}\n}\n",
         &[
             "main.tf:6,16-17: Missing required argument; The argument \"for_each\" must be set here.",
-            "main.tf:6,16-17: Missing content block; A dynamic block needs a content block that defines each generated block.",
+            "main.tf:6,16-17: Missing dynamic content block; A dynamic block needs a content block that defines each generated block.",
             "main.tf:12,13-14: Invalid dynamic for_each value; A list, a set or a map is required here, but this is number.",
             "main.tf:8,13-24: Invalid dynamic for_each value; A list, a set or a map is required here, but this is null.",
             "main.tf:2,9-14: Unsupported block type; This block has no blocks of type \"lst\". Did you mean \"list\"?",

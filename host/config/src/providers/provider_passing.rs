@@ -224,7 +224,7 @@ fn check_pair(
         } else {
             Diagnostic::error(summary, detail)
         };
-        tell(problem, &inside.span);
+        tell(problem, &local_name_span(inside));
     }
     let is_known_here = here.alias.is_some() || callers.required_providers.contains_key(&here.local_name);
     if !is_known_here {
@@ -234,7 +234,7 @@ fn check_pair(
             reference_text(here),
             here.local_name
         );
-        tell(Diagnostic::warning("Reference to undefined provider", detail), &here.span);
+        tell(Diagnostic::warning("Reference to undefined provider", detail), &local_name_span(here));
     }
     let (wanted, given) = (address(module, &inside.local_name), address(callers, &here.local_name));
     if let (Some(wanted), Some(given)) = (wanted, given)
@@ -244,8 +244,15 @@ fn check_pair(
             "The module expects a configuration of {wanted} as {}, but receives one of {given}.",
             reference_text(inside)
         );
-        tell(Diagnostic::error("Provider type mismatch", detail), &here.span);
+        tell(Diagnostic::error("Provider type mismatch", detail), &local_name_span(here));
     }
+}
+
+/// Returns the span of a reference without its alias.
+fn local_name_span(reference: &ProviderReference) -> Option<Span> {
+    let span = reference.span.as_ref()?;
+    let length = span.text().find('.').unwrap_or(span.end - span.start);
+    Some(Span { end: span.start + length, ..span.clone() })
 }
 
 /// Checks the configurations that a module requires by alias.

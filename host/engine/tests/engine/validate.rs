@@ -267,7 +267,7 @@ check "c" {
             "18,21-29 Module output value precondition failed",
             "22,21-31 Invalid condition result",
             "29,21-23 Invalid error message",
-            "6,30-50 Invalid function argument",
+            "6,30-38 Invalid function argument",
         ],
     );
 }
@@ -283,7 +283,7 @@ fn nested_data_source_belongs_to_its_check() {
   }
 }
 output "x" { value = data.memory_lookup.l.found }"#,
-        &["4,71-76 Unsupported attribute", "8,22-48 Reference to scoped resource"],
+        &["4,71-76 Unsupported attribute", "8,22-42 Reference to scoped resource"],
     );
 }
 

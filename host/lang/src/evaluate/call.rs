@@ -30,9 +30,16 @@ fn unknown(call: &Call, file: &Arc<SourceFile>) -> Diagnostic {
     functions::unknown(&call.name, Span::new(file, call.name_span.0, call.name_span.1))
 }
 
-/// Returns the span from a call's name to its parenthesis.
-fn opening(call: &Call) -> (usize, usize) {
-    (call.name_span.0, call.name_span.1 + 1)
+/// Returns the span of an argument in errors. The elements of the expanded last argument have its
+/// span.
+fn argument_span(call: &Call, position: usize, text: &str) -> Option<(usize, usize)> {
+    let last = call.arguments.last()?;
+    match call.arguments.get(position) {
+        Some(argument) if !call.expands || position + 1 < call.arguments.len() => {
+            Some(argument.beginning(text))
+        }
+        _ => Some((last.start, last.end)),
+    }
 }
 
 /// Adds the function and the position of its call to a diagnostic.
@@ -79,10 +86,8 @@ fn check_count(
         );
     }
     if given > expected && function.variadic.is_none() {
-        let span = call.arguments.get(expected).map_or_else(
-            || Span::new(file, node.start, node.end),
-            |argument| Span::new(file, argument.start, argument.end),
-        );
+        let (start, end) = argument_span(call, expected, file.text()).unwrap_or((node.start, node.end));
+        let span = Span::new(file, start, end);
         return Some(
             Diagnostic::error(
                 "Too many function arguments",
@@ -260,27 +265,32 @@ impl Evaluation<'_> {
             Failure::Argument(..) => "Invalid function argument",
             _ => "Error in function call",
         };
+        let is_about_call = matches!(failure, Failure::CallArgument(..));
         match failure {
             Failure::Argument(position, message) | Failure::CallArgument(position, message) => {
                 let name = function.parameter(position).map_or("", |parameter| parameter.name);
                 let detail = format!("The argument for \"{name}\" of \"{}\": {message}.", function.name);
-                // The elements of the expanded last argument have its span.
                 let argument = call.arguments.get(position).or(call.arguments.last());
                 let place =
                     argument.map_or((node.start, node.end), |argument| (argument.start, argument.end));
-                let problem = self.problem_at(summary, &detail, place, node);
+                let span = if is_about_call {
+                    call.opening()
+                } else {
+                    argument_span(call, position, self.file.text()).unwrap_or(place)
+                };
+                let problem = self.problem_at(summary, &detail, place, node).at(self.span(span));
                 self.with_function_note(problem, function, call).into()
             }
             Failure::Call(message) => {
                 let detail = format!("The call of \"{}\" failed: {message}.", function.name);
-                let problem = self.problem(summary, &detail, node).at(self.span(opening(call)));
+                let problem = self.problem(summary, &detail, node).at(self.span(call.opening()));
                 self.with_function_note(problem, function, call).into()
             }
             Failure::Elsewhere(found) => found,
             Failure::TooLarge => {
                 // The call would exceed any limit.
                 let exceeded = self.meter.budget.exceeded(u64::MAX).unwrap_or(Exceeded::Expression);
-                let problem = self.meter.budget.diagnostic(exceeded).at(self.span(opening(call)));
+                let problem = self.meter.budget.diagnostic(exceeded).at(self.span(call.opening()));
                 self.with_function_note(problem, function, call).into()
             }
         }
@@ -308,7 +318,7 @@ impl Evaluation<'_> {
             let detail = "The function \"try\" takes at least one argument.";
             return Err(self
                 .problem("Error in function call", detail, node)
-                .at(self.span(opening(call)))
+                .at(self.span(call.opening()))
                 .into());
         }
         let mut problems = Diagnostics::new();
@@ -322,7 +332,7 @@ impl Evaluation<'_> {
             detail.push_str("\n  - ");
             detail.push_str(&problem.to_string());
         }
-        Err(self.problem("Error in function call", &detail, node).at(self.span(opening(call))).into())
+        Err(self.problem("Error in function call", &detail, node).at(self.span(call.opening())).into())
     }
 
     /// Evaluates an expression whose errors may be discarded. If the error is needed, the caller
@@ -366,7 +376,7 @@ impl Evaluation<'_> {
             let detail = "The function \"can\" takes one argument.";
             return Err(self
                 .problem("Error in function call", detail, node)
-                .at(self.span(opening(call)))
+                .at(self.span(call.opening()))
                 .into());
         };
         if call.expands {

@@ -7,6 +7,21 @@ use super::operators::bounds;
 use super::{Evaluated, Evaluation};
 use crate::node::{Arm, Node};
 
+/// One side of a conditional.
+struct Side {
+    outcome: Evaluated,
+    /// The value; after an error, an unknown value or one that contains unknown values.
+    value: Value,
+}
+
+/// A side that is itself a conditional.
+impl From<Evaluated> for Side {
+    fn from(outcome: Evaluated) -> Self {
+        let value = outcome.as_ref().map_or_else(|_| Value::unknown(Type::Dynamic), Clone::clone);
+        Self { outcome, value }
+    }
+}
+
 impl Evaluation<'_> {
     /// Evaluates `a ? b : c ? d : e` from the last arm to the first, because the expression after a
     /// colon has a separate value.
@@ -17,12 +32,13 @@ impl Evaluation<'_> {
         let outer = std::mem::replace(&mut self.tentative, true);
         // The outcome of the false side of each arm, starting with the last arm.
         let mut outcomes = Vec::with_capacity(arms.len() + 1);
-        let mut result = self.node(otherwise);
+        let mut result = self.side(otherwise);
         for arm in arms.iter().rev() {
-            let if_true = self.node(&arm.if_true);
-            let next = self.choose(arm, &if_true, &result, node);
+            let if_true = self.side(&arm.if_true);
+            let next = self.choose(arm, &if_true, &result, node).into();
             outcomes.push(std::mem::replace(&mut result, next));
         }
+        let result = result.outcome;
         self.tentative = outer;
         if result.is_err() && !self.tentative {
             return self.explain(arms, otherwise, node, outcomes);
@@ -31,36 +47,38 @@ impl Evaluation<'_> {
     }
 
     /// Returns the error of a conditional, with the positions and values.
-    fn explain(
-        &mut self,
-        arms: &[Arm],
-        otherwise: &Node,
-        node: &Node,
-        mut outcomes: Vec<Evaluated>,
-    ) -> Evaluated {
+    fn explain(&mut self, arms: &[Arm], otherwise: &Node, node: &Node, mut outcomes: Vec<Side>) -> Evaluated {
         for arm in arms {
             let Some(if_false) = outcomes.pop() else { break };
-            let if_true = self.attempt(&arm.if_true);
+            let outer = std::mem::replace(&mut self.tentative, true);
+            let if_true = self.side(&arm.if_true);
+            self.tentative = outer;
             self.common_type(arm, &if_true, &if_false, node)?;
             let (condition, _) = self.condition(&arm.condition, node)?;
             match condition {
-                Some(true) if if_true.is_err() => return self.node(&arm.if_true),
-                Some(false) if if_false.is_err() => {}
+                Some(true) if if_true.outcome.is_err() => return self.node(&arm.if_true),
+                Some(false) if if_false.outcome.is_err() => {}
                 _ => return self.choose(arm, &if_true, &if_false, node),
             }
         }
         self.node(otherwise)
     }
 
+    fn side(&mut self, node: &Node) -> Side {
+        let outcome = self.node(node);
+        let value = self.value_or_partial(&outcome, node);
+        Side { outcome, value }
+    }
+
     fn common_type(
         &mut self,
         arm: &Arm,
-        if_true: &Evaluated,
-        if_false: &Evaluated,
+        if_true: &Side,
+        if_false: &Side,
         node: &Node,
     ) -> Result<Type, Diagnostic> {
-        let (if_true, if_false) = (value_or_unknown(if_true), value_or_unknown(if_false));
-        result_type(&if_true, &if_false).ok_or_else(|| {
+        let (if_true, if_false) = (&if_true.value, &if_false.value);
+        result_type(if_true, if_false).ok_or_else(|| {
             let detail = format!(
                 "The two results must have a common type, but one is {} and the other is {}.",
                 if_true.ty(),
@@ -71,16 +89,16 @@ impl Evaluation<'_> {
         })
     }
 
-    fn choose(&mut self, arm: &Arm, if_true: &Evaluated, if_false: &Evaluated, node: &Node) -> Evaluated {
+    fn choose(&mut self, arm: &Arm, if_true: &Side, if_false: &Side, node: &Node) -> Evaluated {
         let ty = self.common_type(arm, if_true, if_false, node)?;
         let (condition, marks) = self.condition(&arm.condition, node)?;
-        let (true_value, false_value) = (value_or_unknown(if_true), value_or_unknown(if_false));
+        let (true_value, false_value) = (&if_true.value, &if_false.value);
         // The result reveals information about both sides, regardless of the selected one.
         let marks = marks | true_value.marks() | false_value.marks();
         let Some(condition) = condition else {
-            return Ok(undecided(&true_value, &false_value, ty).with_marks(marks));
+            return Ok(undecided(true_value, false_value, ty).with_marks(marks));
         };
-        let chosen = if condition { if_true } else { if_false }.clone()?;
+        let chosen = if condition { if_true } else { if_false }.outcome.clone()?;
         let chosen = if ty == Type::Dynamic || *chosen.ty() == ty {
             chosen
         } else {
@@ -120,10 +138,6 @@ impl Evaluation<'_> {
             }
         }
     }
-}
-
-fn value_or_unknown(result: &Evaluated) -> Value {
-    result.as_ref().map_or_else(|_| Value::unknown(Type::Dynamic), Clone::clone)
 }
 
 fn result_type(a: &Value, b: &Value) -> Option<Type> {

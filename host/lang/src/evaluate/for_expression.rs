@@ -113,7 +113,7 @@ impl Evaluation<'_> {
     }
 
     /// Returns whether the current element is included, or `None` if that is unknown.
-    fn includes(&mut self, each: &For, node: &Node) -> Result<(Option<bool>, Marks), Diagnostics> {
+    pub(super) fn includes(&mut self, each: &For, node: &Node) -> Result<(Option<bool>, Marks), Diagnostics> {
         let Some(condition) = &each.condition else { return Ok((Some(true), Marks::NONE)) };
         let value = self.node(condition)?;
         let place = (condition.start, condition.end);

@@ -225,7 +225,7 @@ fn formatlist(arguments: &[Value], allowance: Allowance) -> Outcome {
             },
         ));
         let result = if values.iter().all(Value::is_wholly_known) {
-            check_used(&parts, given.len())?;
+            check_used(&parts, given.len()).map_err(Failure::into_call)?;
             render(&parts, &values, allowance)?
         } else {
             unknown_result(Type::String)

@@ -27,7 +27,6 @@ impl Parser<'_> {
         let mut names: BTreeMap<Str, Span> = BTreeMap::new();
         let inner_end = loop {
             let next = self.peek();
-            let earlier_problems = self.problems.len();
             if next.kind == end {
                 self.read();
                 break next.start;
@@ -51,12 +50,7 @@ impl Parser<'_> {
                             body.attributes.push(attribute);
                         }
                     },
-                    Some(Item::Block(block)) => {
-                        if is_file {
-                            self.add_context(earlier_problems, &block);
-                        }
-                        body.blocks.push(block);
-                    }
+                    Some(Item::Block(block)) => body.blocks.push(block),
                     None => {}
                 },
                 _ => {
@@ -67,14 +61,21 @@ impl Parser<'_> {
             }
         };
         body.span = if is_file { self.file.span() } else { self.span((start, inner_end)) };
+        if is_file {
+            self.add_contexts(&body.blocks);
+        }
         body
     }
 
-    /// Adds the header of a block at the top level to the problems in the block.
-    fn add_context(&mut self, earlier_problems: usize, block: &Block) {
-        for problem in self.problems.iter_mut().skip(earlier_problems) {
-            let is_inside = |span: &Span| (block.span.start..block.span.end).contains(&span.start);
-            if problem.subject.as_ref().is_some_and(is_inside) {
+    /// Adds the headers of the blocks at the top level to the problems in the blocks. A block
+    /// without a closing brace contains the end of the file.
+    fn add_contexts(&mut self, blocks: &[Block]) {
+        let file_end = self.file.text().len();
+        for problem in &mut self.problems {
+            let Some(subject) = &problem.subject else { continue };
+            let count = blocks.partition_point(|block| block.span.start <= subject.start);
+            let Some(block) = count.checked_sub(1).and_then(|last| blocks.get(last)) else { continue };
+            if subject.start < block.span.end || block.span.end == file_end {
                 problem.context.get_or_insert_with(|| block.context());
             }
         }
