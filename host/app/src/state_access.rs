@@ -371,11 +371,8 @@ impl Recorder {
 }
 
 impl StateSink for Recorder {
-    fn record_intent(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), String> {
-        if let Some(problem) = &self.problem {
-            return Err(state_reason(problem));
-        }
-        self.journal.record_intent(address, action).map_err(|error| state_reason(self.problem.insert(error)))
+    fn record_intent(&mut self, address: &ResourceInstanceAddress, action: &str) {
+        self.journal.record_intent(address, action);
     }
 
     fn record(
@@ -383,12 +380,14 @@ impl StateSink for Recorder {
         address: &ResourceInstanceAddress,
         provider: &ProviderConfigAddress,
         instance: Option<&Instance>,
-    ) -> Result<(), String> {
+    ) {
+        self.journal.record(address, provider, instance);
+    }
+
+    fn commit(&mut self) -> Result<(), String> {
         if let Some(problem) = &self.problem {
             return Err(state_reason(problem));
         }
-        self.journal
-            .record(address, provider, instance)
-            .map_err(|error| state_reason(self.problem.insert(error)))
+        self.journal.commit().map_err(|error| state_reason(self.problem.insert(error)))
     }
 }

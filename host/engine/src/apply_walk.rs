@@ -102,6 +102,7 @@ pub async fn apply(
         applied,
         deposed: HashMap::new(),
         removed: removed_with_provisioners(&context.configuration),
+        uncommitted: Vec::new(),
         unrecorded: None,
         ephemerals: Ephemerals::default(),
         for_providers,
@@ -124,7 +125,10 @@ pub async fn apply(
         Mode::Normal | Mode::RefreshOnly => walker.evaluator.checks.results(),
     };
     walker.applied.state.check_results = stored_checks(checks);
-    walker.applied
+    let ApplyWalk { applied, evaluator, .. } = walker;
+    // Freeing the values of many objects takes time, and the state is written at the same time.
+    tokio::task::spawn_blocking(move || drop(evaluator));
+    applied
 }
 
 /// Returns the check results to store; `None` for a configuration without conditions.
@@ -158,6 +162,8 @@ struct ApplyWalk<'a> {
     deposed: HashMap<usize, Str>,
     /// The `removed` blocks with provisioners to run before objects are destroyed.
     removed: HashMap<ResourceAddress, &'a Removed>,
+    /// The objects with records that are not committed yet.
+    uncommitted: Vec<ResourceInstanceAddress>,
     /// The changes that could not be recorded; if there are any, no new operation starts.
     unrecorded: Option<UnrecordedChanges>,
     ephemerals: Ephemerals,
@@ -174,6 +180,12 @@ struct UnrecordedChanges {
 }
 
 impl UnrecordedChanges {
+    fn add(&mut self, address: String) {
+        if self.first != address && !self.further.contains(&address) {
+            self.further.push(address);
+        }
+    }
+
     fn diagnostic(&self) -> Diagnostic {
         let Self { first, further, problem } = self;
         let changes = if further.is_empty() {
@@ -290,6 +302,10 @@ impl Walker for ApplyWalk<'_> {
                 self.start_destruction(index, *subject, *change, object, Some(progress))
             }
         }
+    }
+
+    fn commit(&mut self) -> bool {
+        ApplyWalk::commit(self)
     }
 
     fn finish(&mut self, outcome: Outcome) -> StepResult<Pending> {

@@ -35,25 +35,28 @@ pub struct EngineContext {
     pub budget: Arc<Budget>,
 }
 
-/// Makes finished changes durable before operations that depend on them start.
+/// Makes finished changes durable before operations that depend on them start. Records are collected
+/// until [`Self::commit`] makes all of them durable at once.
 pub trait StateSink: Send {
-    /// Records that an instance is about to be created, updated or deleted (`action`), before the
-    /// provider receives the request; the next call of [`Self::record`] contains the result.
-    ///
-    /// # Errors
-    /// The reason why the record failed. The change is then not started.
-    fn record_intent(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), String>;
+    /// Records that an instance is about to be created, updated or deleted (`action`); the next call
+    /// of [`Self::record`] contains the result. The record must be committed before the provider
+    /// receives the request.
+    fn record_intent(&mut self, address: &ResourceInstanceAddress, action: &str);
 
     /// Records the new value of an instance; `None` if it was destroyed.
-    ///
-    /// # Errors
-    /// The reason why the record failed. The run then stops gracefully.
     fn record(
         &mut self,
         address: &ResourceInstanceAddress,
         provider: &ProviderConfigAddress,
         instance: Option<&Instance>,
-    ) -> Result<(), String>;
+    );
+
+    /// Makes the records durable. Their cost is much lower if many of them are committed together.
+    ///
+    /// # Errors
+    /// The reason why the records are lost. The changes that they announce are then not made, and the
+    /// run stops gracefully.
+    fn commit(&mut self) -> Result<(), String>;
 }
 
 /// An object that is imported at once, without an `import` block.

@@ -33,13 +33,16 @@ use wardian_value::{Str, Value};
 
 use crate::object_secrets::ObjectSecrets;
 use crate::plan::{Action, ActionReason, Mode, OutputChange, Plan, TargetAddress};
-use change::{ChangeContents, decode_change, decode_provider, encode_change};
+use change::{ChangeContents, KnownProviders, decode_change, decode_provider, encode_change};
 use checks::{CheckContents, RelevantContents};
 use functions::FunctionContents;
 use value::{Encoded, decode_value, encode_value};
 
 /// The number of elements for which several threads are faster than one.
 const MIN_PARALLEL_ELEMENTS: usize = 1024;
+
+/// The maximum memory that is reserved because of the size in the header of an entry.
+const MAX_RESERVED: usize = 256 << 20;
 
 /// The version of `plan.json`.
 const FORMAT: u32 = 6;
@@ -210,7 +213,8 @@ pub fn decode(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
     for index in 0..archive.len() {
         let entry = archive.by_index(index).map_err(|e| PlanFileError::NotAPlan(e.to_string()))?;
         let name = entry.name().map_err(|e| PlanFileError::NotAPlan(e.to_string()))?.into_owned();
-        let mut content = Vec::new();
+        let size = usize::try_from(entry.size().min(left)).unwrap_or(0);
+        let mut content = Vec::with_capacity(size.min(MAX_RESERVED));
         entry.take(left + 1).read_to_end(&mut content).map_err(|e| PlanFileError::NotAPlan(e.to_string()))?;
         left = left
             .checked_sub(content.len() as u64)
@@ -221,11 +225,18 @@ pub fn decode(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
     }
     let json =
         entries.remove("plan.json").ok_or_else(|| PlanFileError::NotAPlan("it has no plan.json".into()))?;
-    let format: FormatOnly = serde_json::from_slice(&json).map_err(damaged("plan.json"))?;
-    if format.format != FORMAT {
-        return Err(PlanFileError::Version { found: format.format });
-    }
-    let contents: Contents = serde_json::from_slice(&json).map_err(damaged("plan.json"))?;
+    let contents = match serde_json::from_slice::<Contents>(&json) {
+        Ok(contents) if contents.format == FORMAT => contents,
+        other => {
+            // Another format may have other members.
+            let FormatOnly { format } = serde_json::from_slice(&json).map_err(damaged("plan.json"))?;
+            if format != FORMAT {
+                return Err(PlanFileError::Version { found: format });
+            }
+            other.map_err(damaged("plan.json"))?
+        }
+    };
+    drop(json);
     let mut state = |part: &'static str| match entries.remove(part).map(|bytes| decode_state(&bytes)) {
         None => Ok(None),
         Some(Ok(state)) => Ok(Some(state.unwrap_or_default())),
@@ -288,8 +299,11 @@ impl PlanFile {
     ) -> Result<Plan, PlanFileError> {
         let variables = self.variables()?;
         let contents = self.contents;
+        let mut providers = KnownProviders::default();
+        providers.add(&contents.changes)?;
+        providers.add(&contents.drift)?;
         let changes = |changes: Vec<ChangeContents>| {
-            map_in_parallel(changes, |change| decode_change(change, &schema_of))
+            map_in_parallel(changes, |change| decode_change(change, &providers, &schema_of))
         };
         Ok(Plan {
             mode: parse(&contents.mode, mode_by_name, "mode")?,

@@ -305,6 +305,11 @@ impl Walker for PlanWalk<'_> {
         }
     }
 
+    fn commit(&mut self) -> bool {
+        // A plan changes nothing.
+        true
+    }
+
     fn start(&mut self, pending: Pending) -> StartResult<Outcome> {
         match pending {
             Pending::Configure(address) => self.start_configure(address),

@@ -3,13 +3,16 @@
 //! Everything except operations runs on the calling task, one step at a time in a stable order;
 //! operations run concurrently on the runtime's threads, up to the given limit. Dependents of a
 //! failed node are not visited, but all other nodes are.
+//!
+//! Operations that end while the calling task is busy are finished as a group: their records and
+//! those of the operations that follow are committed together.
 
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 
-use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
+use futures::{FutureExt as _, StreamExt as _};
 use tracing::Instrument as _;
 
 use crate::graph::{self, Graph, NodeId, Progress};
@@ -31,8 +34,10 @@ pub enum VisitResult<P> {
 }
 
 pub enum StartResult<T> {
-    /// The operation runs.
+    /// The operation runs when all records are committed.
     Running(TaskFuture<T>),
+    /// The operation closes something, so it runs even if records cannot be committed.
+    Closing(TaskFuture<T>),
     /// The operation is already done.
     Done,
     /// The operation could not be started.
@@ -76,6 +81,10 @@ pub trait Walker {
     /// Starts an operation when the limit allows one more.
     fn start(&mut self, pending: Self::Pending) -> StartResult<Self::Outcome>;
 
+    /// Commits what the other functions have recorded. Returns false if records were lost; then no
+    /// further operation runs, except those that close something.
+    fn commit(&mut self) -> bool;
+
     /// Records the outcome of an operation.
     fn finish(&mut self, outcome: Self::Outcome) -> StepResult<Self::Pending>;
 
@@ -104,62 +113,59 @@ pub async fn walk<N, W: Walker>(
     stop: &mut StopSignal,
 ) -> WalkEnd {
     stop.begin_walk();
-    let mut progress = Progress::new(graph);
-    let mut failed = vec![false; graph.node_count()];
-    // The number of unfinished operations of each node.
-    let mut open = vec![0_usize; graph.node_count()];
+    let parallelism = parallelism.max(1);
+    // Other operations continue to run while a group is finished.
+    let max_group = parallelism.div_ceil(2);
+    let mut nodes = Nodes::new(graph);
     let mut queue: VecDeque<(NodeId, W::Pending)> = VecDeque::new();
     let mut running = FuturesUnordered::new();
     let mut stopping: Option<TaskFuture<()>> = None;
     let mut asked = stop.current();
     loop {
         while asked == Stop::No
-            && let Some(node) = progress.next_ready()
+            && let Some(node) = nodes.progress.next_ready()
         {
-            if graph::dependencies(graph, node).any(|dependency| failed[dependency.index()]) {
-                failed[node.index()] = true;
-                progress.finish(graph, node);
+            if nodes.is_after_failure(node) {
+                nodes.end(node, true);
                 continue;
             }
             tracing::debug!(
                 target: GRAPH_TARGET,
                 node = walker.describe(node),
-                after = progress.last_dependency(node).map(|dependency| walker.describe(dependency)),
+                after = nodes.progress.last_dependency(node).map(|dependency| walker.describe(dependency)),
                 "visiting a node",
             );
             match walker.visit(node) {
                 VisitResult::Operations(operations) if !operations.is_empty() => {
-                    open[node.index()] = operations.len();
+                    nodes.open[node.index()] = operations.len();
                     queue.extend(operations.into_iter().map(|operation| (node, operation)));
                 }
-                VisitResult::Failed => {
-                    failed[node.index()] = true;
-                    progress.finish(graph, node);
-                }
-                VisitResult::Done | VisitResult::Operations(_) => progress.finish(graph, node),
+                VisitResult::Failed => nodes.end(node, true),
+                VisitResult::Done | VisitResult::Operations(_) => nodes.end(node, false),
             }
         }
         let mut freed = false;
+        let mut started = Vec::new();
         while asked == Stop::No
-            && running.len() < parallelism.max(1)
+            && running.len() + started.len() < parallelism
             && let Some((node, pending)) = queue.pop_front()
         {
             match walker.start(pending) {
-                StartResult::Running(operation) => {
-                    let span =
-                        tracing::info_span!(target: GRAPH_TARGET, "operation", node = walker.describe(node));
-                    let task = tokio::spawn(operation.instrument(span));
-                    running.push(async move { (node, AbortOnDrop(task).await) });
-                }
-                other => {
-                    failed[node.index()] |= matches!(other, StartResult::Failed);
-                    open[node.index()] -= 1;
-                    if open[node.index()] == 0 {
-                        progress.finish(graph, node);
-                        freed = true;
-                    }
-                }
+                StartResult::Running(operation) => started.push((node, operation, false)),
+                StartResult::Closing(operation) => started.push((node, operation, true)),
+                StartResult::Done => freed |= nodes.end_operation(node, false),
+                StartResult::Failed => freed |= nodes.end_operation(node, true),
             }
+        }
+        let is_committed = walker.commit();
+        for (node, operation, is_closing) in started {
+            if !is_committed && !is_closing {
+                freed |= nodes.end_operation(node, true);
+                continue;
+            }
+            let span = tracing::info_span!(target: GRAPH_TARGET, "operation", node = walker.describe(node));
+            let task = tokio::spawn(operation.instrument(span));
+            running.push(async move { (node, AbortOnDrop(task).await) });
         }
         if freed {
             continue;
@@ -181,28 +187,63 @@ pub async fn walk<N, W: Walker>(
                 Some(stopping) => stopping.await,
                 None => std::future::pending().await,
             } } => stopping = None,
-            Some((node, ended)) = running.next() => {
-                let finished = match ended {
-                    Ok(outcome) => walker.finish(outcome),
-                    Err(problem) => {
-                        walker.on_task_panic(problem.to_string());
-                        StepResult::Failed
+            first = running.next() => {
+                let mut ended = first;
+                for left in (0..max_group).rev() {
+                    let Some((node, outcome)) = ended else { break };
+                    let result = match outcome {
+                        Ok(outcome) => walker.finish(outcome),
+                        Err(problem) => {
+                            walker.on_task_panic(problem.to_string());
+                            StepResult::Failed
+                        }
+                    };
+                    match result {
+                        StepResult::Continue(next) => queue.push_front((node, next)),
+                        StepResult::Failed => _ = nodes.end_operation(node, true),
+                        StepResult::Succeeded => _ = nodes.end_operation(node, false),
                     }
-                };
-                match finished {
-                    StepResult::Continue(next) => {
-                        queue.push_front((node, next));
-                        continue;
-                    }
-                    StepResult::Failed => failed[node.index()] = true,
-                    StepResult::Succeeded => {}
-                }
-                open[node.index()] -= 1;
-                if open[node.index()] == 0 {
-                    progress.finish(graph, node);
+                    ended = if left > 0 { running.next().now_or_never().flatten() } else { None };
                 }
             }
         }
+    }
+}
+
+/// The nodes of a walk.
+struct Nodes<'a, N> {
+    graph: &'a Graph<N>,
+    progress: Progress,
+    failed: Vec<bool>,
+    /// The number of unfinished operations of each node.
+    open: Vec<usize>,
+}
+
+impl<'a, N> Nodes<'a, N> {
+    fn new(graph: &'a Graph<N>) -> Self {
+        let count = graph.node_count();
+        Self { graph, progress: Progress::new(graph), failed: vec![false; count], open: vec![0; count] }
+    }
+
+    /// Returns whether a dependency of a node failed.
+    fn is_after_failure(&self, node: NodeId) -> bool {
+        graph::dependencies(self.graph, node).any(|dependency| self.failed[dependency.index()])
+    }
+
+    fn end(&mut self, node: NodeId, has_failed: bool) {
+        self.failed[node.index()] |= has_failed;
+        self.progress.finish(self.graph, node);
+    }
+
+    /// Ends an operation. Returns whether this ended its node.
+    fn end_operation(&mut self, node: NodeId, has_failed: bool) -> bool {
+        self.failed[node.index()] |= has_failed;
+        self.open[node.index()] -= 1;
+        let is_ended = self.open[node.index()] == 0;
+        if is_ended {
+            self.progress.finish(self.graph, node);
+        }
+        is_ended
     }
 }
 

@@ -36,7 +36,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::error::{StateError, StateProblem};
-use crate::format::{decode_state, encode_compact, encode_state, indented};
+use crate::format::{CompactState, decode_state, encode_compact, encode_state};
 use crate::journal::{self, Intent, Journal, JournalContent};
 use crate::lock::{Lock, LockError, LockInfo, LockRequest};
 use crate::model::{State, new_lineage};
@@ -265,28 +265,42 @@ impl StateFile {
     fn replace(&mut self, journal: &mut Journal, next: State) -> Result<Arc<State>, StateError> {
         let failed = |problem| StateError::new(&self.path, problem);
         let compact = encode_compact(&next).map_err(failed)?;
-        let text = indented(&compact);
         let span = tracing::info_span!(
             target: "wardian::state",
             "write state",
             path = %self.path.display(),
             serial = next.serial,
-            bytes = text.len(),
+            compact_bytes = compact.parts().map(str::len).sum::<usize>(),
         );
         let _writing = span.enter();
+        let fingerprint = self.record_and_rewrite(journal, &compact)?;
+        let state = Arc::new(next);
+        self.read = Some(Snapshot { state: Arc::clone(&state), fingerprint, exists: true, pending: None });
+        Ok(state)
+    }
+
+    /// Records a state in the journal, and then writes it to the file and removes the journal.
+    /// Returns the fingerprint of the file.
+    fn record_and_rewrite(
+        &mut self,
+        journal: &mut Journal,
+        compact: &CompactState,
+    ) -> Result<String, StateError> {
         self.back_up()?;
-        journal.record_final(&compact)?;
-        self.rewrite(text.as_bytes())?;
+        let mut record = || journal.record_final(compact.parts());
+        let encode = || {
+            let text = compact.indented();
+            let fingerprint = journal::fingerprint(text.iter().map(String::as_bytes));
+            (text, fingerprint)
+        };
+        // Most of the time for the record is spent waiting for the disk.
+        let (recorded, (text, fingerprint)) =
+            if compact.is_large() { rayon::join(record, encode) } else { (record(), encode()) };
+        recorded?;
+        self.rewrite(&text)?;
         journal.discard()?;
         self.options.read_from = None;
-        let state = Arc::new(next);
-        self.read = Some(Snapshot {
-            state: Arc::clone(&state),
-            fingerprint: journal::fingerprint(text.as_bytes()),
-            exists: true,
-            pending: None,
-        });
-        Ok(state)
+        Ok(fingerprint)
     }
 
     /// Completes a pending recovery.
@@ -303,14 +317,8 @@ impl StateFile {
             Some(PendingRecovery::Write) => {
                 let compact = encode_compact(&snapshot.state)
                     .map_err(|problem| StateError::new(&self.path, problem))?;
-                let text = indented(&compact);
-                self.back_up()?;
                 let mut journal = Journal::reopen(self.journal_path())?;
-                journal.record_final(&compact)?;
-                self.rewrite(text.as_bytes())?;
-                journal.discard()?;
-                self.options.read_from = None;
-                let fingerprint = journal::fingerprint(text.as_bytes());
+                let fingerprint = self.record_and_rewrite(&mut journal, &compact)?;
                 self.read = Some(Snapshot { fingerprint, exists: true, pending: None, ..snapshot });
             }
         }
@@ -354,7 +362,7 @@ impl StateFile {
             let state = decoded?.unwrap_or_default();
             return Ok(Snapshot {
                 state: Arc::new(state),
-                fingerprint: journal::fingerprint(&source),
+                fingerprint: journal::fingerprint([&*source]),
                 exists: !source.is_empty(),
                 pending: None,
             });
@@ -370,7 +378,7 @@ impl StateFile {
         target: &[u8],
         decoded: Result<Option<State>, StateError>,
     ) -> Result<Snapshot, StateError> {
-        let fingerprint = journal::fingerprint(source);
+        let fingerprint = journal::fingerprint([source]);
         let exists = !source.is_empty();
         let Some(header) = &content.header else {
             return Ok(Snapshot {
@@ -386,7 +394,7 @@ impl StateFile {
             if text.as_bytes() == target {
                 return Ok(Snapshot {
                     state: Arc::new(finished.clone()),
-                    fingerprint: journal::fingerprint(target),
+                    fingerprint: journal::fingerprint([target]),
                     exists: true,
                     pending: Some(PendingRecovery::RemoveJournal),
                 });
@@ -446,7 +454,7 @@ impl StateFile {
             Some(path) => read_file(path)?.into(),
         };
         match &self.read {
-            Some(read) if read.fingerprint != journal::fingerprint(&now) => {
+            Some(read) if read.fingerprint != journal::fingerprint([&*now]) => {
                 Err(StateError::new(&self.path, StateProblem::ChangedMeanwhile))
             }
             _ => Ok(()),

@@ -23,7 +23,7 @@ pub use write::encode as encode_state;
 
 pub(crate) use instance::{decode_instance, encode_instance};
 pub(crate) use layout::Parts;
-pub(crate) use write::{encode_compact, indented};
+pub(crate) use write::{CompactState, encode_compact};
 
 /// The version of the format that is written.
 pub const FORMAT_VERSION: u64 = 4;

@@ -18,9 +18,10 @@
 //!
 //! # Durability
 //!
-//! A record is written to the file at once (`write`), so it is preserved even if this process is
-//! killed. To preserve records in a power failure, a separate thread flushes them to the disk
-//! within `SYNC_INTERVAL`, many records at a time, and always before the state file is rewritten.
+//! Records are collected in memory, and [`Journal::commit`] writes all of them to the file with one
+//! system call. They are then preserved even if this process is killed. To preserve them in a power
+//! failure, a separate thread flushes the file to the disk within `SYNC_INTERVAL`, and always
+//! before the state file is rewritten.
 //!
 //! If the process is killed between a provider's change and its record, the state lacks the object
 //! or contains outdated values. A journal cannot prevent this, since the change and the record are
@@ -30,7 +31,8 @@ mod recovery;
 mod sync;
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek as _, Write as _};
+use std::io::{self, IoSlice, Seek as _, Write as _};
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use wardian_address::{ProviderConfigAddress, ResourceInstanceAddress};
@@ -58,6 +60,10 @@ pub struct Journal {
     lineage: String,
     /// The JSON text of the first line. It is written with the first record.
     header: String,
+    /// The lines that are not in the file yet.
+    collected: Lines,
+    /// The JSON text of the current record; its memory is used again.
+    json: String,
     open: Option<Open>,
 }
 
@@ -66,8 +72,26 @@ struct Open {
     file: File,
     /// The length of the file.
     length: u64,
+    /// The checksum of the last line in the file.
     checksum: String,
     syncing: Syncing,
+}
+
+/// Lines, each with its checksum.
+#[derive(Debug, Default)]
+struct Lines {
+    text: String,
+    /// The checksum of the last line.
+    checksum: String,
+}
+
+impl Lines {
+    fn push(&mut self, json: &str) {
+        self.checksum = line_checksum(&self.checksum, &[json]);
+        for part in [&*self.checksum, " ", json, "\n"] {
+            self.text.push_str(part);
+        }
+    }
 }
 
 impl Journal {
@@ -79,7 +103,14 @@ impl Journal {
         members.number("serial", serial);
         members.text("state", fingerprint);
         members.end();
-        Self { path, lineage: lineage.to_owned(), header, open: None }
+        Self {
+            path,
+            lineage: lineage.to_owned(),
+            header,
+            collected: Lines::default(),
+            json: String::new(),
+            open: None,
+        }
     }
 
     /// Reopens an existing journal for appending after its last complete line.
@@ -95,10 +126,17 @@ impl Journal {
             file.set_len(length)?;
             file.seek(io::SeekFrom::End(0))?;
             let syncing = Syncing::start(&file)?;
-            Ok(Open { file, length, checksum, syncing })
+            Ok(Open { file, length, checksum: checksum.clone(), syncing })
         };
         let open = open().map_err(failed)?;
-        Ok(Self { path, lineage: header.lineage, header: String::new(), open: Some(open) })
+        Ok(Self {
+            path,
+            lineage: header.lineage,
+            header: String::new(),
+            collected: Lines { text: String::new(), checksum },
+            json: String::new(),
+            open: Some(open),
+        })
     }
 
     /// Returns the lineage of the state after the changes, which may be a new one.
@@ -106,50 +144,59 @@ impl Journal {
         &self.lineage
     }
 
-    /// Records a request for an instance before the provider receives it. The next recorded
-    /// change of that instance is the result of the request.
-    ///
-    /// # Errors
-    ///
-    /// If the record cannot be written. The request must then not be sent.
-    pub fn record_intent(
-        &mut self,
-        address: &ResourceInstanceAddress,
-        action: &str,
-    ) -> Result<(), StateError> {
-        let mut json = String::new();
-        let mut members = Parts::object(&mut json);
-        let mut intent = Parts::object(members.member("begun"));
-        intent.text("address", &address.to_string());
-        intent.text("action", action);
-        intent.end();
-        members.end();
-        self.append(&json).map_err(|error| self.failed(error))
+    /// Records a request for an instance. It must be committed before the provider receives the
+    /// request. The next recorded change of that instance is the result of the request.
+    pub fn record_intent(&mut self, address: &ResourceInstanceAddress, action: &str) {
+        self.collect(|members| {
+            let mut intent = Parts::object(members.member("begun"));
+            intent.text("address", &address.to_string());
+            intent.text("action", action);
+            intent.end();
+        });
     }
 
-    /// Records the new objects of an instance, or none if the instance was removed. Once this
-    /// function has returned, the record is preserved even if the process is killed.
-    ///
-    /// # Errors
-    ///
-    /// If the record cannot be written. Operations that depend on the change must then not start.
+    /// Records the new objects of an instance, or none if the instance was removed. The record must
+    /// be committed before an operation that depends on the change starts.
     pub fn record(
         &mut self,
         address: &ResourceInstanceAddress,
         provider: &ProviderConfigAddress,
         instance: Option<&Instance>,
-    ) -> Result<(), StateError> {
-        let mut json = String::new();
-        let mut members = Parts::object(&mut json);
-        members.text("address", &address.to_string());
-        members.text("provider", &provider.to_string());
-        let mut objects = Parts::array(members.member("objects"));
-        if let Some(instance) = instance {
-            encode_instance(&mut objects, &address.key, instance);
+    ) {
+        self.collect(|members| {
+            members.text("address", &address.to_string());
+            members.text("provider", &provider.to_string());
+            let mut objects = Parts::array(members.member("objects"));
+            if let Some(instance) = instance {
+                encode_instance(&mut objects, &address.key, instance);
+            }
+            objects.end();
+        });
+    }
+
+    /// Writes the collected records to the file. Once this function has returned, they are
+    /// preserved even if the process is killed.
+    ///
+    /// # Errors
+    ///
+    /// If the records cannot be written. They are then lost: the requests must not be sent, and
+    /// operations that depend on the changes must not start.
+    pub fn commit(&mut self) -> Result<(), StateError> {
+        if self.collected.text.is_empty() {
+            return Ok(());
         }
-        objects.end();
-        members.end();
-        self.append(&json).map_err(|error| self.failed(error))
+        let written = self.open().and_then(|(open, collected)| {
+            open.syncing.check()?;
+            open.write(&[&collected.text], &collected.checksum)?;
+            open.syncing.request();
+            Ok(())
+        });
+        self.collected.text.clear();
+        if written.is_err() {
+            let last = self.open.as_ref().map(|open| open.checksum.clone());
+            self.collected.checksum = last.unwrap_or_default();
+        }
+        written.map_err(|error| self.failed(error))
     }
 
     /// Flushes the records to the disk.
@@ -164,38 +211,60 @@ impl Journal {
         }
     }
 
-    /// Records the complete new state. The record is on disk when this function returns.
-    pub(crate) fn record_final(&mut self, state: &str) -> Result<(), StateError> {
-        let mut json = String::new();
-        let mut members = Parts::object(&mut json);
-        members.member("final").push_str(state);
-        members.end();
-        self.append(&json).map_err(|error| self.failed(error))?;
+    /// Commits the collected records, and then records the complete new state, whose JSON text
+    /// consists of these parts. The record is on disk when this function returns.
+    pub(crate) fn record_final<'a>(
+        &mut self,
+        state: impl Iterator<Item = &'a str>,
+    ) -> Result<(), StateError> {
+        self.collect_header();
+        self.commit()?;
+        let written = self.open().and_then(|(open, _)| {
+            let json: Vec<&str> = iter::once("{\"final\":").chain(state).chain(["}"]).collect();
+            let checksum = line_checksum(&open.checksum, &json);
+            let line: Vec<&str> = [&*checksum, " "].into_iter().chain(json).chain(["\n"]).collect();
+            open.write(&line, &checksum)
+        });
+        written.map_err(|error| self.failed(error))?;
         self.sync()
     }
 
     /// Removes the journal after all its changes are in the state.
     pub(crate) fn discard(&mut self) -> Result<(), StateError> {
+        self.collected = Lines::default();
         if self.open.take().is_some() { remove(&self.path) } else { Ok(()) }
     }
 
-    fn append(&mut self, json: &str) -> io::Result<()> {
-        let open = match &mut self.open {
+    /// Appends a record to the collected ones. `add` adds its members.
+    fn collect(&mut self, add: impl FnOnce(&mut Parts<'_>)) {
+        self.json.clear();
+        let mut members = Parts::object(&mut self.json);
+        add(&mut members);
+        members.end();
+        self.collect_header();
+        self.collected.push(&self.json);
+    }
+
+    /// Adds the first line, if the journal has no lines.
+    fn collect_header(&mut self) {
+        if self.collected.text.is_empty() && self.open.as_ref().is_none_or(|open| open.length == 0) {
+            self.collected.push(&self.header);
+        }
+    }
+
+    /// Returns the open file, which is created with the first records.
+    fn open(&mut self) -> io::Result<(&mut Open, &Lines)> {
+        let open = match self.open.take() {
             Some(open) => open,
             None => {
                 let file =
                     open_no_follow(&self.path, OpenOptions::new().write(true).create(true).truncate(true))?;
                 let syncing = Syncing::start(&file)?;
-                let mut open = Open { file, length: 0, checksum: String::new(), syncing };
-                open.write_line(&self.header)?;
                 sync_directory(&self.path)?;
-                self.open.insert(open)
+                Open { file, length: 0, checksum: String::new(), syncing }
             }
         };
-        open.syncing.check()?;
-        open.write_line(json)?;
-        open.syncing.request();
-        Ok(())
+        Ok((self.open.insert(open), &self.collected))
     }
 
     fn failed(&self, error: io::Error) -> StateError {
@@ -205,41 +274,66 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
+        let _ = self.commit();
         let _ = self.sync();
     }
 }
 
 impl Open {
-    /// Appends a line. If the write fails, the bytes that were already written are removed.
-    fn write_line(&mut self, json: &str) -> io::Result<()> {
-        let checksum = line_checksum(&self.checksum, json);
-        let line = format!("{checksum} {json}\n");
-        if let Err(error) = self.file.write_all(line.as_bytes()) {
+    /// Appends complete lines, the last of which has the checksum. If the write fails, the bytes
+    /// that were already written are removed.
+    fn write(&mut self, parts: &[&str], checksum: &str) -> io::Result<()> {
+        if let Err(error) = write_all(&mut self.file, parts) {
             // A partial line would invalidate all lines after it.
             let _ = self.file.set_len(self.length);
             let _ = self.file.seek(io::SeekFrom::Start(self.length));
             return Err(error);
         }
-        self.length += u64::try_from(line.len()).unwrap_or(u64::MAX);
-        self.checksum = checksum;
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        self.length += u64::try_from(length).unwrap_or(u64::MAX);
+        checksum.clone_into(&mut self.checksum);
         Ok(())
     }
 }
 
-fn line_checksum(previous: &str, json: &str) -> String {
+/// Writes all parts, with one system call if possible.
+fn write_all(file: &mut File, parts: &[&str]) -> io::Result<()> {
+    if let [part] = parts {
+        return file.write_all(part.as_bytes());
+    }
+    let mut slices: Vec<IoSlice<'_>> = parts.iter().map(|part| IoSlice::new(part.as_bytes())).collect();
+    let mut left = &mut slices[..];
+    while !left.is_empty() {
+        match file.write_vectored(left) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => IoSlice::advance_slices(&mut left, written),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Returns the checksum of a line, whose JSON text consists of these parts.
+fn line_checksum(previous: &str, json: &[&str]) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(previous.as_bytes());
-    hasher.update(json.as_bytes());
-    let mut text = hasher.finalize().to_hex().to_string();
-    text.truncate(CHECKSUM_LENGTH);
-    text
+    for part in json {
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize().to_hex().get(..CHECKSUM_LENGTH).unwrap_or_default().to_owned()
 }
 
 const CHECKSUM_LENGTH: usize = 16;
 
-/// Returns the fingerprint of a state file's bytes; empty if there are no bytes.
-pub(crate) fn fingerprint(bytes: &[u8]) -> String {
-    if bytes.is_empty() { String::new() } else { blake3::hash(bytes).to_hex().to_string() }
+/// Returns the fingerprint of a state file, whose bytes consist of these parts; empty if there are
+/// no bytes.
+pub(crate) fn fingerprint<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    if hasher.count() == 0 { String::new() } else { hasher.finalize().to_hex().to_string() }
 }
 
 pub(crate) fn remove(path: &Path) -> Result<(), StateError> {

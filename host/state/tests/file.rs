@@ -61,8 +61,8 @@ fn journal(directory: &TempDir) -> PathBuf {
 fn interrupted(directory: &TempDir) {
     let mut file = open(directory);
     let mut journal = file.begin().unwrap();
-    journal.record(&address("random_id.a"), &provider(), Some(&instance("1"))).unwrap();
-    journal.record(&address("random_id.b[0]"), &provider(), Some(&instance("2"))).unwrap();
+    journal.record(&address("random_id.a"), &provider(), Some(&instance("1")));
+    journal.record(&address("random_id.b[0]"), &provider(), Some(&instance("2")));
     drop(journal);
 }
 
@@ -109,7 +109,7 @@ fn recreated_object_increments_serial() {
     let second = file.finish(journal, &State::default(), &first).unwrap();
     assert_eq!(second.serial, first.serial + 1);
     let mut journal = file.begin().unwrap();
-    journal.record(&address("random_pet.a"), &provider(), Some(&instance("one"))).unwrap();
+    journal.record(&address("random_pet.a"), &provider(), Some(&instance("one")));
     let third = file.finish(journal, &second, &second).unwrap();
     assert_eq!(third.serial, second.serial);
     assert_eq!(files(&directory), ["terraform.tfstate"]);
@@ -231,10 +231,10 @@ fn recovery_reports_incomplete_intents() {
     file.read().unwrap();
     let mut left = file.begin().unwrap();
     let (a, b) = (address("random_id.a"), address("random_id.b[0]"));
-    left.record_intent(&a, "create").unwrap();
-    left.record_intent(&b, "delete").unwrap();
-    left.record(&a, &provider(), Some(&instance("1"))).unwrap();
-    left.record_intent(&a, "update").unwrap();
+    left.record_intent(&a, "create");
+    left.record_intent(&b, "delete");
+    left.record(&a, &provider(), Some(&instance("1")));
+    left.record_intent(&a, "update");
     drop(left);
     let mut next = open(&directory);
     next.read().unwrap();
@@ -243,6 +243,26 @@ fn recovery_reports_incomplete_intents() {
         recovery.incomplete.iter().map(|b| format!("{} {}", b.action, b.address)).collect();
     assert_eq!(begun, ["delete random_id.b[0]", "update random_id.a"]);
     assert_eq!(recovery.changes, 1);
+}
+
+#[test]
+fn committed_records_are_in_file() {
+    let directory = TempDir::new().unwrap();
+    let mut file = open(&directory);
+    let mut left = file.begin().unwrap();
+    let text = || fs::read_to_string(journal(&directory)).unwrap_or_default();
+    let (a, b) = (address("random_id.a"), address("random_id.b[0]"));
+    left.record_intent(&a, "create");
+    left.record(&a, &provider(), Some(&instance("1")));
+    left.commit().unwrap();
+    let committed = text();
+    assert_eq!(committed.lines().count(), 3);
+    left.commit().unwrap();
+    assert_eq!(text(), committed);
+    left.record_intent(&b, "create");
+    left.commit().unwrap();
+    assert!(text().starts_with(&committed));
+    assert_eq!(text().lines().count(), 4);
 }
 
 #[test]
@@ -300,7 +320,7 @@ fn serial_does_not_overflow() {
     let mut file = open(&directory);
     file.read().unwrap();
     let mut journal = file.begin().unwrap();
-    journal.record(&address("random_id.c"), &provider(), Some(&instance("3"))).unwrap();
+    journal.record(&address("random_id.c"), &provider(), Some(&instance("3")));
     drop(journal);
     assert_eq!(open(&directory).read().unwrap().serial, u64::MAX);
 }

@@ -42,10 +42,25 @@ pub struct ObjectType {
     attributes: BTreeMap<Str, (Type, bool)>,
 }
 
+/// Maximum number of entries that are inserted one by one.
+const MAX_INSERTED: usize = 32;
+
+/// Creates a map. For small maps, this is faster than `collect`, which sorts the entries first.
+pub(crate) fn map_of<T>(entries: impl Iterator<Item = (Str, T)>) -> BTreeMap<Str, T> {
+    if entries.size_hint().1.is_none_or(|count| count > MAX_INSERTED) {
+        return entries.collect();
+    }
+    let mut map = BTreeMap::new();
+    for (name, entry) in entries {
+        map.insert(name, entry);
+    }
+    map
+}
+
 impl ObjectType {
     /// Returns an object type whose attributes are all required.
     pub fn new(attributes: impl IntoIterator<Item = (Str, Type)>) -> Self {
-        Self { attributes: attributes.into_iter().map(|(n, t)| (n, (t, false))).collect() }
+        Self { attributes: map_of(attributes.into_iter().map(|(n, t)| (n, (t, false)))) }
     }
 
     /// Returns an object type. The flag of an attribute states whether it is optional.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::types::map_of;
 use crate::{Marks, Number, ObjectType, Path, PathMarks, PathStep, Refinement, Str, Type, set};
 
 /// A value: a type, content, and marks. Clones share the content.
@@ -242,8 +243,11 @@ impl Value {
 
     /// Creates an object. The attributes determine its type.
     pub fn object<N: Into<Str>>(attributes: impl IntoIterator<Item = (N, Self)>) -> Self {
-        let attributes: BTreeMap<Str, Self> =
-            attributes.into_iter().map(|(name, value)| (name.into(), value)).collect();
+        Self::from_attributes(map_of(attributes.into_iter().map(|(name, value)| (name.into(), value))))
+    }
+
+    /// Creates an object. Unlike [`Value::object`], it does not sort the attributes again.
+    pub fn from_attributes(attributes: BTreeMap<Str, Self>) -> Self {
         let ty = ObjectType::new(attributes.iter().map(|(n, v)| (n.clone(), v.ty.clone())));
         Self::mapping(Type::Object(Arc::new(ty)), attributes)
     }
@@ -553,13 +557,20 @@ impl Value {
         match &self.content {
             Content::Mapping(attributes) => {
                 let mut attributes = (**attributes).clone();
-                attributes.insert(Str::new(name), value);
-                let marks = self.marks;
-                match &self.ty {
-                    Type::Map(_) => Self::mapping(self.ty.clone(), attributes),
-                    _ => Self::object(attributes),
+                let same_type = match &self.ty {
+                    Type::Object(ty) => ty.attribute(name) == Some(&value.ty),
+                    _ => true,
+                };
+                match attributes.get_mut(name) {
+                    Some(attribute) => *attribute = value,
+                    None => _ = attributes.insert(Str::new(name), value),
                 }
-                .with_marks(marks)
+                let replaced = if same_type {
+                    Self::mapping(self.ty.clone(), attributes)
+                } else {
+                    Self::from_attributes(attributes)
+                };
+                replaced.with_marks(self.marks)
             }
             _ => self.clone(),
         }

@@ -27,16 +27,17 @@ impl ProviderSource for BuiltIn {
 struct Nowhere;
 
 impl StateSink for Nowhere {
-    fn record_intent(&mut self, _address: &ResourceInstanceAddress, _action: &str) -> Result<(), String> {
-        Ok(())
-    }
+    fn record_intent(&mut self, _address: &ResourceInstanceAddress, _action: &str) {}
 
     fn record(
         &mut self,
         _address: &ResourceInstanceAddress,
         _provider: &ProviderConfigAddress,
         _instance: Option<&Instance>,
-    ) -> Result<(), String> {
+    ) {
+    }
+
+    fn commit(&mut self) -> Result<(), String> {
         Ok(())
     }
 }

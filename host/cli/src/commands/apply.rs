@@ -1,6 +1,7 @@
 //! `wardian apply` and `wardian destroy`: change objects to match the configuration, or destroy
 //! them.
 
+use std::mem::ManuallyDrop;
 use std::path::Path;
 
 use async_trait::async_trait;
@@ -204,7 +205,8 @@ async fn saved(context: &CommandContext, path: &Path, arguments: &ApplyArguments
     saved.check_plugins(&context.app, &digests)?;
     let run = context.engine_run(configuration, plugins);
     let schemas = run.schemas(Some(&state)).await?;
-    let mut plan = saved.into_plan(path, &schemas)?;
+    // The process ends after the apply, and freeing a large plan takes time.
+    let mut plan = ManuallyDrop::new(saved.into_plan(path, &schemas)?);
     schemas.close().await;
     if plan.errored {
         return Err(Failure::error(

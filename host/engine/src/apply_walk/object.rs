@@ -16,6 +16,9 @@ use crate::operation::{ProgressReporter, Subject};
 use crate::plan::{Action, ResourceChange};
 use crate::scheduler::{StartResult, StepResult};
 
+/// The maximum number of records that are committed together.
+const MAX_UNCOMMITTED: usize = 100;
+
 impl ApplyWalk<'_> {
     pub(super) fn start_change(&mut self, index: usize) -> StartResult<Outcome> {
         let plan = self.plan;
@@ -78,34 +81,53 @@ impl ApplyWalk<'_> {
         }
     }
 
-    /// Sets an instance in the state and records it.
+    /// Sets an instance in the state and records it. Before an operation that depends on it runs,
+    /// the scheduler commits the record.
     pub(super) fn store(
         &mut self,
         address: &ResourceInstanceAddress,
         provider: &ProviderConfigAddress,
         instance: Instance,
     ) -> bool {
-        let recorded = self.sink.record(address, provider, (!instance.is_empty()).then_some(&instance));
+        self.sink.record(address, provider, (!instance.is_empty()).then_some(&instance));
         self.applied.state.set_instance(address, provider, instance);
-        self.is_recorded(address, recorded)
+        self.recorded(address)
     }
 
     /// Records a change before it starts, so that the state can be recovered after a crash.
     fn record_intent(&mut self, address: &ResourceInstanceAddress, action: &str) -> bool {
-        let recorded = self.sink.record_intent(address, action);
-        self.is_recorded(address, recorded)
+        self.sink.record_intent(address, action);
+        self.recorded(address)
     }
 
-    fn is_recorded(&mut self, address: &ResourceInstanceAddress, recorded: Result<(), String>) -> bool {
-        let Err(problem) = recorded else { return true };
+    /// Commits the records when there are many of them. Returns false if they were lost.
+    fn recorded(&mut self, address: &ResourceInstanceAddress) -> bool {
+        self.uncommitted.push(address.clone());
+        self.uncommitted.len() < MAX_UNCOMMITTED || self.commit()
+    }
+
+    /// Makes all records durable. Returns whether none of this run's records was lost.
+    pub(super) fn commit(&mut self) -> bool {
+        if !self.uncommitted.is_empty() {
+            let committed = self.sink.commit();
+            let addresses = std::mem::take(&mut self.uncommitted);
+            if let Err(problem) = committed {
+                for address in &addresses {
+                    self.add_unrecorded(address, problem.clone());
+                }
+            }
+        }
+        self.unrecorded.is_none()
+    }
+
+    fn add_unrecorded(&mut self, address: &ResourceInstanceAddress, problem: String) {
         let address = address.to_string();
         match &mut self.unrecorded {
-            Some(unrecorded) => unrecorded.further.push(address),
+            Some(unrecorded) => unrecorded.add(address),
             None => {
                 self.unrecorded = Some(UnrecordedChanges { first: address, further: Vec::new(), problem });
             }
         }
-        false
     }
 
     pub(super) fn changed(

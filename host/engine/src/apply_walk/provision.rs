@@ -115,7 +115,7 @@ impl<'a> ApplyWalk<'a> {
         let address = &subject.address;
         let mut instance = self.applied.state.instance(address).cloned().unwrap_or_default();
         instance.current = Some(Arc::new(Object { status: ObjectStatus::Tainted, ..Object::clone(&object) }));
-        let is_stored = self.store(address, &subject.provider_config, instance);
+        let is_stored = self.store(address, &subject.provider_config, instance) && self.commit();
         self.evaluator.values.set_instance(address, value.clone());
         let occasion = Occasion::Creation { index, object };
         let provisioning =
@@ -281,7 +281,8 @@ impl<'a> ApplyWalk<'a> {
             Occasion::Creation { index, object } => {
                 let mut instance = self.applied.state.instance(&subject.address).cloned().unwrap_or_default();
                 instance.current = Some(object);
-                let is_stored = self.store(&subject.address, &subject.provider_config, instance);
+                let is_stored =
+                    self.store(&subject.address, &subject.provider_config, instance) && self.commit();
                 progress.end(if is_stored {
                     Completion::Succeeded(object_id(&value))
                 } else {

@@ -20,9 +20,31 @@ pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
         return prior.clone();
     }
     if prior.is_null() {
-        return propose_block(block, &block.empty_value(), config);
+        return propose_new_block(block, config);
     }
     propose_block(block, prior, config)
+}
+
+/// Like [`propose_block`] with the block's empty value as the prior object.
+fn propose_new_block(block: &Block, config: &Value) -> Value {
+    let Some(config_attributes) = config.as_mapping() else {
+        return block.empty_value();
+    };
+    let mut attributes: BTreeMap<Str, Value> = BTreeMap::new();
+    for (name, attribute) in &block.attributes {
+        let absent = Value::null(attribute.implied_type());
+        let proposed = match config_attributes.get(name) {
+            Some(configured) => propose_attribute(attribute, &absent, configured),
+            None => absent,
+        };
+        attributes.insert(name.clone(), proposed);
+    }
+    for (name, nested) in &block.block_types {
+        let absent = nested.empty_value();
+        let configured = config_attributes.get(name).unwrap_or(&absent);
+        attributes.insert(name.clone(), propose_nested_block(nested, &absent, configured));
+    }
+    Value::from_attributes(attributes)
 }
 
 /// Returns a placeholder for an unknown object: every attribute that the provider determines is
@@ -46,7 +68,7 @@ fn propose_block(block: &Block, prior: &Value, config: &Value) -> Value {
         let before = prior_part(prior, name, || nested.implied_type());
         attributes.insert(name.clone(), propose_nested_block(nested, &before, &configured));
     }
-    Value::object(attributes)
+    Value::from_attributes(attributes)
 }
 
 fn part(attributes: &BTreeMap<Str, Value>, name: &str, absent: impl FnOnce() -> Value) -> Value {

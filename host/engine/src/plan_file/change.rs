@@ -1,5 +1,6 @@
 //! Encodes resource changes for a plan file.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -43,6 +44,29 @@ enum ImportingContents {
     Unknown,
 }
 
+/// The provider configurations of changes, by their text. Many changes have the same one.
+#[derive(Debug, Default)]
+pub(super) struct KnownProviders(HashMap<String, ProviderConfigAddress>);
+
+impl KnownProviders {
+    /// Adds the provider configurations of these changes.
+    pub(super) fn add(&mut self, changes: &[ChangeContents]) -> Result<(), PlanFileError> {
+        for change in changes {
+            if !self.0.contains_key(&change.provider) {
+                let provider = parse(&change.provider, |text| text.parse().ok(), PROVIDER)?;
+                self.0.insert(change.provider.clone(), provider);
+            }
+        }
+        Ok(())
+    }
+
+    fn get(&self, text: &str) -> Result<ProviderConfigAddress, PlanFileError> {
+        parse(text, |text| self.0.get(text).cloned(), PROVIDER)
+    }
+}
+
+const PROVIDER: &str = "provider configuration";
+
 /// Returns the resource of a change and its provider.
 pub(super) fn decode_provider(
     contents: &ChangeContents,
@@ -70,12 +94,12 @@ pub(super) fn encode_change(change: &ResourceChange) -> Result<ChangeContents, P
 
 pub(super) fn decode_change<'a>(
     change: ChangeContents,
+    providers: &KnownProviders,
     schema_of: &impl Fn(&ProviderConfigAddress) -> Option<&'a Arc<ProviderSchema>>,
 ) -> Result<ResourceChange, PlanFileError> {
     let address: ResourceInstanceAddress =
         parse(&change.address, |text| text.parse().ok(), "resource instance")?;
-    let provider: ProviderConfigAddress =
-        parse(&change.provider, |text| text.parse().ok(), "provider configuration")?;
+    let provider = providers.get(&change.provider)?;
     let schema: Arc<Schema> = schema_of(&provider)
         .and_then(|schema| match address.mode() {
             ResourceMode::Managed => schema.resources.get(address.type_name()),

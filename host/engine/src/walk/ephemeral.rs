@@ -15,10 +15,10 @@ where
     O: From<SharedOutcome> + Send + 'static,
 {
     let address = lease.subject().address.clone();
-    StartResult::running(async move {
+    StartResult::Closing(Box::pin(async move {
         let diagnostics = lease.close().await;
         SharedOutcome::Closed { address, diagnostics }.into()
-    })
+    }))
 }
 
 impl WalkParts<'_> {

@@ -62,9 +62,8 @@ impl Events for EventLog {
 pub struct Recorded(pub Vec<String>, pub Vec<String>);
 
 impl StateSink for Recorded {
-    fn record_intent(&mut self, address: &ResourceInstanceAddress, action: &str) -> Result<(), String> {
+    fn record_intent(&mut self, address: &ResourceInstanceAddress, action: &str) {
         self.1.push(format!("{action} {address}"));
-        Ok(())
     }
 
     fn record(
@@ -72,7 +71,7 @@ impl StateSink for Recorded {
         address: &ResourceInstanceAddress,
         _provider: &ProviderConfigAddress,
         instance: Option<&Instance>,
-    ) -> Result<(), String> {
+    ) {
         let what = match instance {
             None => "gone",
             Some(instance) if instance.deposed.is_empty() => "here",
@@ -80,6 +79,9 @@ impl StateSink for Recorded {
             Some(_) => "here, and deposed",
         };
         self.0.push(format!("{address} {what}"));
+    }
+
+    fn commit(&mut self) -> Result<(), String> {
         Ok(())
     }
 }

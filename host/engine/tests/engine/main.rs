@@ -9,6 +9,7 @@
 
 mod apply;
 mod checks;
+mod commit;
 mod ephemeral;
 mod fixture;
 mod import;

@@ -12,27 +12,33 @@ use crate::error::{StateError, StateProblem};
 const INCOMPLETE_MARK: &[u8] = b"~";
 
 impl StateFile {
-    pub(super) fn rewrite(&self, bytes: &[u8]) -> Result<(), StateError> {
+    /// Replaces the content of the file with text that consists of these parts.
+    pub(super) fn rewrite(&self, parts: &[String]) -> Result<(), StateError> {
         let done = match &self.lock {
-            Some(lock) => lock.file().and_then(|file| rewrite(file, bytes)),
+            Some(lock) => lock.file().and_then(|file| rewrite(file, parts)),
             None => OpenOptions::new()
                 .write(true)
                 .create(true)
                 .truncate(false)
                 .open(&self.path)
-                .and_then(|file| rewrite(&file, bytes)),
+                .and_then(|file| rewrite(&file, parts)),
         };
         done.and_then(|()| sync_directory(&self.path))
             .map_err(|error| StateError::new(&self.path, StateProblem::io("write the state")(error)))
     }
 }
 
-fn rewrite(mut file: &File, bytes: &[u8]) -> io::Result<()> {
-    let (first, rest) = bytes.split_at_checked(1).unwrap_or((bytes, &[]));
+fn rewrite(mut file: &File, parts: &[String]) -> io::Result<()> {
+    let (beginning, others) =
+        parts.split_first().map_or((&b""[..], parts), |(one, all)| (one.as_bytes(), all));
+    let (first, rest) = beginning.split_at_checked(1).unwrap_or((beginning, &[]));
     file.seek(SeekFrom::Start(0))?;
     file.write_all(INCOMPLETE_MARK)?;
     file.write_all(rest)?;
-    file.set_len(bytes.len() as u64)?;
+    for part in others {
+        file.write_all(part.as_bytes())?;
+    }
+    file.set_len(parts.iter().map(|part| part.len() as u64).sum())?;
     file.sync_data()?;
     file.seek(SeekFrom::Start(0))?;
     file.write_all(first)?;

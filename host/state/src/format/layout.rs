@@ -22,43 +22,43 @@ pub(crate) fn compact(json: &str) -> String {
 
 /// Formats compact JSON with two spaces per level and one line per element, like Go: empty objects
 /// and arrays are on one line; `<`, `>`, `&` and the two Unicode line separators are escaped inside
-/// strings.
-pub(crate) fn indent(json: &str) -> String {
+/// strings. The text may be a part of a document that begins at the given depth, outside of strings.
+pub(crate) fn indent(json: &str, mut depth: usize) -> String {
     let mut laid_out = String::with_capacity(json.len() * 2);
-    let mut depth = 0usize;
     let mut rest = json;
-    while let Some(first) = rest.chars().next() {
+    while let Some(first) = rest.bytes().next() {
         match first {
-            '"' => {
+            b'"' => {
                 let (string, after) = split_string(rest);
                 push_escaped(&mut laid_out, string);
                 rest = after;
                 continue;
             }
-            '{' | '[' => {
-                laid_out.push(first);
-                if let Some(closing @ ('}' | ']')) = rest[1..].chars().next() {
-                    laid_out.push(closing);
+            b'{' | b'[' => {
+                laid_out.push(char::from(first));
+                if let Some(closing @ (b'}' | b']')) = rest.bytes().nth(1) {
+                    laid_out.push(char::from(closing));
                     rest = &rest[2..];
                     continue;
                 }
                 depth += 1;
                 new_line(&mut laid_out, depth);
             }
-            '}' | ']' => {
+            b'}' | b']' => {
                 depth = depth.saturating_sub(1);
                 new_line(&mut laid_out, depth);
-                laid_out.push(first);
+                laid_out.push(char::from(first));
             }
-            ',' => {
+            b',' => {
                 laid_out.push(',');
                 new_line(&mut laid_out, depth);
             }
-            ':' => laid_out.push_str(": "),
+            b':' => laid_out.push_str(": "),
             _ => {
-                let end = rest.find([',', '}', ']']).unwrap_or(rest.len());
-                laid_out.push_str(&rest[..end]);
-                rest = &rest[end..];
+                let end = rest.bytes().position(|byte| matches!(byte, b',' | b'}' | b']'));
+                let (plain, after) = rest.split_at(end.unwrap_or(rest.len()));
+                laid_out.push_str(plain);
+                rest = after;
                 continue;
             }
         }
@@ -68,9 +68,13 @@ pub(crate) fn indent(json: &str) -> String {
 }
 
 fn new_line(laid_out: &mut String, depth: usize) {
+    const SPACES: &str = "                                ";
     laid_out.push('\n');
-    for _ in 0..depth {
-        laid_out.push_str("  ");
+    let mut left = 2 * depth;
+    while left > 0 {
+        let count = left.min(SPACES.len());
+        laid_out.push_str(&SPACES[..count]);
+        left -= count;
     }
 }
 
@@ -89,8 +93,11 @@ fn split_string(text: &str) -> (&str, &str) {
 }
 
 fn push_escaped(laid_out: &mut String, string: &str) {
+    // The first byte of both line separators.
+    const SEPARATOR: u8 = 0xe2;
+    let is_candidate = |byte: u8| matches!(byte, b'<' | b'>' | b'&' | SEPARATOR);
     let mut rest = string;
-    while let Some(at) = rest.find(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+    while let Some(at) = rest.bytes().position(is_candidate) {
         let (plain, found) = rest.split_at(at);
         laid_out.push_str(plain);
         let mut characters = found.chars();
@@ -99,7 +106,8 @@ fn push_escaped(laid_out: &mut String, string: &str) {
             Some('>') => laid_out.push_str("\\u003e"),
             Some('&') => laid_out.push_str("\\u0026"),
             Some('\u{2028}') => laid_out.push_str("\\u2028"),
-            _ => laid_out.push_str("\\u2029"),
+            Some('\u{2029}') => laid_out.push_str("\\u2029"),
+            other => laid_out.extend(other),
         }
         rest = characters.as_str();
     }
@@ -153,6 +161,11 @@ impl<'a> Parts<'a> {
         Self { json, closing: ']', any: false }
     }
 
+    /// Returns a builder of array elements without brackets.
+    pub(crate) fn elements(json: &'a mut String) -> Self {
+        Self { json, closing: ']', any: false }
+    }
+
     /// Returns the text to which the next array element must be appended.
     pub(crate) fn item(&mut self) -> &mut String {
         if self.any {
@@ -201,7 +214,9 @@ mod tests {
         let compacted = compact("{ \"a b\" :\t[ 1.50,{ } ,[\n], \"<\\\" ] & \u{2028}\" ],\"c\":null }");
         assert_eq!(compacted, "{\"a b\":[1.50,{},[],\"<\\\" ] & \u{2028}\"],\"c\":null}");
         let expected = "{\n  \"a b\": [\n    1.50,\n    {},\n    [],\n    \"\\u003c\\\" ] \\u0026 \\u2028\"\n  ],\n  \"c\": null\n}";
-        assert_eq!(indent(&compacted), expected);
+        assert_eq!(indent(&compacted, 0), expected);
+        let (before, after) = compacted.split_at(compacted.find("{}").unwrap());
+        assert_eq!(indent(before, 0) + &indent(after, 2), expected);
     }
 
     proptest! {
@@ -209,12 +224,12 @@ mod tests {
         fn compact_keeps_strings_verbatim(text in any::<String>()) {
             let mut json = String::new();
             push_string(&mut json, &text);
-            prop_assert_eq!(serde_json::from_str::<String>(&indent(&json)).unwrap(), text);
+            prop_assert_eq!(serde_json::from_str::<String>(&indent(&json, 0)).unwrap(), text);
         }
 
         #[test]
         fn arbitrary_text_is_laid_out_without_panic(text in "[\\[\\]{}:, \"\\\\a\n<]{0,40}") {
-            let _ = indent(&compact(&text));
+            let _ = indent(&compact(&text), 0);
         }
     }
 }

@@ -112,7 +112,7 @@ fn next_line<'a>(bytes: &'a [u8], previous: &str) -> Option<(&'a str, String, &'
     let line = std::str::from_utf8(bytes.get(..end)?).ok()?;
     let (checksum, json) = line.split_at_checked(CHECKSUM_LENGTH)?;
     let json = json.strip_prefix(' ')?;
-    (line_checksum(previous, json) == checksum).then(|| (json, checksum.to_owned(), &bytes[end + 1..]))
+    (line_checksum(previous, &[json]) == checksum).then(|| (json, checksum.to_owned(), &bytes[end + 1..]))
 }
 
 impl JournalContent {

@@ -178,3 +178,23 @@ fn unknown_value_is_as_large_as_its_type() {
     assert_eq!(Value::unknown(ty.clone()).expanded_size(), u64::from(u32::MAX) * 64);
     assert_eq!(Value::null(ty).expanded_size(), u64::from(u32::MAX) * 64);
 }
+
+#[test]
+fn type_of_object_follows_replaced_attribute() {
+    let object = Value::object([("a", Value::from(1_i64)), ("b", Value::null(Type::String))]);
+    for (name, value) in [
+        ("a", Value::from(2_i64)),
+        ("a", Value::from("x")),
+        ("b", Value::unknown(Type::String)),
+        ("b", Value::null(Type::Bool)),
+        ("c", Value::from(true)),
+    ] {
+        let mut attributes = object.as_mapping().unwrap().clone();
+        attributes.insert(name.into(), value.clone());
+        let expected = Value::from_attributes(attributes);
+        let replaced = object.with_attribute(name, value);
+        assert_eq!(replaced, expected);
+        assert_eq!((replaced.ty(), replaced.inside_marks()), (expected.ty(), expected.inside_marks()));
+        assert_eq!(replaced.is_wholly_known(), expected.is_wholly_known());
+    }
+}
