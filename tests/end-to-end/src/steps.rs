@@ -20,10 +20,16 @@ use crate::{Project, Terraform, binary, platform};
 /// input yes
 /// -- remove main.tf --
 /// -- copy terraform.tfstate earlier.json --
+/// -- provider example/acme 1.2.3 --
+/// { "resource_schemas": {} }
 /// ```
+///
+/// A provider is a mock provider (see `tests/mock-provider`) in the user's plugin directory; the
+/// content is its schemas in the format of `terraform providers schema -json`.
 #[derive(Debug)]
 pub enum Step {
     Write { path: String, text: String, encoding: Encoding },
+    Provider { source: String, version: String, schemas: String },
     Remove { path: String },
     Copy { from: String, to: String },
     Command(CommandLine),
@@ -79,6 +85,11 @@ impl Step {
             ["$", ..] => Some(Self::Command(CommandLine::new(title[1..].trim(), content))),
             ["remove", path] => Some(Self::Remove { path: owned(path) }),
             ["copy", from, to] => Some(Self::Copy { from: owned(from), to: owned(to) }),
+            ["provider", source, version] => Some(Self::Provider {
+                source: owned(source),
+                version: owned(version),
+                schemas: owned(content),
+            }),
             [path, "as", "utf-8-bom"] => Some(write(path, Encoding::Utf8Bom)),
             [path, "as", "utf-16"] => Some(write(path, Encoding::Utf16)),
             [path, "as", "crlf"] => Some(write(path, Encoding::Crlf)),
@@ -95,6 +106,7 @@ impl Step {
     pub fn change_files(&self, project: &Project) {
         match self {
             Self::Write { path, text, encoding } => write(project, path, text, *encoding),
+            Self::Provider { source, version, schemas } => install(project, source, version, schemas),
             Self::Remove { path } => {
                 let removed = fs::remove_file(project.path(path));
                 assert!(removed.is_ok(), "{path}: {removed:?}");
@@ -156,6 +168,22 @@ fn write(project: &Project, path: &str, text: &str, encoding: Encoding) {
         let changed = fs::set_permissions(project.path(&path), fs::Permissions::from_mode(0o755));
         assert!(changed.is_ok(), "{path}: {changed:?}");
     }
+}
+
+/// Installs a mock provider.
+fn install(project: &Project, source: &str, version: &str, schemas: &str) {
+    let name = source.rsplit('/').next().unwrap_or_default();
+    let schemas_path = format!("home/schemas/{name}-{version}.json");
+    project.write(&schemas_path, schemas);
+    let program = binary().with_file_name("wardian-mock-provider");
+    let script = format!(
+        "#!/bin/sh\nexec '{}' serve '{}'\n",
+        program.display(),
+        project.path(&schemas_path).display()
+    );
+    let package =
+        format!("home/.terraform.d/plugins/registry.terraform.io/{source}/{version}/{}", platform());
+    write(project, &format!("{package}/terraform-provider-{name}_v{version}"), &script, Encoding::Utf8);
 }
 
 impl Program {

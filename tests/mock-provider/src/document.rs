@@ -1,5 +1,8 @@
 //! Reads schemas in the format of `terraform providers schema -json`, which also may have the member
 //! `provider_meta`.
+//!
+//! A resource schema may have the member `drift`: null if its objects no longer exist when they are
+//! read, or the values of the attributes that have changed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +13,7 @@ use wardian_plugin::{
     Attribute, AttributeType, Block, BlockNesting, Deprecation, Description, Function, NestedBlock,
     NestedObject, ObjectNesting, Parameter, ProviderSchema, Schema, SchemaTable, Setting,
 };
-use wardian_value::{Str, Type};
+use wardian_value::{Str, Type, json};
 
 /// Reads the schemas of one provider.
 pub(crate) fn provider_schema(document: &Value) -> Result<ProviderSchema> {
@@ -26,6 +29,39 @@ pub(crate) fn provider_schema(document: &Value) -> Result<ProviderSchema> {
         functions: functions(&document["functions"])?,
         ..ProviderSchema::default()
     })
+}
+
+/// The difference between the objects of a resource type and their stored values.
+#[derive(Debug)]
+pub(crate) enum Drift {
+    Missing,
+    Changed(BTreeMap<Str, wardian_value::Value>),
+}
+
+/// Reads the drift of resource types.
+pub(crate) fn drift(document: &Value, schema: &ProviderSchema) -> Result<BTreeMap<Str, Drift>> {
+    let mut found = BTreeMap::new();
+    for (name, one) in members(&document["resource_schemas"]) {
+        let drift = match one.get("drift") {
+            None => continue,
+            Some(Value::Null) => Drift::Missing,
+            Some(values) => {
+                let table = schema.resources.get(name).context("a resource type has no schema")?;
+                let changed = members(values).map(|(attribute, value)| {
+                    let attribute = Str::from(attribute.as_str());
+                    let declared = table.block.attributes.get(&attribute);
+                    let ty = declared.with_context(|| format!("{name} has no attribute {attribute}"))?;
+                    let value = json::decode(value.to_string(), &ty.implied_type())?;
+                    Ok((attribute, value))
+                });
+                Drift::Changed(
+                    changed.collect::<Result<_>>().with_context(|| format!("the drift of {name}"))?,
+                )
+            }
+        };
+        found.insert(Str::from(name.as_str()), drift);
+    }
+    Ok(found)
 }
 
 fn table(document: &Value) -> Result<SchemaTable> {
@@ -195,6 +231,24 @@ mod tests {
             .to_json()
         );
         assert!(has_nested_attributes(&schema));
+    }
+
+    #[test]
+    fn drift_is_read() {
+        let block = json!({ "attributes": { "a": { "type": "string", "optional": true } } });
+        let document = json!({ "resource_schemas": {
+            "acme_same": { "block": block },
+            "acme_gone": { "block": block, "drift": null },
+            "acme_other": { "block": block, "drift": { "a": "b" } },
+        } });
+        let schema = provider_schema(&document).unwrap();
+        let drift = drift(&document, &schema).unwrap();
+        assert_eq!(drift.len(), 2);
+        assert!(matches!(drift["acme_gone"], Drift::Missing));
+        let Drift::Changed(changed) = &drift["acme_other"] else { panic!("{drift:?}") };
+        assert_eq!(changed["a"].as_str(), Some("b"));
+        let document = json!({ "resource_schemas": { "acme_net": { "block": block, "drift": { "b": 1 } } } });
+        assert!(super::drift(&document, &provider_schema(&document).unwrap()).is_err());
     }
 
     #[test]

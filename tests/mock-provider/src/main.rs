@@ -60,6 +60,7 @@ async fn serve(file: &str) -> Result<()> {
         socket_directory: variable("PLUGIN_UNIX_SOCKET_DIR")
             .map_or_else(std::env::temp_dir, std::path::PathBuf::from),
     };
-    let provider = Arc::new(MockProvider { schema: Arc::new(schema) });
+    let drift = document::drift(&document, &schema).with_context(|| format!("{file} is invalid"))?;
+    let provider = Arc::new(MockProvider { schema: Arc::new(schema), drift });
     server::serve(provider, versions, &host, &mut std::io::stdout()).await.context("cannot serve")
 }

@@ -1,6 +1,7 @@
 //! The mock provider: it accepts every configuration, plans computed attributes as unknown, and
 //! stores nothing.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -15,10 +16,12 @@ use wardian_plugin::{
 };
 use wardian_value::{Str, Value, json};
 
+use crate::document::Drift;
 use crate::values;
 
 pub(crate) struct MockProvider {
     pub(crate) schema: Arc<ProviderSchema>,
+    pub(crate) drift: BTreeMap<Str, Drift>,
 }
 
 fn unsupported(subject: &str) -> PluginDiagnostics {
@@ -84,8 +87,16 @@ impl Provider for MockProvider {
     }
 
     async fn read_resource(&self, _: &CallContext, request: ReadResourceRequest) -> ReadResourceResponse {
+        let stored = request.current_state;
+        let new_state = match self.drift.get(&request.type_name) {
+            None => stored,
+            Some(Drift::Missing) => Value::null(stored.ty().clone()),
+            Some(Drift::Changed(values)) => {
+                values.iter().fold(stored, |object, (name, value)| object.with_attribute(name, value.clone()))
+            }
+        };
         ReadResourceResponse {
-            new_state: Some(request.current_state),
+            new_state: Some(new_state),
             private: request.private,
             new_identity: request.current_identity,
             deferred: None,

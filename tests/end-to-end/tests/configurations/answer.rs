@@ -22,19 +22,29 @@ const ECHOES: [(&str, &str); 9] = [
     ("Invalid reference in replace_triggered_by expression", "Invalid replace_triggered_by expression"),
 ];
 
+/// The part of a diagnostic that is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// The severity, the line and the summary.
+    Lines,
+    /// Also the columns, the end and the enclosing block.
+    Positions,
+}
+
 /// A verdict with its diagnostics.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// `valid` or `invalid`.
     pub verdict: String,
     /// Lines such as `error main.tf:3 Unsupported argument`, sorted because Terraform and Wardian
-    /// report diagnostics in different orders.
+    /// report diagnostics in different orders. With positions, a line is
+    /// `error main.tf:3:5-3:9 in locals: Unsupported argument`.
     pub lines: Vec<String>,
 }
 
 impl Answer {
     /// Parses the output of `validate -json`.
-    pub fn from_json(text: &str) -> Option<Self> {
+    pub fn from_json(text: &str, detail: Detail) -> Option<Self> {
         let said: Value = serde_json::from_str(text).ok()?;
         let verdict = if said["valid"].as_bool()? { "valid" } else { "invalid" };
         let diagnostics = said["diagnostics"].as_array()?;
@@ -49,7 +59,10 @@ impl Answer {
                         })
                 })
         };
-        let mut lines: Vec<String> = diagnostics.iter().filter(|found| !is_echo(found)).map(line).collect();
+        let mut lines: Vec<String> = match detail {
+            Detail::Lines => diagnostics.iter().filter(|found| !is_echo(found)).map(line).collect(),
+            Detail::Positions => diagnostics.iter().map(positioned_line).collect(),
+        };
         lines.sort();
         Some(Self { verdict: verdict.to_owned(), lines })
     }
@@ -64,6 +77,21 @@ impl Answer {
 fn line(diagnostic: &Value) -> String {
     let severity = diagnostic["severity"].as_str().unwrap_or_default();
     format!("{severity} {} {}", place(diagnostic), summary(diagnostic))
+}
+
+fn positioned_line(diagnostic: &Value) -> String {
+    let severity = diagnostic["severity"].as_str().unwrap_or_default();
+    let range = &diagnostic["range"];
+    let point = |name: &str| {
+        let number = |name: &str, part: &str| range[name][part].as_u64().unwrap_or_default();
+        format!("{}:{}", number(name, "line"), number(name, "column"))
+    };
+    let place = match range["filename"].as_str() {
+        Some(file) => format!("{file}:{}-{}", point("start"), point("end")),
+        None => NOWHERE.to_owned(),
+    };
+    let block = diagnostic["snippet"]["context"].as_str().map(|block| format!(" in {block}"));
+    format!("{severity} {place}{}: {}", block.unwrap_or_default(), summary(diagnostic))
 }
 
 fn place(diagnostic: &Value) -> String {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use wardian_end_to_end::sections;
+use wardian_end_to_end::{Step, sections};
 
 use crate::answer::{Answer, NOWHERE};
 
@@ -16,6 +16,8 @@ use crate::answer::{Answer, NOWHERE};
 /// output "a" {
 ///   value = var.a
 /// }
+/// -- provider example/acme 1.2.3 --
+/// { "resource_schemas": {} }
 /// -- answer --
 /// invalid
 /// error main.tf:2 Reference to undeclared input variable
@@ -29,6 +31,8 @@ pub struct Case {
     pub name: String,
     /// The paths and texts of the files.
     pub files: Vec<(String, String)>,
+    /// Mock providers.
+    pub providers: Vec<Step>,
     /// Terraform's diagnostics.
     pub answer: Answer,
     /// Lines that only Terraform or only Wardian reports.
@@ -55,6 +59,7 @@ impl Case {
         let mut case = Self {
             name: path.file_stem().unwrap().to_string_lossy().into_owned(),
             files: Vec::new(),
+            providers: Vec::new(),
             answer: Answer::default(),
             differences: Vec::new(),
             path: path.to_owned(),
@@ -72,7 +77,10 @@ impl Case {
                 }
                 _ => {
                     let _ = write!(case.before, "-- {title} --\n{content}");
-                    case.files.push((title, content));
+                    match Step::from_section(&title, &content) {
+                        Some(provider @ Step::Provider { .. }) => case.providers.push(provider),
+                        _ => case.files.push((title, content)),
+                    }
                 }
             }
         }

@@ -4,7 +4,8 @@
 //!
 //! Each case is a file in `tests/configurations/data/valid` or `invalid`: the files of a
 //! configuration in sequence, and then the recorded answer. If Wardian's answer differs
-//! deliberately, the case contains the difference and the reason (see [`case::Case`]).
+//! deliberately, the case contains the difference and the reason (see [`case::Case`]). The answers
+//! in `positions` also contain the columns and the block of each diagnostic.
 //!
 //! `WARDIAN_RECORD=1 cargo test --test configurations` runs the `terraform` on PATH again and
 //! rewrites the recorded answers.
@@ -18,7 +19,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use answer::Answer;
+use answer::{Answer, Detail};
 use case::Case;
 use wardian_end_to_end::{Project, Terraform, each, terraform};
 
@@ -41,33 +42,54 @@ fn invalid_configurations_match_terraform() {
 /// Terraform does not support.
 #[test]
 fn configurations_of_later_versions_have_expected_diagnostics() {
-    let failures: Vec<String> =
-        problems(&cases("later"), check).into_iter().map(|(_, problem)| problem).collect();
+    let failures: Vec<String> = problems(&cases("later"), |case| check(case, Detail::Lines))
+        .into_iter()
+        .map(|(_, problem)| problem)
+        .collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 /// Terraform rejects these handwritten cases in `plan`; Wardian already rejects them in `validate`.
 #[test]
 fn plan_time_errors_are_reported_by_validate() {
-    let failures: Vec<String> =
-        problems(&cases("earlier"), check).into_iter().map(|(_, problem)| problem).collect();
+    let failures: Vec<String> = problems(&cases("earlier"), |case| check(case, Detail::Lines))
+        .into_iter()
+        .map(|(_, problem)| problem)
+        .collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-fn compare(folder: &str, verdict: &str) {
-    let mut cases = cases(folder);
+/// These cases may be valid or invalid.
+#[test]
+fn positions_and_blocks_match_terraform() {
+    let cases = recorded_cases("positions", Detail::Positions);
+    let failures: Vec<String> = problems(&cases, |case| check(case, Detail::Positions))
+        .into_iter()
+        .map(|(_, problem)| problem)
+        .collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Returns the cases of a directory, whose answers are recorded again if requested.
+fn recorded_cases(folder: &str, detail: Detail) -> Vec<Case> {
+    let cases = cases(folder);
     if std::env::var_os("WARDIAN_RECORD").is_some()
         && let Some(terraform) = terraform()
     {
-        each(&cases, |case| record(&terraform, case));
-        cases = self::cases(folder);
+        each(&cases, |case| record(&terraform, case, detail));
+        return self::cases(folder);
     }
+    cases
+}
+
+fn compare(folder: &str, verdict: &str) {
+    let cases = recorded_cases(folder, Detail::Lines);
     assert!(cases.len() >= MIN_CASES, "only {} cases are {verdict}", cases.len());
     let differing = cases.iter().filter(|case| !case.differences.is_empty()).count();
     assert!(differing <= MAX_DIFFERENCES, "{differing} of the {folder} cases differ on purpose");
     let open = open();
     let mut failures = Vec::new();
-    for (name, problem) in problems(&cases, check) {
+    for (name, problem) in problems(&cases, |case| check(case, Detail::Lines)) {
         if !open.contains(&format!("{folder}/{name}")) {
             failures.push(problem);
         }
@@ -103,10 +125,13 @@ fn problems(cases: &[Case], work: impl Fn(&Case) -> Option<String> + Sync) -> Ve
 }
 
 /// Returns the difference from the expected answer.
-fn check(case: &Case) -> Option<String> {
+fn check(case: &Case, detail: Detail) -> Option<String> {
     let project = project(case);
+    if !case.providers.is_empty() {
+        project.run("init -backend=false");
+    }
     let seen = project.run("validate -json");
-    let Some(answer) = Answer::from_json(&seen.out) else {
+    let Some(answer) = Answer::from_json(&seen.out, detail) else {
         return Some(format!("{}: no answer:\n{}", case.name, seen.text()));
     };
     case.compare(&answer).map(|difference| format!("{}:\n{difference}", case.name))
@@ -114,15 +139,20 @@ fn check(case: &Case) -> Option<String> {
 
 fn project(case: &Case) -> Project {
     let files: Vec<(&str, &str)> = case.files.iter().map(|(path, text)| (&**path, &**text)).collect();
-    Project::new(&files)
+    let project = Project::new(&files);
+    case.providers.iter().for_each(|provider| provider.change_files(&project));
+    project
 }
 
-fn record(terraform: &Terraform, case: &Case) {
+fn record(terraform: &Terraform, case: &Case, detail: Detail) {
     let project = project(case);
-    let directory = project.path("");
+    let ask = |line| {
+        let output = terraform.command(&project, line).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
     // The command fails if the configuration is invalid, but still installs the modules.
-    terraform.try_ask(&directory, &["init", "-backend=false", "-no-color"]);
-    let said = terraform.try_ask(&directory, &["validate", "-json"]);
-    let answer = Answer::from_json(&said).unwrap_or_else(|| panic!("{}: {said}", case.name));
+    ask("init -backend=false -no-color");
+    let said = ask("validate -json");
+    let answer = Answer::from_json(&said, detail).unwrap_or_else(|| panic!("{}: {said}", case.name));
     case.rewrite(&answer);
 }

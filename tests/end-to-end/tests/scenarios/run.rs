@@ -15,10 +15,11 @@ pub fn all_steps(program: &Program, scenario: &Scenario) -> String {
     let mut names = Names::new(&project);
     let mut answer = String::new();
     let mut is_prepared = false;
+    let mut has_providers = false;
     for step in &scenario.steps {
         match step {
             Step::Command(command) => {
-                if !is_prepared && calls_modules(&project) {
+                if !is_prepared && (has_providers || calls_modules(&project)) {
                     program.run(&project, &CommandLine { line: "init".to_owned(), ..CommandLine::default() });
                 }
                 is_prepared = true;
@@ -36,8 +37,9 @@ pub fn all_steps(program: &Program, scenario: &Scenario) -> String {
                 answer.push_str(&answer::of_command(command, &output, plan, &before, &after, &mut names));
             }
             Step::Copy { .. } => step.change_files(&project),
-            Step::Write { .. } | Step::Remove { .. } => {
+            Step::Write { .. } | Step::Provider { .. } | Step::Remove { .. } => {
                 step.change_files(&project);
+                has_providers |= matches!(step, Step::Provider { .. });
                 is_prepared = false;
             }
         }

@@ -30,8 +30,8 @@ pub const IN_ORDER: &str = "in order";
 /// ```
 ///
 /// A plan that is saved as `NAME` by `-out=NAME` is shown as JSON directly after it. If a
-/// configuration calls modules, `init` runs before the first command after a change, and its result
-/// is not recorded.
+/// configuration calls modules or a mock provider is installed, `init` runs before the first command
+/// after a change, and its result is not recorded.
 #[derive(Debug)]
 pub struct Scenario {
     /// The group and the file's name without extension.
