@@ -5,5 +5,5 @@ use std::error::Error;
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 
-/// The body of a request, of any type.
+/// A request body of any type.
 pub type BoxedBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;

@@ -94,11 +94,11 @@ impl Client {
         self.inner.limits.limiter.ticket()
     }
 
-    /// Sends a request with an absolute URI, and waits for the response head. Redirects are not
-    /// followed. `authority` must allow the request, and records its end.
+    /// Sends a request with an absolute URI, and waits for the response headers. Redirects are not
+    /// followed. `authority` authorizes the request, and records its end.
     ///
     /// # Errors
-    /// If the request is not allowed, or there is no response.
+    /// Returns an error if the request is not allowed, or there is no response.
     pub async fn send(
         &self,
         ticket: Ticket,
@@ -230,7 +230,7 @@ fn request_to_decide(
     Ok(access)
 }
 
-/// Converts the head of a request to the head that is sent over the connection.
+/// Converts the request line and headers of a request to the form that is sent over the connection.
 fn prepare_head(
     parts: &mut http::request::Parts,
     access: &NetworkRequest,

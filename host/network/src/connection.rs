@@ -161,11 +161,17 @@ async fn connect_to_first(
     })
 }
 
+/// Maximum number of bytes that are read at once. It also limits the size of a response's headers.
+/// Larger reads only take more memory.
+const MAX_READ_BYTES: usize = 128 * 1024;
+
 async fn handshake<S>(stream: S, endpoint: &str) -> Result<Connection, NetworkError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let (sender, connection) = http1::handshake(TokioIo::new(stream))
+    let (sender, connection) = http1::Builder::new()
+        .max_buf_size(MAX_READ_BYTES)
+        .handshake(TokioIo::new(stream))
         .await
         .map_err(|error| NetworkError::Exchange { endpoint: endpoint.to_owned(), error })?;
     // The connection's task ends when the sender is dropped. The sender's requests return the

@@ -46,10 +46,10 @@ pub enum NetworkError {
     /// The connection was lost, or the server violates the protocol.
     #[error("the exchange with {endpoint} failed: {error}")]
     Exchange { endpoint: String, error: hyper::Error },
-    /// No more data of the response was received within the timeout.
-    #[error("timed out reading the response of {0}")]
+    /// No more response data was received within the timeout.
+    #[error("timed out reading the response from {0}")]
     ReadTimeout(String),
-    #[error("the response of {endpoint} is larger than the limit of {limit} bytes")]
+    #[error("the response from {endpoint} is larger than the limit of {limit} bytes")]
     TooLarge {
         endpoint: String,
         /// The limit in bytes.

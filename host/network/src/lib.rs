@@ -1,19 +1,19 @@
 //! The HTTP client for plugins. A component can send requests only through this client. The host's
-//! own requests use it too, with the [`OperatorAuthority`].
+//! own requests also use this client, with the [`OperatorAuthority`].
 //!
 //! A [`Client`] requests authorization from its [`HttpAuthority`](wardian_access::HttpAuthority)
 //! twice for each request:
 //!
 //! 1. before any lookup, with scheme, host, port and method in canonical form;
 //! 2. for each address of the host, before connecting to it. A name may resolve to different
-//!    addresses each time. So a name is resolved once for each connection, and the connection is
-//!    opened only to an allowed address.
+//!    addresses each time. Therefore, a name is resolved once for each connection, and the
+//!    connection is opened only to an allowed address.
 //!
 //! The reasons for not using an existing client are in `docs/design/003-http-client.md`.
 //!
 //! Invariants:
-//! - names are looked up as absolute names, without the system's search domains, and the method
-//!   that is sent is the allowed method, in upper case;
+//! - names are resolved as absolute names, without the system's search domains, and the method that
+//!   is sent is the allowed method, in upper case;
 //! - redirects are returned, not followed: to follow a redirect, a plugin sends a new request;
 //! - the `Host` header contains the host that was allowed; a request with a different header is
 //!   rejected, and so is a request that would change the protocol of the connection (`CONNECT`,

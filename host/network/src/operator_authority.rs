@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use http::HeaderName;
 use wardian_access::{Denied, HttpAuthority, HttpCredential, HttpExchange, NetworkRequest};
 
-/// Allows every request, because the operator determined its destination, and records none. Only
+/// Allows every request, because the operator determined its destination, and records nothing. Only
 /// for requests that the host itself sends, never for requests of plugins.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OperatorAuthority;

@@ -3,7 +3,7 @@
 //! | variable | applies to |
 //! |---|---|
 //! | `HTTPS_PROXY`, `https_proxy` | `https` |
-//! | `http_proxy` | `http`; the upper-case name is not used, since a CGI request could set that variable |
+//! | `HTTP_PROXY`, `http_proxy` | `http`; the upper-case name is not used in a CGI program, that is, if `REQUEST_METHOD` is set, because a header of the request could set it |
 //! | `ALL_PROXY`, `all_proxy` | schemes for which none of the variables above is set |
 //! | `NO_PROXY`, `no_proxy` | hosts to which connections are opened directly |
 //!
@@ -69,7 +69,8 @@ impl ProxySettings {
     /// Reads the proxy variables; `variable` returns the value of a variable.
     ///
     /// # Errors
-    /// If a proxy is invalid, because a typing error must not cause requests to bypass the proxy.
+    /// Returns an error if a proxy is invalid, because a typing error must not cause requests to
+    /// bypass the proxy.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ProxyError> {
         let first = |names: &[&'static str]| {
             names.iter().find_map(|name| Some((*name, variable(name).filter(|value| !value.is_empty())?)))
@@ -82,9 +83,14 @@ impl ProxySettings {
         };
         let every = proxy(&["ALL_PROXY", "all_proxy"])?;
         let direct = first(&["NO_PROXY", "no_proxy"]).map(|(_, value)| value).unwrap_or_default();
+        let http: &[&str] = if variable("REQUEST_METHOD").is_some() {
+            &["http_proxy"]
+        } else {
+            &["HTTP_PROXY", "http_proxy"]
+        };
         Ok(Self {
             https: proxy(&["HTTPS_PROXY", "https_proxy"])?.or_else(|| every.clone()),
-            http: proxy(&["http_proxy"])?.or(every),
+            http: proxy(http)?.or(every),
             direct: direct.split(',').filter_map(ProxyBypass::parse).collect(),
         })
     }
@@ -130,7 +136,7 @@ impl Proxy {
     }
 }
 
-/// Decodes percent-encoding. A percent sign without two digits is kept.
+/// Decodes percent-encoding. A percent sign without two hexadecimal digits is preserved.
 pub fn percent_decode(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -225,10 +231,13 @@ mod tests {
     }
 
     #[test]
-    fn each_scheme_has_its_variable() {
+    fn each_scheme_has_its_own_proxy_variable() {
         let variables = [("HTTPS_PROXY", "http://one:3128"), ("http_proxy", "two"), ("HTTP_PROXY", "three")];
         assert_eq!(proxy_of(&variables, "https", "a.example").as_deref(), Some("one:3128"));
-        assert_eq!(proxy_of(&variables, "http", "a.example").as_deref(), Some("two:80"));
+        assert_eq!(proxy_of(&variables, "http", "a.example").as_deref(), Some("three:80"));
+        // The web server sets HTTP_PROXY to the value of the header `Proxy` of a CGI request.
+        let in_cgi = [variables.as_slice(), &[("REQUEST_METHOD", "GET")]].concat();
+        assert_eq!(proxy_of(&in_cgi, "http", "a.example").as_deref(), Some("two:80"));
         let variables = [("ALL_PROXY", "[2001:db8::1]:8080")];
         assert_eq!(proxy_of(&variables, "http", "a.example").as_deref(), Some("2001:db8::1:8080"));
         assert_eq!(proxy_of(&[], "http", "a.example"), None);
@@ -236,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn no_proxy_hosts_and_loopback_are_direct() {
+    fn no_proxy_hosts_and_loopback_bypass_the_proxy() {
         let goes = |no_proxy: &str, authority: &str| {
             proxy_of(&[("ALL_PROXY", "proxy:1"), ("NO_PROXY", no_proxy)], "http", authority).is_some()
         };

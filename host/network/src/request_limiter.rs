@@ -17,9 +17,9 @@ pub struct RequestLimiter {
     limit: usize,
 }
 
-/// A place in the queue. A caller that waits for several responses in turn must take its tickets in
-/// that order. Otherwise, responses that have not been read yet could hold all permits, and the
-/// awaited request would never be sent.
+/// A position in the queue. A caller that waits for several responses one after the other must take
+/// its tickets in that order. Otherwise, responses that have not been read yet could hold all
+/// permits, and the awaited request would never be sent.
 pub struct Ticket {
     waiting: Acquire,
     limit: usize,
@@ -59,7 +59,7 @@ impl Ticket {
     /// Waits for the permit.
     ///
     /// # Errors
-    /// [`NetworkError::LimitReached`] if no permit is available within the timeout.
+    /// Returns [`NetworkError::LimitReached`] if no permit is available within the timeout.
     pub async fn acquire(self, timeout_after: Duration) -> Result<Permit, NetworkError> {
         match timeout(timeout_after, self.waiting).await {
             Ok(Ok(permit)) => Ok(Permit(permit)),

@@ -1,9 +1,9 @@
 //! Resolves host names.
 //!
 //! A name is looked up as an absolute name: first in the hosts file, then by the system's resolver
-//! with a final dot. So exactly the name that policy allowed is looked up, regardless of the
-//! system's search domains: with search domains, `payroll` could resolve as `payroll.corp.example`,
-//! which policy may deny.
+//! with a trailing dot. Therefore, exactly the name that policy allowed is looked up, regardless of
+//! the system's search domains: with search domains, `payroll` could resolve as
+//! `payroll.corp.example`, which policy may deny.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -15,10 +15,10 @@ const HOSTS_FILE: &str = "/etc/hosts";
 #[async_trait]
 pub trait Resolver: Send + Sync + 'static {
     /// Returns the addresses of a name, in the order of preference. The name is absolute, with or
-    /// without a final dot.
+    /// without a trailing dot.
     ///
     /// # Errors
-    /// If the name cannot be resolved.
+    /// Returns an error if the name cannot be resolved.
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
@@ -30,7 +30,7 @@ pub struct SystemResolver;
 impl Resolver for SystemResolver {
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         let name = name.strip_suffix('.').unwrap_or(name);
-        // The C library does not find a name with a final dot in the hosts file. Without a hosts
+        // The C library does not find a name with a trailing dot in the hosts file. Without a hosts
         // file, the name servers are used.
         let hosts = tokio::task::spawn_blocking(|| std::fs::read(HOSTS_FILE)).await;
         let hosts = hosts.unwrap_or_else(|_| Ok(Vec::new())).unwrap_or_default();
@@ -86,7 +86,7 @@ mod tests {
         not-an-address bad.example\n";
 
     #[test]
-    fn hosts_file_lists_addresses() {
+    fn addresses_are_read_from_the_hosts_file() {
         let listed =
             |name: &str| -> Vec<String> { addresses_in(HOSTS, name).iter().map(IpAddr::to_string).collect() };
         assert_eq!(listed("localhost"), ["127.0.0.1", "::1"]);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn names_are_absolute() {
+    async fn names_are_resolved_as_absolute_names() {
         for name in ["localhost", "localhost.", "LocalHost"] {
             let found = SystemResolver.resolve(name).await.unwrap();
             assert!(!found.is_empty() && found.iter().all(IpAddr::is_loopback), "{name}: {found:?}");

@@ -71,7 +71,7 @@ impl TlsRoots {
     /// Returns only these root certificates.
     ///
     /// # Errors
-    /// If one of them is invalid.
+    /// Returns an error if one of them is invalid.
     pub fn from_certificates(certificates: Vec<CertificateDer<'static>>) -> Result<Self, TlsError> {
         let mut roots = RootCertStore::empty();
         for certificate in certificates {

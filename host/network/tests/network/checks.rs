@@ -90,7 +90,7 @@ async fn only_allowed_addresses_receive_connections() {
 }
 
 #[tokio::test]
-async fn rebinding_name_is_checked_by_used_address() {
+async fn rebinding_name_is_checked_by_its_current_address() {
     let server = Server::start(echo).await;
     let judge = Arc::new(Judge { denied_addresses: vec![loopback()], ..Judge::default() });
     // The first lookup returns a harmless address, and the next one a loopback address.
@@ -138,7 +138,7 @@ async fn redirects_are_returned() {
 }
 
 #[tokio::test]
-async fn deceptive_requests_are_rejected() {
+async fn invalid_and_forbidden_requests_are_rejected() {
     let server = Server::start(echo).await;
     let setting = Setting::default();
     let client = setting.client();
@@ -205,7 +205,7 @@ async fn checked_method_is_sent() {
 }
 
 #[tokio::test]
-async fn unreachable_server_is_named() {
+async fn error_names_unreachable_server() {
     let setting = Setting::default();
     let client = setting.client();
     let unknown = answer(&client, get("http://unknown.example/")).await.unwrap_err();

@@ -77,7 +77,7 @@ async fn https_request_uses_a_tunnel() {
 }
 
 #[tokio::test]
-async fn error_of_refused_tunnel_names_proxy() {
+async fn refused_tunnel_error_names_the_proxy() {
     let (address, _) =
         tunnel_proxy(b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n").await;
     let setting = Setting { proxies: through(&address), ..Setting::default() };

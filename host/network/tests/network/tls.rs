@@ -74,7 +74,7 @@ async fn rejects_untrusted_certificate() {
 }
 
 #[tokio::test]
-async fn plain_server_is_a_tls_error() {
+async fn server_without_tls_causes_a_tls_error() {
     let server = crate::server::Server::start(echo).await;
     let client = Setting { names: names(), ..Setting::default() }.client();
     let url = format!("https://api.example:{}/", server.address.port());
