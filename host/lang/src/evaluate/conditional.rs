@@ -46,7 +46,7 @@ impl Evaluation<'_> {
         result
     }
 
-    /// Returns the error of a conditional, with the positions and values.
+    /// Returns the error about a conditional, with the positions and values of both sides.
     fn explain(&mut self, arms: &[Arm], otherwise: &Node, node: &Node, mut outcomes: Vec<Side>) -> Evaluated {
         for arm in arms {
             let Some(if_false) = outcomes.pop() else { break };
@@ -84,7 +84,7 @@ impl Evaluation<'_> {
                 if_true.ty(),
                 if_false.ty(),
             );
-            let place = (arm.condition.start, node.end);
+            let place = (arm.if_true.start, node.end);
             self.problem_at("Inconsistent conditional result types", &detail, place, node)
         })
     }
@@ -104,7 +104,7 @@ impl Evaluation<'_> {
         } else {
             let converted = convert::convert(&chosen, &ty).map_err(|error| {
                 let detail = format!("The chosen result cannot be {ty}: {error}.");
-                let place = (arm.condition.start, node.end);
+                let place = (arm.if_true.start, node.end);
                 self.problem_at("Inconsistent conditional result types", &detail, place, node)
             })?;
             self.spend_value(&converted, node)?;
